@@ -1,6 +1,12 @@
 //! `bobbin exec`: one prompt from a script.
 
-use crate::support::Workspace;
+use std::process::{Output, Stdio};
+
+use bobbin_testkit::{ModelServer, Part, Reply, Script};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+
+use crate::support::{PATIENCE, Workspace};
 
 #[tokio::test]
 async fn a_listing_ends_with_0() {
@@ -52,4 +58,229 @@ async fn it_joins_the_running_server() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("hello there"));
     // Somebody connected to that server hears of its thread.
     client.wait_for("thread/started").await;
+}
+
+/// Runs exec with something on stdin.
+async fn piped(workspace: &Workspace, args: &[&str], input: &[u8]) -> Output {
+    let mut command = workspace.bobbin(args);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writing = tokio::spawn(async move {
+        // An exec that refuses does not read to the end.
+        drop(stdin.write_all(&input).await);
+    });
+    let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
+    writing.await.unwrap();
+    output.unwrap().unwrap()
+}
+
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[tokio::test]
+async fn an_answer_of_any_size_is_printed_whole() {
+    let workspace = Workspace::new();
+    let long = "x".repeat(2_200_000);
+    let (code, stdout, stderr) =
+        said(&piped(&workspace, &["exec", "-"], format!("say {long}").as_bytes()).await);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.trim() == long, "{} letters", stdout.len());
+}
+
+#[tokio::test]
+async fn stdin_beside_a_prompt_is_a_block_of_it_and_too_much_of_it_is_refused() {
+    let workspace = Workspace::new();
+    let (_, stdout, _) = said(&piped(&workspace, &["exec", "say", "hello"], b"from a pipe\n").await);
+    assert_eq!(stdout, "hello\n\n<stdin>\nfrom a pipe\n</stdin>\n");
+    let (code, stdout, stderr) = said(&piped(&workspace, &["exec", "say it"], &vec![b'x'; 5 << 20]).await);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("longer than"), "{stderr}");
+    // Nothing was started for it.
+    assert!(!stderr.contains("thread_"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_the_offline_model_does_not_understand_is_no_success() {
+    let workspace = Workspace::new();
+    let (code, stdout, _) = said(&workspace.run(&["exec", "make it nicer"]).await);
+    assert_eq!(code, Some(3));
+    assert!(stdout.contains("make it nicer"), "{stdout}");
+}
+
+#[tokio::test]
+async fn an_interrupt_by_another_client_is_no_refusal() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut watcher = server.client("watcher").await;
+    let running = workspace
+        .bobbin(&["exec", "--approve", "run `sleep 60`"])
+        .output();
+    let interrupting = async {
+        let started = watcher.wait_for("thread/started").await;
+        let thread = started["params"]["thread"]["id"].clone();
+        watcher
+            .call("thread/subscribe", json!({ "threadId": thread }))
+            .await;
+        loop {
+            let item = watcher.wait_for("item/started").await;
+            if item["params"]["item"]["type"] == "commandExecution" {
+                break;
+            }
+        }
+        watcher
+            .call("turn/interrupt", json!({ "threadId": thread, "turnId": "" }))
+            .await;
+    };
+    let (output, ()) = tokio::join!(tokio::time::timeout(PATIENCE, running), interrupting);
+    let (code, _, stderr) = said(&output.unwrap().unwrap());
+    assert_eq!(code, Some(5), "{stderr}");
+    assert!(stderr.contains("by another client"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_run_that_takes_too_long_is_interrupted() {
+    let workspace = Workspace::new();
+    let (code, _, stderr) = said(
+        &workspace
+            .run(&["exec", "--approve", "--timeout", "1s", "run `sleep 60`"])
+            .await,
+    );
+    assert_eq!(code, Some(9), "{stderr}");
+}
+
+#[tokio::test]
+async fn rules_and_the_sandbox_of_one_run_count_for_that_run_only() {
+    let workspace = Workspace::new();
+    let (code, _, stderr) = said(
+        &workspace
+            .run(&["exec", "--allow", "touch *", "run `touch one`"])
+            .await,
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(workspace.path().join("one").exists());
+    let (code, _, stderr) = said(&workspace.run(&["exec", "run `touch two`"]).await);
+    assert_eq!(code, Some(4), "{stderr}");
+    workspace
+        .run(&["exec", "--approve", "--sandbox", "readOnly", "run `touch two`"])
+        .await;
+    assert!(!workspace.path().join("two").exists());
+    let (_, stdout, _) = said(
+        &workspace
+            .run(&["exec", "--mode", "plan", "--approve", "run `touch two`"])
+            .await,
+    );
+    assert!(stdout.contains("plan mode"), "{stdout}");
+    let server = workspace.web_socket();
+    server.address().await;
+    let (code, _, stderr) = said(&workspace.run(&["exec", "--allow", "*", "say hi"]).await);
+    assert_eq!(code, Some(6), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_second_exec_waits_for_the_first_and_the_last_thread_goes_on() {
+    let workspace = Workspace::new();
+    let mut first = workspace
+        .bobbin(&["exec", "--approve", "run `sleep 1`"])
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stderr = tokio::io::BufReader::new(first.stderr.take().unwrap());
+    stderr.read_line(&mut line).await.unwrap();
+    let (code, stdout, stderr) = said(&workspace.run(&["exec", "say second"]).await);
+    assert_eq!((code, stdout.as_str()), (Some(0), "second\n"), "{stderr}");
+    assert!(stderr.contains("waiting for process"), "{stderr}");
+    assert!(first.wait().await.unwrap().success());
+    let thread = stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("thread "))
+        .unwrap();
+    let (code, _, stderr) = said(&workspace.run(&["exec", "--last", "say third"]).await);
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains(&format!("thread {thread}")), "{stderr}");
+}
+
+#[tokio::test]
+async fn json_lines_end_with_the_result() {
+    let workspace = Workspace::new();
+    let last = workspace.path().join("last.txt");
+    let args = [
+        "exec",
+        "--json",
+        "--output-last-message",
+        last.to_str().unwrap(),
+        "say hi",
+    ];
+    let (code, stdout, stderr) = said(&workspace.run(&args).await);
+    assert_eq!(code, Some(0), "{stderr}");
+    let lines: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["method"], "bobbin/exec");
+    let end = lines.last().unwrap();
+    assert_eq!(end["method"], "bobbin/exec/ended");
+    assert_eq!(
+        (&end["params"]["exitCode"], &end["params"]["answer"]),
+        (&json!(0), &json!("hi"))
+    );
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["method"] != "item/agentMessage/delta")
+    );
+    assert_eq!(std::fs::read_to_string(&last).unwrap(), "hi");
+}
+
+#[tokio::test]
+async fn an_answer_of_the_wrong_form_is_asked_for_once_more() {
+    let text = |text: &str| Reply::of([Part::Text(text.into())]);
+    let script = Script {
+        replies: vec![
+            text("two"),
+            text("```json\n{\"cups\":2}\n```"),
+            text("no"),
+            text("{}"),
+        ],
+        models: vec!["scripted".into()],
+        key: None,
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::new();
+    workspace.configure(&json!({
+        "Model": "script/scripted",
+        "Providers": { "script": { "Wire": "chat", "BaseUrl": server.base_url() } },
+    }));
+    std::fs::write(
+        workspace.path().join("form.json"),
+        r#"{"type":"object","required":["cups"]}"#,
+    )
+    .unwrap();
+    let args = ["exec", "--output-schema", "form.json", "how many?"];
+    let (code, stdout, stderr) = said(&workspace.run(&args).await);
+    assert_eq!((code, stdout.as_str()), (Some(0), "{\"cups\":2}\n"), "{stderr}");
+    let (code, stdout, stderr) = said(&workspace.run(&args).await);
+    assert_eq!((code, stdout.as_str()), (Some(8), ""), "{stderr}");
+    assert!(stderr.contains("cups"), "{stderr}");
+    assert_eq!(server.asked_count(), 4);
+}
+
+#[tokio::test]
+async fn the_answer_of_another_model_is_noted() {
+    let script = Script {
+        replies: vec![Reply::error(500, "server_error", "broken"); 8],
+        models: vec!["scripted".into()],
+        key: None,
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::new();
+    workspace.configure(&json!({
+        "Model": "script/scripted",
+        "Fallbacks": ["offline"],
+        "Providers": { "script": { "Wire": "chat", "BaseUrl": server.base_url() } },
+    }));
+    let (_, _, stderr) = said(&workspace.run(&["exec", "say hi"]).await);
+    assert!(stderr.contains("script/scripted"), "{stderr}");
 }

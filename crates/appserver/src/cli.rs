@@ -50,8 +50,9 @@ enum Command {
     Eca(eca::Eca),
     /// Run one prompt, show what happens, exit.
     ///
-    /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
-    /// 5 interrupted, 6 the workspace is held by a process that cannot be joined, 7 the database was removed meanwhile.
+    /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused, 5 interrupted,
+    /// 6 the workspace belongs to a process that cannot be joined, 7 the database was removed meanwhile, 8 the answer does not
+    /// fit --output-schema, 9 the time is over.
     Exec(exec::Exec),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
     Trust(trust::Trust),

@@ -108,6 +108,13 @@ pub(crate) fn note_quoted(lines: &str) {
     ));
 }
 
+/// Puts a line in the place of the terminal's current one on stderr.
+pub(crate) fn redraw(line: &str) {
+    let mut err = std::io::stderr().lock();
+    drop(write!(err, "\r\u{1b}[2K{}", visible(line, Lines::One)));
+    drop(err.flush());
+}
+
 /// Writes a question of several lines to stderr; the answer is typed behind it.
 pub(crate) fn ask(question: &str) {
     let mut err = std::io::stderr().lock();

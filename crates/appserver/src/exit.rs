@@ -11,13 +11,17 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const TURN_FAILED: u8 = 3;
 /// An approval was refused.
 pub(crate) const REFUSED: u8 = 4;
-/// Interrupted from the keyboard.
+/// The Turn was interrupted: from the keyboard, by another client, or by a server that stopped.
 pub(crate) const INTERRUPTED: u8 = 5;
 /// Another process holds the workspace and cannot be joined.
 pub(crate) const BUSY: u8 = 6;
 
 /// The database was removed or replaced while it was open.
 pub(crate) const REMOVED: u8 = 7;
+/// The answer is not of the form that was demanded.
+pub(crate) const WRONG_FORM: u8 = 8;
+/// The time that the user gave is over.
+pub(crate) const TIMED_OUT: u8 = 9;
 
 /// A failure with a code of its own.
 #[derive(Debug)]

@@ -43,6 +43,9 @@ pub(crate) struct State {
     /// Whether it takes further editors through [`SOCKET`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) takes_editors: bool,
+    /// Whether it runs one prompt and ends then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) one_prompt: bool,
 }
 
 /// Name of the socket in the workspace's state through which an editor's process takes further editors.
@@ -211,7 +214,15 @@ impl Held {
     /// # Errors
     /// The state file cannot be written.
     pub(crate) fn announce(&self, address: Option<String>) -> anyhow::Result<()> {
-        self.say(address, false)
+        self.say(address, false, false)
+    }
+
+    /// Says that this process runs one prompt and ends then.
+    ///
+    /// # Errors
+    /// As [`Held::announce`].
+    pub(crate) fn announce_one_prompt(&self) -> anyhow::Result<()> {
+        self.say(None, false, true)
     }
 
     /// Says who serves the workspace, and that further editors are taken through [`SOCKET`].
@@ -219,16 +230,17 @@ impl Held {
     /// # Errors
     /// As [`Held::announce`].
     pub(crate) fn announce_to_editors(&self) -> anyhow::Result<()> {
-        self.say(None, true)
+        self.say(None, true, false)
     }
 
-    fn say(&self, address: Option<String>, takes_editors: bool) -> anyhow::Result<()> {
+    fn say(&self, address: Option<String>, takes_editors: bool, one_prompt: bool) -> anyhow::Result<()> {
         let started_at = jiff::Timestamp::now().to_string();
         let state = State {
             pid: std::process::id(),
             started_at,
             address,
             takes_editors,
+            one_prompt,
         };
         state::write_small(&self.workspace.state_file(), &serde_json::to_vec_pretty(&state)?)?;
         let State {

@@ -203,8 +203,9 @@ pub(crate) struct SandboxLimits {
 }
 
 /// Which files a command may write.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "camelCase")]
+#[value(rename_all = "camelCase")]
 pub(crate) enum Profile {
     /// None.
     ReadOnly,

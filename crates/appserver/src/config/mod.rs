@@ -20,11 +20,12 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
+use bobbin_rules::RuleText;
 use bobbin_store_sqlite::Durability;
 use serde_json::Value;
 
 pub(crate) use command::{ConfigCommand, run};
-pub(crate) use file::{McpServer, McpTransport, Mode};
+pub(crate) use file::{McpServer, McpTransport, Mode, Profile as SandboxProfile};
 pub(crate) use limits::AgentLimits;
 pub(crate) use models::{ModelSettings, Origin, ProviderEntry};
 pub(crate) use rules::Rules;
@@ -135,6 +136,23 @@ impl Config {
         }
         config.warnings.append(&mut config.models.warnings);
         Ok(config)
+    }
+
+    /// Takes what the user says for one run, over both files. Rules that refuse or ask stay in force.
+    ///
+    /// # Errors
+    /// A rule cannot be used.
+    pub(crate) fn set_for_run(
+        &mut self,
+        profile: Option<SandboxProfile>,
+        rules: Vec<RuleText>,
+        home: Option<&Path>,
+    ) -> anyhow::Result<()> {
+        if let Some(profile) = profile {
+            self.sandbox.set_profile(profile);
+        }
+        self.rules.add_for_run(rules);
+        self.rules.compile(home).map(drop)
     }
 
     /// Adds what the user's own file says.

@@ -57,6 +57,11 @@ impl Rules {
         }
     }
 
+    /// Adds rules of the command line.
+    pub(super) fn add_for_run(&mut self, rules: Vec<RuleText>) {
+        self.0.extend(rules);
+    }
+
     /// Returns how many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

@@ -148,6 +148,16 @@ impl SandboxSettings {
     }
 }
 
+impl SandboxSettings {
+    /// Sets the profile as a user's file would; `full` has a network.
+    pub(super) fn set_profile(&mut self, profile: file::Profile) {
+        self.profile.files = files(profile);
+        if self.profile.files == Files::Full {
+            self.profile.network = Network::On;
+        }
+    }
+}
+
 fn files(profile: file::Profile) -> Files {
     match profile {
         file::Profile::ReadOnly => Files::ReadOnly,

@@ -1,61 +1,105 @@
-//! The client side: handshake, one Turn, its notifications, its approvals.
+//! The client side: handshake, Thread, one Turn or two, notifications, approvals.
 
-use std::process::ExitCode;
+use std::future::pending;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context as _, bail};
 use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::question::Question;
-use super::render::{Progress, Screen};
+use super::render::{Output, Record, Screen, TICK, TurnEnd};
+use super::schema::OutputSchema;
 use crate::call::{call, initialize};
+use crate::console;
 use crate::signals::Signals;
-use crate::{console, exit};
 
 /// What is asked, and how.
-pub(super) struct Prompt {
-    pub(super) text: String,
-    pub(super) thread: Option<String>,
+pub(super) struct Request {
+    /// Parts of the input.
+    pub(super) input: Value,
+    pub(super) thread: ThreadChoice,
     pub(super) model: Option<String>,
+    /// `agent` or `plan`.
+    pub(super) mode: Option<&'static str>,
     pub(super) approvals: Approvals,
     /// What of the folder its user trusts since this run.
     pub(super) trusted: Option<Vec<String>>,
-    pub(super) json: bool,
+    pub(super) output: Output,
+    pub(super) schema: Option<OutputSchema>,
+    /// When the Turn is interrupted.
+    pub(super) deadline: Option<Instant>,
     pub(super) workspace: String,
+}
+
+/// Which Thread the Turn is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ThreadChoice {
+    New,
+    /// The one that was active last, whichever client it belongs to.
+    Last,
+    Id(String),
 }
 
 /// Who answers what the agent asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approvals {
-    /// The person at this terminal.
+    /// The user of this terminal.
     AskHere,
     /// Everything is accepted.
     AcceptAll,
-    /// Nobody: the server is told so and refuses.
+    /// Nobody: the server knows, and refuses.
     Nobody,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The answer, as the user wants it.
+    Done(String),
+    /// The Turn completed without this operation, or ended for it.
+    Refused(String),
+    NotUnderstood,
+    /// The answer is not of the form that was wanted.
+    WrongForm(String),
+    Failed(String),
+    /// Ctrl-C, another client or a server that stops.
+    Interrupted(String),
+    TimedOut,
+}
+
+/// A run that came to an end.
+pub(super) struct Ended {
+    pub(super) thread: String,
+    pub(super) turn: String,
+    pub(super) usage: Value,
+    pub(super) end: End,
 }
 
 /// Notifications that may wait to be shown; the connection waits beyond.
 const WAITING: usize = 1024;
+/// How long an interrupted Turn may take to end.
+const ENDING: Duration = Duration::from_secs(10);
 
 enum Arrived {
-    Told(String, Value),
-    Asked(Value, Responder),
+    Notification(String, Value),
+    Approval(Value, Responder),
 }
 
 /// Hands over what arrives, in order.
 fn handlers(arrived: mpsc::Sender<Arrived>) -> Handlers {
-    let asked = arrived.clone();
+    let approvals = arrived.clone();
     Handlers::new()
         .on_call_deferred(
             "item/approval/request",
             Mode::ordered("in"),
             move |cx, responder| {
-                let asked = asked.clone();
+                let approvals = approvals.clone();
                 async move {
                     let params = value(cx.params.as_deref());
-                    drop(asked.send(Arrived::Asked(params, responder)).await);
+                    drop(approvals.send(Arrived::Approval(params, responder)).await);
                 }
             },
         )
@@ -63,7 +107,11 @@ fn handlers(arrived: mpsc::Sender<Arrived>) -> Handlers {
             let arrived = arrived.clone();
             let params = value(cx.params.as_deref());
             async move {
-                drop(arrived.send(Arrived::Told(cx.method.to_string(), params)).await);
+                drop(
+                    arrived
+                        .send(Arrived::Notification(cx.method.to_string(), params))
+                        .await,
+                );
             }
         })
 }
@@ -73,132 +121,278 @@ fn value(raw: Option<&serde_json::value::RawValue>) -> Value {
         .unwrap_or_default()
 }
 
-/// Runs the prompt and returns how it ended.
+/// Runs the request and returns how it ended.
+///
+/// # Errors
+/// The server refuses the request, or the connection ends before the Turn does.
 pub(super) async fn run(
     transport: Transport,
-    prompt: Prompt,
+    request: Request,
     signals: &mut Signals,
-) -> anyhow::Result<ExitCode> {
-    let (arrived, mut inbox) = mpsc::channel(WAITING);
+) -> anyhow::Result<Ended> {
+    let (arrived, inbox) = mpsc::channel(WAITING);
     let peer = Peer::start(transport, PeerOptions::default(), |_| handlers(arrived))?;
     let handle = peer.handle();
-    let ended = turn(&handle, &prompt, &mut inbox, signals).await;
-    drop(inbox);
+    let mut client = Client {
+        peer: handle.clone(),
+        inbox,
+        signals,
+        screen: Screen::new(request.output),
+        request,
+    };
+    let ended = client.run().await;
+    drop(client);
     handle.shutdown().await;
     ended
 }
 
-async fn turn(
-    peer: &PeerHandle,
-    prompt: &Prompt,
-    inbox: &mut mpsc::Receiver<Arrived>,
-    signals: &mut Signals,
-) -> anyhow::Result<ExitCode> {
-    let (thread, turn) = start(peer, prompt).await?;
-    let mut screen = Screen::new(prompt.json);
-    let mut interrupted = false;
-    loop {
-        let arrived = tokio::select! {
-            arrived = inbox.recv() => arrived,
-            () = signals.next() => {
-                if std::mem::replace(&mut interrupted, true) {
-                    return Ok(ExitCode::from(exit::INTERRUPTED));
-                }
-                call(peer, "turn/interrupt", &json!({ "threadId": thread, "turnId": turn })).await?;
-                continue;
-            }
-        };
-        match arrived {
-            None => bail!("the connection to the server ended before the turn did"),
-            Some(Arrived::Asked(params, responder)) => {
-                let decision = decide(prompt.approvals, &mut screen, &params).await;
-                responder.ok(json!({ "decision": decision }));
-            }
-            Some(Arrived::Told(method, params)) => {
-                let theirs = params["threadId"].as_str().is_some_and(|id| id != thread);
-                if theirs {
+/// Why a Turn is being interrupted by this client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interrupt {
+    Keyboard,
+    Timeout,
+}
+
+struct Client<'a> {
+    peer: PeerHandle,
+    inbox: mpsc::Receiver<Arrived>,
+    signals: &'a mut Signals,
+    screen: Screen,
+    request: Request,
+}
+
+impl Client<'_> {
+    async fn run(&mut self) -> anyhow::Result<Ended> {
+        let thread = self.open().await?;
+        let mut input = self.request.input.take();
+        let mut repeated = false;
+        loop {
+            let turn = self.start(&thread, &input).await?;
+            let (end, record) = self.follow(&thread, &turn).await?;
+            let usage = record.usage.clone();
+            let end = match self.judge(end, record) {
+                // The model sees what is wrong, once.
+                End::WrongForm(fault) if !std::mem::replace(&mut repeated, true) => {
+                    console::note(&format!("the answer is asked for again: {fault}"));
+                    input = json!([{ "type": "text", "text": OutputSchema::repeat(&fault) }]);
                     continue;
                 }
-                match screen.show(&method, &params) {
-                    Progress::GoesOn => {}
-                    Progress::Completed => {
-                        return Ok(screen.refused().map_or(ExitCode::SUCCESS, |operation| {
-                            console::complain(&format!("an approval was refused: {operation}"));
-                            ExitCode::from(exit::REFUSED)
-                        }));
+                end => end,
+            };
+            return Ok(Ended {
+                thread,
+                turn,
+                usage,
+                end,
+            });
+        }
+    }
+
+    fn judge(&self, end: End, record: Record) -> End {
+        match end {
+            End::Done(_) => {}
+            other => return other,
+        }
+        if let Some(operation) = record.refused {
+            return End::Refused(operation);
+        }
+        if record.not_understood {
+            return End::NotUnderstood;
+        }
+        match &self.request.schema {
+            None => End::Done(record.answer),
+            Some(schema) => match schema.check(&record.answer) {
+                Ok(json) => End::Done(json),
+                Err(fault) => End::WrongForm(fault),
+            },
+        }
+    }
+
+    /// Shakes hands and opens the Thread; returns its id.
+    async fn open(&mut self) -> anyhow::Result<String> {
+        let Self { peer, request, .. } = self;
+        let capabilities = json!({
+            "approvalSupport": request.approvals != Approvals::Nobody,
+            "commandExecutionStreaming": true,
+            "streamingSupport": request.output == Output::Text,
+            "workspaceTrust": true,
+        });
+        initialize(peer, "bobbin-exec", &capabilities).await?;
+        if let Some(fingerprints) = &request.trusted {
+            // A server that runs already puts it into effect.
+            let params = json!({ "trusted": true, "fingerprints": fingerprints });
+            call(peer, "workspace/trust/set", &params).await?;
+        }
+        let identity = json!({ "channelName": "exec", "workspacePath": request.workspace });
+        let mut config = json!({});
+        if let Some(model) = &request.model {
+            config["model"] = model.as_str().into();
+        }
+        if let Some(mode) = request.mode {
+            config["mode"] = mode.into();
+        }
+        let thread = match &request.thread {
+            ThreadChoice::New => {
+                let params = json!({ "identity": identity, "config": config });
+                let started = call(peer, "thread/start", &params).await?;
+                return text(&started, "/thread/id");
+            }
+            ThreadChoice::Last => {
+                let params = json!({ "identity": identity, "limit": 1 });
+                let listed = call(peer, "thread/list", &params).await?;
+                text(&listed, "/data/0/id").context("there is no thread to continue")?
+            }
+            ThreadChoice::Id(id) => id.clone(),
+        };
+        if config != json!({}) {
+            configure(peer, &thread, &config).await?;
+        }
+        Ok(thread)
+    }
+
+    async fn start(&self, thread: &str, input: &Value) -> anyhow::Result<String> {
+        let started = call(
+            &self.peer,
+            "turn/start",
+            &json!({ "threadId": thread, "input": input }),
+        )
+        .await?;
+        let turn = text(&started, "/turn/id")?;
+        if self.request.output == Output::Json {
+            console::data(
+                &json!({ "method": "bobbin/exec", "params": { "threadId": thread, "turnId": turn } }),
+            );
+        } else {
+            console::note(&format!("thread {thread}"));
+        }
+        Ok(turn)
+    }
+
+    /// Follows a Turn to its end.
+    async fn follow(&mut self, thread: &str, turn: &str) -> anyhow::Result<(End, Record)> {
+        let mut interrupt: Option<(Interrupt, Instant)> = None;
+        let mut cancelled_here = false;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let spins = self.screen.spins();
+            let deadline = match interrupt {
+                Some((_, until)) => Some(until),
+                None => self.request.deadline,
+            };
+            let wanted = tokio::select! {
+                arrived = self.inbox.recv() => {
+                    match arrived {
+                        None if interrupt.is_some() => return Ok(self.interrupted(interrupt, "the server ended")),
+                        None => bail!("the connection to the server ended before the turn did"),
+                        Some(Arrived::Approval(params, responder)) => {
+                            let decision = self.decide(&params, deadline).await;
+                            if let Err(by) = decision {
+                                interrupt.get_or_insert((by, Instant::now() + ENDING));
+                            }
+                            let decision = decision.unwrap_or("cancel");
+                            cancelled_here |= decision == "cancel";
+                            responder.ok(json!({ "decision": decision }));
+                        }
+                        Some(Arrived::Notification(method, params)) => {
+                            if !is_of(thread, &params) {
+                                continue;
+                            }
+                            match self.screen.show(&method, &params) {
+                                None => {}
+                                Some(TurnEnd::Completed) => return Ok((End::Done(String::new()), self.screen.take_record())),
+                                Some(TurnEnd::Failed(error)) => return Ok((End::Failed(error), self.screen.take_record())),
+                                Some(TurnEnd::Cancelled(_)) if cancelled_here && interrupt.is_none() => {
+                                    let mut record = self.screen.take_record();
+                                    return Ok((End::Refused(record.refused.take().unwrap_or_default()), record));
+                                }
+                                Some(TurnEnd::Cancelled(reason)) => return Ok(self.interrupted(interrupt, &reason)),
+                            }
+                        }
                     }
-                    Progress::Failed(error) => {
-                        console::complain(&format!("the turn failed: {error}"));
-                        return Ok(ExitCode::from(exit::TURN_FAILED));
-                    }
-                    Progress::Cancelled(reason) => {
-                        console::complain(&format!("the turn was cancelled: {reason}"));
-                        let code = if interrupted {
-                            exit::INTERRUPTED
-                        } else {
-                            exit::REFUSED
-                        };
-                        return Ok(ExitCode::from(code));
-                    }
+                    continue;
+                }
+                () = self.signals.next() => Interrupt::Keyboard,
+                () = until(deadline) => Interrupt::Timeout,
+                _ = ticks.tick(), if spins => {
+                    self.screen.tick();
+                    continue;
+                }
+            };
+            // A second Ctrl-C, or a Turn that does not end, is not waited for.
+            if interrupt.is_some() {
+                return Ok(self.interrupted(interrupt, "it was not waited for"));
+            }
+            interrupt = Some((wanted, Instant::now() + ENDING));
+            let params = json!({ "threadId": thread, "turnId": turn });
+            // The Turn may be over by now; its end is on its way then.
+            drop(call(&self.peer, "turn/interrupt", &params).await);
+        }
+    }
+
+    fn interrupted(&mut self, by: Option<(Interrupt, Instant)>, reason: &str) -> (End, Record) {
+        self.screen.break_line();
+        let end = match by {
+            Some((Interrupt::Timeout, _)) => End::TimedOut,
+            Some((Interrupt::Keyboard, _)) => End::Interrupted("from the keyboard".to_owned()),
+            None => End::Interrupted(format!("by another client or by a server that stops: {reason}")),
+        };
+        (end, self.screen.take_record())
+    }
+
+    /// Returns the decision, or why the Turn ends instead of one.
+    async fn decide(&mut self, params: &Value, deadline: Option<Instant>) -> Result<&'static str, Interrupt> {
+        let decision = match self.request.approvals {
+            Approvals::AcceptAll => "accept",
+            Approvals::Nobody => "decline",
+            Approvals::AskHere => {
+                self.screen.break_line();
+                let question = Question::new(params);
+                // Blocks a thread of its own: the user may take as long as they like.
+                let answer = tokio::task::spawn_blocking(move || question.ask());
+                tokio::select! {
+                    answer = answer => answer.unwrap_or("decline"),
+                    () = self.signals.next() => return Err(Interrupt::Keyboard),
+                    () = until(deadline) => return Err(Interrupt::Timeout),
                 }
             }
+        };
+        if decision == "cancel" {
+            self.screen.refuse();
         }
+        Ok(decision)
     }
 }
 
-/// Shakes hands and starts the Turn; returns the ids of Thread and Turn.
-async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, String)> {
-    let approvals = prompt.approvals != Approvals::Nobody;
-    let capabilities =
-        json!({ "approvalSupport": approvals, "commandExecutionStreaming": true, "workspaceTrust": true });
-    initialize(peer, "bobbin-exec", &capabilities).await?;
-    if let Some(fingerprints) = &prompt.trusted {
-        // A server that runs already puts it into effect.
-        let params = json!({ "trusted": true, "fingerprints": fingerprints });
-        call(peer, "workspace/trust/set", &params).await?;
+/// Waits for a moment, if there is one.
+pub(super) async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
     }
-    let thread = if let Some(thread) = &prompt.thread {
-        if let Some(model) = &prompt.model {
-            choose(peer, thread, model).await?;
-        }
-        thread.clone()
-    } else {
-        let identity = json!({ "channelName": "exec", "workspacePath": prompt.workspace });
-        let mut request = json!({ "identity": identity });
-        if let Some(model) = &prompt.model {
-            request["config"] = json!({ "model": model });
-        }
-        let started = call(peer, "thread/start", &request).await?;
-        text(&started, "/thread/id")?
-    };
-    let input = json!([{ "type": "text", "text": prompt.text }]);
-    let started = call(peer, "turn/start", &json!({ "threadId": thread, "input": input })).await?;
-    let turn = text(&started, "/turn/id")?;
-    if prompt.json {
-        console::data(&json!({ "method": "bobbin/exec", "params": { "threadId": thread, "turnId": turn } }));
-    }
-    Ok((thread, turn))
 }
 
-/// Gives a Thread another model; the rest of its configuration stays.
-async fn choose(peer: &PeerHandle, thread: &str, model: &str) -> anyhow::Result<()> {
-    let read = call(
-        peer,
-        "thread/read",
-        &json!({ "threadId": thread, "includeTurns": false }),
-    )
-    .await?;
+/// Whether a notification is about this Thread.
+fn is_of(thread: &str, params: &Value) -> bool {
+    let named = params["threadId"]
+        .as_str()
+        .or_else(|| params["thread"]["id"].as_str());
+    named == Some(thread)
+}
+
+/// Changes members of a Thread's configuration; the rest of it stays.
+async fn configure(peer: &PeerHandle, thread: &str, members: &Value) -> anyhow::Result<()> {
+    let params = json!({ "threadId": thread, "includeTurns": false });
+    let read = call(peer, "thread/read", &params).await?;
     let mut config = match &read["thread"]["configuration"] {
         Value::Object(config) => Value::Object(config.clone()),
         _ => json!({}),
     };
-    config["model"] = model.into();
-    call(
-        peer,
-        "thread/config/update",
-        &json!({ "threadId": thread, "config": config }),
-    )
-    .await?;
+    for (name, value) in members.as_object().into_iter().flatten() {
+        config[name] = value.clone();
+    }
+    let params = json!({ "threadId": thread, "config": config });
+    call(peer, "thread/config/update", &params).await?;
     Ok(())
 }
 
@@ -207,19 +401,4 @@ fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
     found
         .map(str::to_owned)
         .with_context(|| format!("the server's answer has no {pointer}"))
-}
-
-async fn decide(approvals: Approvals, screen: &mut Screen, params: &Value) -> &'static str {
-    match approvals {
-        Approvals::AcceptAll => "accept",
-        Approvals::Nobody => "decline",
-        Approvals::AskHere => {
-            screen.break_line();
-            let question = Question::new(params);
-            // Blocks a thread of its own: the user may take as long as they like.
-            tokio::task::spawn_blocking(move || question.ask())
-                .await
-                .unwrap_or("decline")
-        }
-    }
 }

@@ -1,22 +1,29 @@
 //! `bobbin exec`: one prompt, as a client of the native endpoint like any other.
 //!
-//! Joins the server that holds the workspace, or opens the workspace by itself and speaks to it over a
-//! pair in memory. The agent's text goes to stdout, everything else to stderr.
+//! Joins the server that has the workspace, or opens the workspace by itself and speaks to it over a pair in memory. The
+//! agent's text goes to stdout, everything else to stderr. Everything that can be wrong with the request is found before
+//! anything runs.
 
 mod client;
+mod entry;
+mod input;
 mod question;
 mod render;
+mod schema;
 
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use bobbin_agent_api::trust::TrustChange;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::config::{Config, SandboxProfile};
 use crate::exit::Failure;
 use crate::join::{self, Endpoint};
 use crate::signals::Signals;
@@ -26,33 +33,61 @@ use crate::trust::{self, Scan, TrustFile};
 use crate::workspace::Workspace;
 use crate::{cli, console, exit, logging, server};
 
-use client::{Approvals, Prompt};
-
-/// Longest prompt read from stdin.
-const MAX_PROMPT_BYTES: u64 = 4 << 20;
+use client::{Approvals, End, Ended, Request, ThreadChoice, until};
+use entry::Entry;
+use render::Output;
+use schema::OutputSchema;
 
 /// Arguments of `bobbin exec`.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent switches of a command line"
+)]
 pub(crate) struct Exec {
-    /// What to ask; `-` reads it from stdin.
-    prompt: String,
+    /// What to ask. `-` or nothing reads it from stdin; stdin beside a prompt is appended to it.
+    prompt: Vec<String>,
     /// Continue this thread instead of starting one.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "last")]
     thread: Option<String>,
+    /// Continue the thread that was active last.
+    #[arg(long)]
+    last: bool,
     /// The model for this thread: offline, PROVIDER/MODEL, or a model that the configuration names.
     ///
     /// The thread keeps it. Left out, a new thread has the configuration's model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// Whether the agent may change things; the thread keeps it.
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+    /// Send a picture along; can be given several times.
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
     /// Accept everything the agent asks for in this run.
     #[arg(long)]
     approve: bool,
+    /// Allow commands of this pattern in this run; also tool:NAME or path:PATTERN. Rules that refuse still count.
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// What commands may reach in this run.
+    #[arg(long, value_name = "PROFILE", value_enum)]
+    sandbox: Option<SandboxProfile>,
     /// Trust this folder: what it brings along to run, to loosen or to instruct counts from now on.
     #[arg(long)]
     trust: bool,
-    /// Print the protocol's notifications as JSON lines instead of text.
+    /// Interrupt the turn after this time: seconds, or 90s, 10m, 1h.
+    #[arg(long, value_name = "TIME", value_parser = input::duration)]
+    timeout: Option<Duration>,
+    /// Print notifications as JSON lines instead of text, and a last line with the result.
     #[arg(long)]
     json: bool,
+    /// Write the agent's last message to a file.
+    #[arg(long, value_name = "FILE")]
+    output_last_message: Option<PathBuf>,
+    /// Demand an answer that is JSON of the form that this JSON Schema describes.
+    #[arg(long, value_name = "FILE")]
+    output_schema: Option<PathBuf>,
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
@@ -63,52 +98,192 @@ pub(crate) struct Exec {
     log: Option<String>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// It may.
+    Agent,
+    /// It reads and plans.
+    Plan,
+}
+
 /// Runs one prompt.
 pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     logging::start(exec.log.as_deref().unwrap_or("error"))?;
+    let deadline = exec.timeout.map(|time| Instant::now() + time);
     let workspace = Workspace::find(exec.workspace.as_deref())?;
-    let trusted = settle_trust(&workspace, exec.trust, exec.prompt != "-")?;
-    let config = Config::read(&workspace.root, cli::home().as_deref())?;
-    let text = prompt_text(&exec.prompt)?;
-    let approvals = match (exec.approve, std::io::stdin().is_terminal() && exec.prompt != "-") {
+    let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
+    let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
+    let mut config = Config::read(&workspace.root, cli::home().as_deref())?;
+    let rules = exec.allow.iter().map(|text| input::allow_rule(text)).collect();
+    config.set_for_run(exec.sandbox, rules, cli::home().as_deref())?;
+    let schema = exec
+        .output_schema
+        .as_deref()
+        .map(OutputSchema::read)
+        .transpose()?;
+    let mut signals = Signals::listen()?;
+    let mut text = match unless_ended(read_prompt(exec.prompt.clone()), &mut signals, deadline).await {
+        Ok(text) => text?,
+        Err(code) => return Ok(code),
+    };
+    if let Some(schema) = &schema {
+        text = format!("{text}\n\n{}", schema.request());
+    }
+    let input = input::parts(&text, &exec.image)?;
+    let mut last_message = match &exec.output_last_message {
+        Some(path) => {
+            let file = std::fs::File::create(path);
+            Some(file.with_context(|| format!("{} cannot be written", path.display()))?)
+        }
+        None => None,
+    };
+    let approvals = match (exec.approve, stdin_is_free) {
         (true, _) => Approvals::AcceptAll,
         (false, true) => Approvals::AskHere,
         (false, false) => Approvals::Nobody,
     };
-    let prompt = Prompt {
-        text,
-        thread: exec.thread,
+    let thread = match (exec.thread, exec.last) {
+        (Some(id), _) => ThreadChoice::Id(id),
+        (None, true) => ThreadChoice::Last,
+        (None, false) => ThreadChoice::New,
+    };
+    let output = match (exec.json, &schema) {
+        (true, _) => Output::Json,
+        (false, Some(_)) => Output::Nothing,
+        (false, None) => Output::Text,
+    };
+    let request = Request {
+        input,
+        thread,
         model: exec.model.map(|name| config.models.meaning(&name)),
+        mode: exec.mode.map(|mode| match mode {
+            Mode::Agent => "agent",
+            Mode::Plan => "plan",
+        }),
         approvals,
         trusted,
-        json: exec.json,
+        output,
+        schema,
+        deadline,
         workspace: workspace.root.to_string_lossy().into_owned(),
     };
-    let mut signals = Signals::listen()?;
-    if let Some(holder) = workspace.holder() {
-        let Some(address) = holder.address else {
-            return Err(workspace.busy().into());
-        };
-        let token = exec.token.presented(&config)?;
-        let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
-        let transport = joined.map_err(Failure::from)?;
-        return client::run(transport, prompt, &mut signals).await;
-    }
-    let held = workspace.hold().await?;
-    held.announce(None)?;
-    let removed = CancellationToken::new();
-    let opened = server::open(&held, &config, &removed).await?;
-    for complaint in config.warnings.iter().chain(&opened.complaints) {
-        console::complain(complaint);
-    }
-    let (ours, serving) = server::serve_in_memory(&opened);
-    let ended = tokio::select! {
-        ended = client::run(ours, prompt, &mut signals) => ended,
-        () = removed.cancelled() => Err(exit::removed(&workspace.database()).into()),
+    let entered = match unless_ended(entry::enter(&workspace), &mut signals, deadline).await {
+        Ok(entered) => entered?,
+        Err(code) => return Ok(code),
     };
-    opened.end().await;
-    drop(serving.await);
-    ended
+    let ended = match entered {
+        Entry::Server(address) => {
+            if exec.sandbox.is_some() || !exec.allow.is_empty() {
+                return Err(entry::has_its_own_settings(&address).into());
+            }
+            let token = exec.token.presented(&config)?;
+            let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
+            client::run(joined.map_err(Failure::from)?, request, &mut signals).await?
+        }
+        Entry::Held(held) => {
+            held.announce_one_prompt()?;
+            let removed = CancellationToken::new();
+            let opened = server::open(&held, &config, &removed).await?;
+            for complaint in config.warnings.iter().chain(&opened.complaints) {
+                console::complain(complaint);
+            }
+            let (ours, serving) = server::serve_in_memory(&opened);
+            let ended = tokio::select! {
+                ended = client::run(ours, request, &mut signals) => ended,
+                () = removed.cancelled() => Err(exit::removed(&workspace.database()).into()),
+            };
+            opened.end().await;
+            drop(serving.await);
+            ended?
+        }
+    };
+    if let (Some(file), End::Done(answer)) = (&mut last_message, &ended.end) {
+        file.write_all(answer.as_bytes())
+            .context("the last message cannot be written")?;
+    }
+    Ok(conclude(&ended, output))
+}
+
+/// Waits for what comes before the Turn. Returns the exit code where the user or the time ends it.
+async fn unless_ended<T>(
+    first: impl Future<Output = T>,
+    signals: &mut Signals,
+    deadline: Option<Instant>,
+) -> Result<T, ExitCode> {
+    tokio::select! {
+        done = first => Ok(done),
+        () = signals.next() => Err(ExitCode::from(exit::INTERRUPTED)),
+        () = until(deadline) => {
+            console::complain("the time given with --timeout is over");
+            Err(ExitCode::from(exit::TIMED_OUT))
+        }
+    }
+}
+
+/// Reads the prompt, and says what exec waits for where stdin stays open.
+async fn read_prompt(words: Vec<String>) -> anyhow::Result<String> {
+    let mut reading = tokio::task::spawn_blocking(move || input::prompt(&words));
+    let read = tokio::select! {
+        read = &mut reading => read,
+        () = tokio::time::sleep(input::SILENT_STDIN) => {
+            console::note("reading stdin; start with </dev/null if nothing comes from there");
+            reading.await
+        }
+    };
+    read.context("the prompt cannot be read")?
+}
+
+/// Says how the run ended, and returns the exit code.
+fn conclude(ended: &Ended, output: Output) -> ExitCode {
+    let (code, complaint) = match &ended.end {
+        End::Done(_) => (0, None),
+        End::Refused(operation) => (
+            exit::REFUSED,
+            Some(format!("an approval was refused: {operation}")),
+        ),
+        End::NotUnderstood => (
+            exit::TURN_FAILED,
+            Some("the offline model did not understand the prompt, and did nothing".to_owned()),
+        ),
+        End::WrongForm(fault) => (
+            exit::WRONG_FORM,
+            Some(format!("the answer does not fit --output-schema: {fault}")),
+        ),
+        End::Failed(error) => (exit::TURN_FAILED, Some(format!("the turn failed: {error}"))),
+        End::Interrupted(how) => (exit::INTERRUPTED, Some(format!("the turn was interrupted {how}"))),
+        End::TimedOut => (
+            exit::TIMED_OUT,
+            Some("the turn was interrupted: the time given with --timeout is over".to_owned()),
+        ),
+    };
+    let answer = match &ended.end {
+        End::Done(answer) => Some(answer),
+        _ => None,
+    };
+    match output {
+        Output::Json => console::data(&json!({
+            "method": "bobbin/exec/ended",
+            "params": {
+                "threadId": ended.thread,
+                "turnId": ended.turn,
+                "exitCode": code,
+                "answer": answer,
+                "error": complaint,
+                "tokenUsage": ended.usage,
+            },
+        })),
+        // The form is checked, so this is the first that stdout gets.
+        Output::Nothing => {
+            if let Some(answer) = answer {
+                console::stream(&format!("{answer}\n"));
+            }
+        }
+        Output::Text => {}
+    }
+    if let Some(complaint) = complaint {
+        console::complain(&complaint);
+    }
+    ExitCode::from(code)
 }
 
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
@@ -120,7 +295,7 @@ fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::R
     let Some(sentence) = scan.sentence() else {
         return Ok(None);
     };
-    let asks = may_ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let asks = may_ask && std::io::stderr().is_terminal();
     if trusts || asks && trust::ask(&scan) {
         file.change(|record| scan.apply(&TrustChange::TrustAll, record))?;
         let fingerprints = scan.fingerprints().into_iter().map(str::to_owned);
@@ -128,20 +303,4 @@ fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::R
     }
     console::complain(&sentence);
     Ok(None)
-}
-
-fn prompt_text(argument: &str) -> anyhow::Result<String> {
-    if argument != "-" {
-        return Ok(argument.to_owned());
-    }
-    let mut text = String::new();
-    std::io::stdin()
-        .lock()
-        .take(MAX_PROMPT_BYTES)
-        .read_to_string(&mut text)
-        .context("stdin cannot be read")?;
-    if text.trim().is_empty() {
-        bail!("stdin holds no prompt");
-    }
-    Ok(text)
 }

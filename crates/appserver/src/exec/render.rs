@@ -1,103 +1,284 @@
-//! Notifications as a person in a terminal wants to see them.
+//! Notifications of the Turn as a user of a terminal reads them, or as JSON lines.
+//!
+//! The answer goes to stdout and everything else to stderr. What was shown of a message is compared with the whole text at its
+//! end: a server leaves deltas out where a client is slow or a text is large.
 
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use bobbin_model::Decision;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::console;
 
-/// What a notification means for the run.
-pub(super) enum Progress {
-    GoesOn,
+/// How a Turn ended.
+#[derive(Debug)]
+pub(super) enum TurnEnd {
     Completed,
     Failed(String),
     Cancelled(String),
 }
 
-/// The terminal, or a machine that reads JSON lines.
+/// What is written to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// Messages of the agent as they come.
+    Text,
+    /// Nothing until the end.
+    Nothing,
+    /// Notifications as JSON lines.
+    Json,
+}
+
+/// Silence after which a terminal shows that exec still waits.
+const QUIET: Duration = Duration::from_secs(1);
+/// Time between two pictures of the spinner.
+pub(super) const TICK: Duration = Duration::from_millis(125);
+/// Most characters of a failed call's result that are shown.
+const MAX_FAILURE_CHARS: usize = 200;
+
+/// The terminal, or a program that reads lines.
 pub(super) struct Screen {
-    json: bool,
-    /// stdout stands in the middle of a line.
+    output: Output,
+    spins: bool,
+    /// The spinner is in the terminal's current line.
+    spinning: bool,
+    last_shown: Instant,
+    since: Instant,
+    ticks: usize,
+    /// stdout is in the middle of a line.
     mid_line: bool,
+    /// The message that is being shown: its Item, and the text so far.
+    message: (String, String),
+    record: Record,
+}
+
+/// What the Turn has said and done.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// Text of the agent's last message.
+    pub(super) answer: String,
+    /// The operation of the first approval that a user or the server refused.
+    pub(super) refused: Option<String>,
+    /// The offline model did not understand the prompt.
+    pub(super) not_understood: bool,
+    pub(super) usage: Value,
     last_asked: String,
-    refused: Option<String>,
 }
 
 impl Screen {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(output: Output) -> Self {
+        let now = Instant::now();
         Self {
-            json,
+            output,
+            spins: output != Output::Json && std::io::stderr().is_terminal(),
+            spinning: false,
+            last_shown: now,
+            since: now,
+            ticks: 0,
             mid_line: false,
-            last_asked: String::new(),
-            refused: None,
+            message: Default::default(),
+            record: Record::default(),
         }
     }
 
-    /// Returns the operation that was refused first, if one was.
-    pub(super) fn refused(&self) -> Option<&str> {
-        self.refused.as_deref()
+    /// Returns what the Turn has said and done, and starts the next one without it.
+    pub(super) fn take_record(&mut self) -> Record {
+        std::mem::take(&mut self.record)
+    }
+
+    /// Whether [`Screen::tick`] shows anything.
+    pub(super) fn spins(&self) -> bool {
+        self.spins
+    }
+
+    /// Shows that exec waits, where nothing else was shown for a while.
+    pub(super) fn tick(&mut self) {
+        const PICTURES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+        if self.mid_line || self.last_shown.elapsed() < QUIET {
+            return;
+        }
+        self.ticks += 1;
+        self.spinning = true;
+        let picture = PICTURES[self.ticks % PICTURES.len()];
+        console::redraw(&format!(
+            "{picture} working, {} s",
+            self.since.elapsed().as_secs()
+        ));
+    }
+
+    /// Makes way for other output.
+    fn make_way(&mut self) {
+        self.last_shown = Instant::now();
+        if std::mem::take(&mut self.spinning) {
+            console::redraw("");
+        }
     }
 
     /// Ends a line of text that is under way.
     pub(super) fn break_line(&mut self) {
+        self.make_way();
         if std::mem::take(&mut self.mid_line) {
             console::say("");
         }
     }
 
-    /// Shows a notification.
-    pub(super) fn show(&mut self, method: &str, params: &Value) -> Progress {
-        if self.json {
+    fn note(&mut self, line: &str) {
+        if self.output != Output::Json {
+            self.break_line();
+            console::note(line.trim_end());
+        }
+    }
+
+    /// Shows a notification. Returns how the Turn ended, if this is its end.
+    pub(super) fn show(&mut self, method: &str, params: &Value) -> Option<TurnEnd> {
+        if self.output == Output::Json {
+            let mut params = params.clone();
+            // Each of them had a line of its own.
+            if let Some(turn) = params["turn"].as_object_mut() {
+                turn.remove("items");
+            }
             console::data(&json!({ "method": method, "params": params }));
         }
-        match method {
-            "item/agentMessage/delta" => self.text(params["delta"].as_str().unwrap_or_default()),
-            "item/completed" => self.item(&params["item"]),
-            "turn/completed" => {
-                self.break_line();
-                return Progress::Completed;
+        let text = |name: &str| params[name].as_str().unwrap_or("unknown").to_owned();
+        let end = match method {
+            "item/agentMessage/delta" => {
+                let delta = params["delta"].as_str().unwrap_or_default();
+                self.delta(params["itemId"].as_str().unwrap_or_default(), delta);
+                return None;
             }
-            "turn/failed" => {
-                self.break_line();
-                return Progress::Failed(params["error"].as_str().unwrap_or("unknown").to_owned());
+            "item/completed" => {
+                self.item(&params["item"]);
+                return None;
             }
-            "turn/cancelled" => {
-                self.break_line();
-                return Progress::Cancelled(params["reason"].as_str().unwrap_or("unknown").to_owned());
-            }
-            _ => {}
+            "turn/completed" => TurnEnd::Completed,
+            "turn/failed" => TurnEnd::Failed(text("error")),
+            "turn/cancelled" => TurnEnd::Cancelled(text("reason")),
+            _ => return None,
+        };
+        self.record.usage = params["turn"]["tokenUsage"].clone();
+        self.break_line();
+        Some(end)
+    }
+
+    fn delta(&mut self, item: &str, text: &str) {
+        if self.message.0 != item {
+            self.message = (item.to_owned(), String::new());
         }
-        Progress::GoesOn
+        self.message.1.push_str(text);
+        self.text(text);
     }
 
     fn text(&mut self, text: &str) {
-        if !self.json && !text.is_empty() {
+        if self.output == Output::Text && !text.is_empty() {
+            self.make_way();
             console::stream(text);
             self.mid_line = !text.ends_with('\n');
         }
     }
 
+    /// Shows what of a finished message was not shown before.
+    fn message(&mut self, item: &str, whole: &str) {
+        let (id, shown) = std::mem::take(&mut self.message);
+        let shown = if id == item { shown } else { String::new() };
+        if let Some(rest) = whole.strip_prefix(&shown) {
+            self.text(rest);
+        } else {
+            self.note("the text above has gaps; here it is as a whole:");
+            self.text(whole);
+        }
+        self.break_line();
+        whole.clone_into(&mut self.record.answer);
+    }
+
     fn item(&mut self, item: &Value) {
         let payload = &item["payload"];
+        let text = |name: &str| payload[name].as_str().unwrap_or_default();
         match item["type"].as_str().unwrap_or_default() {
-            "agentMessage" if !self.json => self.break_line(),
-            "toolCall" if !self.json => {
-                self.break_line();
+            "agentMessage" => self.message(item["id"].as_str().unwrap_or_default(), text("text")),
+            "toolCall" => {
                 let arguments = &payload["arguments"];
-                let main = ["command", "path", "pattern"]
+                let main = ["command", "path", "pattern", "url"]
                     .iter()
                     .find_map(|name| arguments[*name].as_str());
-                let name = payload["toolName"].as_str().unwrap_or_default();
-                console::note(format!("> {name} {}", main.unwrap_or_default()).trim_end());
+                self.note(&format!("> {} {}", text("toolName"), main.unwrap_or_default()));
             }
-            "approvalRequest" => {
-                payload["operation"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .clone_into(&mut self.last_asked);
+            "toolResult" if payload["success"] == false => {
+                let line = text("result").lines().find(|line| !line.trim().is_empty());
+                let line: String = line
+                    .unwrap_or("no result")
+                    .chars()
+                    .take(MAX_FAILURE_CHARS)
+                    .collect();
+                self.note(&format!("  failed: {line}"));
             }
-            "approvalResponse" if payload["approved"] == false => {
-                self.refused.get_or_insert_with(|| self.last_asked.clone());
+            // The Turn's end says it again.
+            "error" if payload["fatal"] == true => {}
+            "error" if text("code") == "not_understood" => self.record.not_understood = true,
+            "error" => {
+                let message = text("message").to_owned();
+                self.note(&message);
+            }
+            "approvalRequest" => text("operation").clone_into(&mut self.record.last_asked),
+            "approvalResponse" => {
+                let decision: Option<Decision> = serde_json::from_value(payload["decision"].clone()).ok();
+                // An interrupt settles open questions as `cancel`; exec's own `cancel` is known where it is given.
+                if decision == Some(Decision::Decline) {
+                    self.refuse();
+                }
             }
             _ => {}
         }
+    }
+
+    /// Notes that the last question was answered with a refusal.
+    pub(super) fn refuse(&mut self) {
+        let operation = self.record.last_asked.clone();
+        self.record.refused.get_or_insert(operation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(screen: &mut Screen, kind: &str, payload: &Value) {
+        let item = json!({ "id": "item_001", "type": kind, "payload": payload });
+        assert!(screen.show("item/completed", &json!({ "item": item })).is_none());
+    }
+
+    #[tokio::test]
+    async fn the_answer_is_the_last_message_whole_whatever_came_as_deltas() {
+        let mut screen = Screen::new(Output::Nothing);
+        for delta in ["a", "b"] {
+            screen.show(
+                "item/agentMessage/delta",
+                &json!({ "itemId": "item_001", "delta": delta }),
+            );
+        }
+        completed(&mut screen, "agentMessage", &json!({ "text": "abcd" }));
+        assert_eq!(screen.take_record().answer, "abcd");
+    }
+
+    #[tokio::test]
+    async fn only_a_decline_is_a_refusal() {
+        for (decision, refused) in [("decline", Some("rm x")), ("cancel", None), ("accept", None)] {
+            let mut screen = Screen::new(Output::Nothing);
+            completed(&mut screen, "approvalRequest", &json!({ "operation": "rm x" }));
+            completed(&mut screen, "approvalResponse", &json!({ "decision": decision }));
+            assert_eq!(screen.take_record().refused.as_deref(), refused, "{decision}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_offline_model_did_not_understand_is_on_record() {
+        let mut screen = Screen::new(Output::Json);
+        completed(
+            &mut screen,
+            "error",
+            &json!({ "code": "not_understood", "fatal": false, "message": "m" }),
+        );
+        assert!(screen.take_record().not_understood);
     }
 }

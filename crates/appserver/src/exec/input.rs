@@ -1,0 +1,200 @@
+//! What goes into the Turn: words of the command line, stdin, pictures, the rules and the sandbox of this run.
+//!
+//! All of it is read and measured before anything runs. Too much is an error; nothing is cut.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bobbin_rules::RuleText;
+use nix::sys::stat::{SFlag, fstat};
+use serde_json::{Value, json};
+
+/// Longest request, as JSON: what a server takes in one message (AppServer protocol 01 §3), less what is around the input.
+const MAX_INPUT_BYTES: usize = (4 << 20) - 4096;
+/// Largest picture.
+const MAX_IMAGE_BYTES: u64 = 20 << 20;
+/// After this time without an end of stdin the user hears what exec waits for.
+pub(super) const SILENT_STDIN: Duration = Duration::from_secs(2);
+
+/// Returns the text of the prompt. `words` are those of the command line.
+///
+/// # Errors
+/// There is none, it is too long, or stdin is no text.
+pub(super) fn prompt(words: &[String]) -> anyhow::Result<String> {
+    let words = words.join(" ");
+    let is_dash = words == "-";
+    let from_stdin = if is_dash || has_input() {
+        stdin()?
+    } else {
+        String::new()
+    };
+    let prompt = if is_dash { "" } else { words.trim() };
+    Ok(match (prompt.is_empty(), from_stdin.trim().is_empty()) {
+        (true, true) => bail!("there is no prompt: write it behind `bobbin exec`, or send it on stdin"),
+        (true, false) => from_stdin,
+        (false, true) => prompt.to_owned(),
+        (false, false) => format!(
+            "{prompt}\n\n<stdin>\n{}\n</stdin>",
+            from_stdin.trim_end_matches('\n')
+        ),
+    })
+}
+
+/// Whether stdin is something that a user has sent: a pipe or a file. A service manager's socket is not.
+fn has_input() -> bool {
+    let stdin = std::io::stdin();
+    let Ok(found) = fstat(stdin.as_fd()) else {
+        return false;
+    };
+    let kind = SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT;
+    !stdin.is_terminal() && (kind == SFlag::S_IFIFO || kind == SFlag::S_IFREG)
+}
+
+fn stdin() -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    let read = std::io::stdin()
+        .lock()
+        .take(MAX_INPUT_BYTES as u64 + 1)
+        .read_to_end(&mut text);
+    read.context("stdin cannot be read")?;
+    if text.len() > MAX_INPUT_BYTES {
+        bail!("stdin is longer than {MAX_INPUT_BYTES} bytes; put it into a file and let the agent read that");
+    }
+    String::from_utf8(text).context("stdin is no UTF-8 text")
+}
+
+/// Returns the parts of the input.
+///
+/// # Errors
+/// A picture is missing or none, or all of it is more than a server takes.
+pub(super) fn parts(text: &str, images: &[PathBuf]) -> anyhow::Result<Value> {
+    let mut parts = vec![json!({ "type": "text", "text": text })];
+    for path in images {
+        parts.push(image(path)?);
+    }
+    let parts = Value::Array(parts);
+    let bytes = parts.to_string().len();
+    if bytes > MAX_INPUT_BYTES {
+        bail!(
+            "the prompt has {bytes} bytes as JSON, and {MAX_INPUT_BYTES} are possible; put it into a file and let the agent \
+             read that"
+        );
+    }
+    Ok(parts)
+}
+
+fn image(path: &Path) -> anyhow::Result<Value> {
+    let shown = path.display();
+    let media_type = match path.extension().and_then(|end| end.to_str()) {
+        Some(end) if end.eq_ignore_ascii_case("png") => "image/png",
+        Some(end) if end.eq_ignore_ascii_case("gif") => "image/gif",
+        Some(end) if end.eq_ignore_ascii_case("webp") => "image/webp",
+        Some(end) if end.eq_ignore_ascii_case("jpg") || end.eq_ignore_ascii_case("jpeg") => "image/jpeg",
+        _ => bail!("{shown} does not end as a picture does: .png, .jpg, .gif or .webp"),
+    };
+    let path = path
+        .canonicalize()
+        .with_context(|| format!("the picture {shown} cannot be read"))?;
+    let found = path.metadata()?;
+    if !found.is_file() {
+        bail!("{shown} is no file");
+    }
+    if found.len() > MAX_IMAGE_BYTES {
+        bail!(
+            "{shown} has {} bytes, and a picture may have {MAX_IMAGE_BYTES}",
+            found.len()
+        );
+    }
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let Some(path) = path.to_str() else {
+        bail!("the name of {shown} is no UTF-8 text");
+    };
+    Ok(json!({ "type": "localImage", "path": path, "mimeType": media_type, "fileName": name }))
+}
+
+/// Returns the rule that `--allow` means: `tool:NAME`, `path:PATTERN`, or a pattern of commands.
+pub(super) fn allow_rule(text: &str) -> RuleText {
+    let (mut tool, mut path, mut command) = (None, None, None);
+    match text.split_once(':') {
+        Some(("tool", name)) => tool = Some(name.to_owned()),
+        Some(("path", pattern)) => path = Some(pattern.to_owned()),
+        Some(("command", pattern)) => command = Some(pattern.to_owned()),
+        _ => command = Some(text.to_owned()),
+    }
+    RuleText {
+        action: "allow".to_owned(),
+        tool,
+        command,
+        path,
+        operation: None,
+        reason: None,
+        source: "--allow".to_owned(),
+    }
+}
+
+/// Reads a time such as `90`, `90s`, `10m` or `1h 30m`.
+///
+/// # Errors
+/// It is none, or not more than zero.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<u64>().ok().map(Duration::from_secs);
+    let parsed = seconds.or_else(|| {
+        let signed: jiff::SignedDuration = text.parse().ok()?;
+        Duration::try_from(signed).ok()
+    });
+    parsed
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "write seconds, or a time such as 90s, 10m, 1h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_seconds_or_has_a_unit() {
+        for (text, seconds) in [
+            ("90", Some(90)),
+            ("10m", Some(600)),
+            ("1h 30m", Some(5400)),
+            ("0", None),
+            ("soon", None),
+        ] {
+            assert_eq!(duration(text).ok().map(|time| time.as_secs()), seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_measured_as_the_server_gets_it() {
+        assert!(parts(&"x".repeat(MAX_INPUT_BYTES - 100), &[]).is_ok());
+        let error = parts(&"\"".repeat(MAX_INPUT_BYTES / 2), &[])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("are possible"), "{error}");
+    }
+
+    #[test]
+    fn a_rule_is_a_pattern_of_commands_unless_it_says_otherwise() {
+        assert_eq!(allow_rule("git log *").command.as_deref(), Some("git log *"));
+        assert_eq!(allow_rule("echo a:b").command.as_deref(), Some("echo a:b"));
+        assert_eq!(allow_rule("tool:mcp__a__b").tool.as_deref(), Some("mcp__a__b"));
+        assert_eq!(allow_rule("path:docs").path.as_deref(), Some("docs"));
+    }
+
+    #[test]
+    fn a_picture_is_a_file_that_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pot.PNG");
+        assert!(image(&path).is_err());
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(image(&path).unwrap()["mimeType"], "image/png");
+        assert!(image(place.path()).is_err());
+    }
+}

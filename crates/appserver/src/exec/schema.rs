@@ -1,0 +1,113 @@
+//! `--output-schema`: the answer must be JSON of a form that the user gives.
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, bail};
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+/// Largest schema.
+const MAX_SCHEMA_BYTES: u64 = 256 << 10;
+
+/// The form of the answer.
+pub(super) struct OutputSchema {
+    text: String,
+    validator: Validator,
+}
+
+impl OutputSchema {
+    /// Reads a schema from a file. References to other documents are not followed.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no JSON Schema.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let size = std::fs::metadata(path)
+            .with_context(|| format!("the schema {shown} cannot be read"))?
+            .len();
+        if size > MAX_SCHEMA_BYTES {
+            bail!("the schema {shown} has {size} bytes, and {MAX_SCHEMA_BYTES} are possible");
+        }
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("the schema {shown} cannot be read"))?;
+        let schema: Value = serde_json::from_str(&text).with_context(|| format!("{shown} is no JSON"))?;
+        let validator = jsonschema::options()
+            // Without look-around, so that no answer makes a pattern run for ever.
+            .with_pattern_options(PatternOptions::regex())
+            .build(&schema)
+            .map_err(|error| anyhow!("{shown} is no JSON Schema that can be used: {error}"))?;
+        Ok(Self { text, validator })
+    }
+
+    /// Returns what the model is asked for, behind the prompt.
+    pub(super) fn request(&self) -> String {
+        format!(
+            "Your last message must be one JSON document and nothing else: no sentence around it, no code fence. It must be \
+             valid against this JSON Schema:\n\n{}",
+            self.text.trim()
+        )
+    }
+
+    /// Returns what the model is asked when its answer was not valid.
+    pub(super) fn repeat(fault: &str) -> String {
+        format!(
+            "That answer cannot be used: {fault}. Send the whole JSON document again, corrected, and nothing else."
+        )
+    }
+
+    /// Returns the JSON document of an answer. A code fence around it is taken off, since models write one whatever they are told.
+    ///
+    /// # Errors
+    /// What is wrong, for the model and for the user.
+    pub(super) fn check(&self, answer: &str) -> Result<String, String> {
+        let text = without_fence(answer.trim());
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        match self.validator.iter_errors(&value).next() {
+            None => Ok(text.to_owned()),
+            Some(error) => {
+                let place = error.instance_path().to_string();
+                let place = if place.is_empty() { "/" } else { &place };
+                Err(format!("at {place}: {error}"))
+            }
+        }
+    }
+}
+
+fn without_fence(text: &str) -> &str {
+    let fenced = text
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"))
+        .and_then(|rest| rest.split_once('\n'));
+    fenced.map_or(text, |(_, inner)| inner.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_checked_with_or_without_a_fence() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("cup.json");
+        std::fs::write(
+            &path,
+            r#"{"type":"object","required":["cups"],"properties":{"cups":{"type":"integer"}}}"#,
+        )
+        .unwrap();
+        let schema = OutputSchema::read(&path).unwrap();
+        assert_eq!(schema.check(" {\"cups\": 2}\n").unwrap(), "{\"cups\": 2}");
+        assert_eq!(
+            schema.check("```json\n{\"cups\": 2}\n```").unwrap(),
+            "{\"cups\": 2}"
+        );
+        assert!(schema.check("two").unwrap_err().starts_with("it is no JSON"));
+        assert!(
+            schema
+                .check(r#"{"cups":"two"}"#)
+                .unwrap_err()
+                .starts_with("at /cups: ")
+        );
+        std::fs::write(&path, r#"{"type":"cup"}"#).unwrap();
+        assert!(OutputSchema::read(&path).is_err());
+    }
+}
