@@ -32,7 +32,7 @@ async fn an_editor_reads_and_writes_for_a_turn() {
         .await;
     assert_eq!(
         result_of(&client.wait_for("turn/completed").await),
-        "in the editor\n"
+        "1\tin the editor\n"
     );
     client
         .find("idle", |message| message["params"]["runtime"]["running"] == false)

@@ -150,7 +150,7 @@ pub enum Touches {
 /// What a call gave.
 #[derive(Debug, Clone, Default)]
 pub struct ToolOutput {
-    /// Text for the model, bounded by the tool.
+    /// Text for the model.
     pub text: String,
     /// Whether it went well.
     pub success: bool,
@@ -186,6 +186,9 @@ pub struct CallOrigin {
     pub call: String,
 }
 
+/// Most bytes of a result that a model with a large window gets.
+pub const MAX_RESULT_BYTES: usize = 50 << 10;
+
 /// What a running call is given.
 #[derive(Clone)]
 pub struct CallContext {
@@ -199,6 +202,9 @@ pub struct CallContext {
     pub agents: Arc<dyn SubAgents>,
     /// Takes output while it appears; never blocks longer than the Thread's owner needs.
     pub output: Arc<dyn OutputSink>,
+    /// Most bytes of the result that the model gets. The engine cuts the middle out of a longer one, so a tool that can
+    /// be asked for the rest ends its result before.
+    pub max_bytes: usize,
 }
 
 impl CallContext {
@@ -214,6 +220,7 @@ impl CallContext {
             plan: Arc::new(NoPlan),
             agents: Arc::new(NoSubAgents),
             output,
+            max_bytes: MAX_RESULT_BYTES,
         }
     }
 }
@@ -350,4 +357,13 @@ pub fn split_status(result: &str) -> Option<(&str, &str)> {
     ran.iter()
         .any(|start| how.starts_with(start))
         .then_some((how, output))
+}
+
+/// Returns a result of `ReadFile` without the numbers of its lines.
+pub fn without_numbers(read: &str) -> String {
+    let text = |line| match str::split_once(line, '\t') {
+        Some((number, text)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text,
+        _ => line,
+    };
+    read.split_inclusive('\n').map(text).collect()
 }

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
+use super::fit::cut;
 use super::recording::RecordedCall;
 use super::turn::TurnRun;
 use bobbin_agent_api::cut::head;
@@ -76,10 +77,12 @@ impl TurnRun {
 
     /// Adds a call's result, and the plan it made, to the record and to the conversation.
     pub(super) async fn add_result(&mut self, call_id: &str, output: ToolOutput) -> Result<(), TurnGone> {
+        let limit = self.result_limits.next(&self.messages);
         if let Some(open) = self.open_calls.remove(call_id) {
             let success = output.success;
             let known = self.tools.get(open.offered_as()).is_some();
-            let text = open.complete(output, known).await?;
+            let mut text = open.complete(output, known).await?;
+            cut(&mut text, limit);
             self.messages.push(Message::Result {
                 call_id: call_id.to_owned(),
                 text,
@@ -88,12 +91,13 @@ impl TurnRun {
             return Ok(());
         }
         let ToolOutput {
-            text,
+            mut text,
             success,
             refused,
             plan,
             ..
         } = output;
+        cut(&mut text, limit);
         let result = ItemBody::ToolResult {
             call_id: call_id.to_owned(),
             result: text.clone(),
@@ -197,7 +201,7 @@ impl TurnRun {
             Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
         };
         let recorded = self.record(call, touches, &execution).await?;
-        let running = execution.run(prepared);
+        let running = execution.run(prepared, self.result_limits.next(&self.messages));
         if !self.only_reads(call) || self.must_end(call) {
             return Ok((running.await?, recorded));
         }

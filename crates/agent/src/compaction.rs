@@ -12,6 +12,7 @@ use bobbin_core::engine::{EngineFailure, WindowNote};
 use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
 
 use super::conversation::{Placed, told};
+use super::fit::squeeze;
 use super::history::{LeftOut, Reach};
 use super::summarize::MAX_SUMMARY_BYTES;
 use super::tokens;
@@ -101,7 +102,30 @@ impl TurnRun {
         if cut_off == CutOff::Something && done == Compacted::Not {
             self.note_left_out(LeftOut::OfConversation).await?;
         }
+        if let Some(window) = self.full.window
+            && self.occupancy() > window.tokens
+        {
+            self.cut_results(window.compact_at);
+        }
         Ok(())
+    }
+
+    /// Cuts results so that a request has about `tokens`, as the last resort: no Turn ends because of a result. The
+    /// record keeps what the model had. Returns whether any result was cut.
+    pub(super) fn cut_results(&mut self, tokens: u64) -> bool {
+        // A client that has the history shortens it by itself, but not the results of this Turn.
+        let is_input = |message: &Message| matches!(message, Message::User { .. });
+        let from = match &self.turn.at_start().history {
+            Some(_) => self.messages.iter().rposition(is_input).unwrap_or_default(),
+            None => 0,
+        };
+        let others = self.overhead() + tokens::of_messages(&self.messages[..from]);
+        let any = squeeze(&mut self.messages[from..], tokens.saturating_sub(others));
+        if any {
+            let estimated = self.overhead() + tokens::of_messages(&self.messages);
+            self.full.counted = Some((estimated, self.messages.len()));
+        }
+        any
     }
 
     /// Warns when a threshold has been passed since the last warning.
@@ -198,7 +222,8 @@ impl TurnRun {
             kept_from,
         };
         let after = earlier.placed(self.turn.turn(), &own, Some(&body));
-        let after: Vec<Message> = after.into_iter().map(|placed| placed.message).collect();
+        let mut after: Vec<Message> = after.into_iter().map(|placed| placed.message).collect();
+        self.result_limits.fit(&mut after);
         body.tokens_after = self.overhead() + tokens::of_messages(&after);
         body.left_after = window.left(body.tokens_after);
         self.full.counted = Some((body.tokens_after, after.len()));

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::tool::{CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_agent_api::tool::{CallContext, CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
 use bobbin_core::engine::{OpenItem, TurnContext};
 use bobbin_model::item::{CommandExecution, ExecutionStatus};
 use bobbin_model::{CommandStatus, ItemBody};
@@ -83,12 +83,19 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Runs the call and completes its Items.
-    pub(super) async fn run(mut self, prepared: Box<dyn PreparedCall>) -> Result<ToolOutput, TurnGone> {
+    /// Runs the call and completes its Items. The model gets at most `max_bytes` of the result.
+    pub(super) async fn run(
+        mut self,
+        prepared: Box<dyn PreparedCall>,
+        max_bytes: usize,
+    ) -> Result<ToolOutput, TurnGone> {
         let began = Instant::now();
         let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
         let output = Arc::new(Queue(pieces));
-        let context = self.turn.call_context(&self.call.id, self.stop.clone(), output);
+        let context = CallContext {
+            max_bytes,
+            ..self.turn.call_context(&self.call.id, self.stop.clone(), output)
+        };
         let mut running = prepared.run(context);
         let output = loop {
             tokio::select! {

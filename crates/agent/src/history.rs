@@ -117,11 +117,13 @@ impl TurnRun {
             let own = Earlier::default().placed(begun.turn.id, &begun.turn.items, None);
             self.messages = handed_in(before);
             self.messages.extend(own.into_iter().map(|placed| placed.message));
+            self.result_limits.fit(&mut self.messages);
             return Ok(());
         }
         let earlier = self.earlier(Reach::Conversation).await?;
         let placed = earlier.placed(begun.turn.id, &begun.turn.items, None).into_iter();
         self.messages = placed.map(|placed| placed.message).collect();
+        self.result_limits.fit(&mut self.messages);
         self.full.cut_off = match earlier.cut {
             None => CutOff::Nothing,
             // A resumed Turn's own note counts.

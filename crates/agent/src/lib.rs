@@ -13,6 +13,7 @@ mod compaction;
 mod conversation;
 mod engine;
 mod execution;
+mod fit;
 mod guides;
 mod helper;
 mod history;

@@ -68,10 +68,11 @@ impl TurnRun {
     ) -> Result<(), TurnGone> {
         let (turn, stop) = (self.turn.clone(), self.stop.clone());
         let must_end = calls.first().is_some_and(|first| self.must_end(first));
+        let max_bytes = self.result_limits.next(&self.messages);
         let run = async |at: usize, call: &Call, reader: Box<dyn PreparedCall>| {
             turn.start_call(&call.id).await?;
             let execution = Execution::open(&turn, call, reader.command(), &stop).await?;
-            Ok::<_, TurnGone>((at, execution.run(reader).await?))
+            Ok::<_, TurnGone>((at, execution.run(reader, max_bytes).await?))
         };
         let runs = calls.iter().zip(readers).enumerate();
         let runs = runs.map(|(at, (call, reader))| run(at, call, reader));

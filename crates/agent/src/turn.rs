@@ -18,6 +18,7 @@ use super::AgentSettings;
 use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
 use super::conversation::messages;
+use super::fit::ResultLimits;
 use super::guides::{self, Guide};
 use super::instructions::{Sources, assemble};
 use super::limits::{Ledger, Spent, Stopwatch};
@@ -56,6 +57,8 @@ pub(super) struct TurnRun {
     pub(super) settings: Arc<AgentSettings>,
     /// How full the model's window is.
     pub(super) full: Fullness,
+    /// How large results of calls may be.
+    pub(super) result_limits: ResultLimits,
     /// Stops everything that this run waits for; cancelled with the Turn.
     pub(super) stop: CancellationToken,
     /// The model's instructions; read once a run.
@@ -106,6 +109,7 @@ impl TurnRun {
             .filter_map(call_id)
             .map(ToOwned::to_owned)
             .collect();
+        let window = model.window(environment.config.model.as_deref());
         Self {
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
             tools: ToolSet::default(),
@@ -125,7 +129,8 @@ impl TurnRun {
             recording: Recording::start(undo, &turn),
             unshown: false,
             shown_at: None,
-            full: Fullness::of(model.window(turn.environment().config.model.as_deref())),
+            full: Fullness::of(window),
+            result_limits: ResultLimits::of(window),
             stop: turn.cancelled().child_token(),
             model,
             settings,
@@ -279,14 +284,20 @@ impl TurnRun {
         };
         // A client that has the history shortens it by itself.
         let kept_here = self.turn.at_start().history.is_none();
-        if !self.settings.compaction || !kept_here || std::mem::replace(&mut self.full.reacted, true) {
+        if self.settings.compaction && kept_here && !std::mem::replace(&mut self.full.reacted, true) {
+            let window = self.full.window.unwrap_or_default();
+            if self.compact(CompactionTrigger::Reactive, window).await? == Compacted::Done {
+                match self.ask_once().await {
+                    Err(Refused::TooLong(_)) => {}
+                    answered => return answered.map_err(Refused::into_failure),
+                }
+            }
+        }
+        // The window is smaller than stated, or the estimate too low.
+        if !self.cut_results(self.occupancy() / 2) {
             return Err(EngineFailure::Failed(too_long));
         }
-        let window = self.full.window.unwrap_or_default();
-        match self.compact(CompactionTrigger::Reactive, window).await? {
-            Compacted::Done => self.ask_once().await.map_err(Refused::into_failure),
-            Compacted::Not => Err(EngineFailure::Failed(too_long)),
-        }
+        self.ask_once().await.map_err(Refused::into_failure)
     }
 
     /// Asks the model once.

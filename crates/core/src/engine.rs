@@ -159,6 +159,7 @@ impl TurnContext {
             plan: Arc::new(self.clone()),
             agents: self.sub_agents(),
             output,
+            max_bytes: bobbin_agent_api::tool::MAX_RESULT_BYTES,
         }
     }
 

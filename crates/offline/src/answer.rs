@@ -5,7 +5,7 @@ use super::instruction::Instruction;
 use super::steps::Outcome;
 use super::summary::entries;
 use bobbin_agent_api::cut::head_and_tail;
-use bobbin_agent_api::tool::split_status;
+use bobbin_agent_api::tool::{split_status, without_numbers};
 
 /// Most bytes of a result in a message; the call's own Item has all of it.
 const MAX_TOLD_BYTES: usize = 32 << 10;
@@ -21,7 +21,8 @@ pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String 
     match instruction {
         Instruction::List { path, glob, .. } => listed(path.as_deref(), glob.as_deref(), outcome.text),
         Instruction::Read { path } => {
-            format!("{}:\n\n{}", span(path), told(outcome.text, language(path)))
+            let text = without_numbers(outcome.text);
+            format!("{}:\n\n{}", span(path), told(&text, language(path)))
         }
         Instruction::Search(search) => {
             let (lines, note) = entries(outcome.text);

@@ -15,6 +15,7 @@ use super::prompt::instructions;
 use super::speech::Speech;
 use super::summary::{readme, summary};
 use bobbin_agent_api::model::{Call, Message};
+use bobbin_agent_api::tool::without_numbers;
 
 /// Most repetitions, and most bytes of all of them.
 const MAX_REPEATS: usize = 100_000;
@@ -146,10 +147,14 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
             arguments: json!({ "path": path, "limit": 200 }),
         }),
         // An unreadable README does not affect the rest.
-        Some(read) => done(
-            summary(listed.text, Some(if read.success { read.text } else { "" })),
-            true,
-        ),
+        Some(read) => {
+            let readme = if read.success {
+                without_numbers(read.text)
+            } else {
+                String::new()
+            };
+            done(summary(listed.text, Some(&readme)), true)
+        }
     }
 }
 

@@ -117,7 +117,7 @@ fn instructions_follow_each_other() {
             "created a.txt (1 lines, 3 bytes)",
             true,
         )
-        .call("ReadFile", json!({ "path": "a.txt" }), "hi\n", true);
+        .call("ReadFile", json!({ "path": "a.txt" }), "1\thi\n", true);
     assert_eq!(
         talk.said(),
         "Created a.txt (1 lines, 3 bytes).\n\n`a.txt`:\n\n```txt\nhi\n```\n\ndone"
@@ -141,7 +141,7 @@ fn a_summary_lists_and_reads() {
         .call(
             "ReadFile",
             json!({ "path": "README.md", "limit": 200 }),
-            "# K\n\nBoils water.\n",
+            "1\t# K\n2\t\n3\tBoils water.\n",
             true,
         );
     assert!(

@@ -116,9 +116,11 @@ impl PreparedCall for Prepared {
             work,
             ..
         } = *self;
+        // The last entry and the count come on top.
+        let max_bytes = context.max_bytes.saturating_sub(600);
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            list(&target, sight, &chosen, recursive, &patience)
+            list(&target, sight, &chosen, recursive, &patience, max_bytes)
                 .map(done)
                 .map_err(|error| format!("cannot list {}: {error}", target.shown()))
         })
@@ -132,6 +134,7 @@ fn list(
     chosen: &Chosen,
     recursive: bool,
     patience: &Patience,
+    max_bytes: usize,
 ) -> Result<String, String> {
     let base = target.confirm()?;
     let found = std::fs::metadata(base).map_err(|error| error.to_string())?;
@@ -143,7 +146,7 @@ fn list(
     let mut text = String::new();
     let (mut count, mut unreadable, mut whole) = (0_usize, 0_usize, true);
     for entry in entries {
-        if count == MAX_ENTRIES || patience.is_over() {
+        if count == MAX_ENTRIES || text.len() >= max_bytes || patience.is_over() {
             whole = false;
             break;
         }

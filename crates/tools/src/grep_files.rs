@@ -59,7 +59,8 @@ impl GrepFiles {
             "GrepFiles",
             Effect::Reads,
             "Finds lines that match a regular expression (Rust syntax) in a file or below a directory. \
-             Ignored, hidden and binary files are left out; name a hidden file or directory as path to search it.",
+             Ignored, hidden and binary files are left out; name a hidden file or directory as path to search it. \
+             Of a long line the part around its match is shown.",
             &["pattern"],
             &serde_json::json!({
                 "pattern": { "type": "string", "description": "What to look for, in one line." },
@@ -147,9 +148,10 @@ impl PreparedCall for Prepared {
             work,
             ..
         } = *self;
+        let max_bytes = context.max_bytes;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            search(&target, &root, sight, &matcher, &chosen, &patience)
+            search(&target, &root, sight, &matcher, &chosen, &patience, max_bytes)
                 .map(done)
                 .map_err(|error| format!("cannot search {}: {error}", target.shown()))
         })
@@ -164,11 +166,12 @@ fn search(
     matcher: &RegexMatcher,
     chosen: &Chosen,
     patience: &Patience,
+    max_bytes: usize,
 ) -> Result<String, String> {
     let base = target.confirm()?;
     std::fs::metadata(base).map_err(|error| error.to_string())?;
     let mut searcher = searcher();
-    let mut report = Report::default();
+    let mut report = Report::new(max_bytes);
     let (entries, hidden) = Walk::below(base, sight).entries();
     for entry in entries {
         if report.is_full() || patience.is_over() {
@@ -185,7 +188,7 @@ fn search(
         let name = one_line(&shown(root, entry.path()));
         let searched = open_file(entry.path()).and_then(|file| {
             let file = Patient::new(file, patience);
-            searcher.search_reader(matcher, file, report.file(&name))
+            searcher.search_reader(matcher, file, report.file(&name, matcher))
         });
         if searched.is_err() && !patience.is_over() {
             report.unreadable += 1;
@@ -289,6 +292,23 @@ mod tests {
         assert!(wide.len() < 600 && wide.contains(" […]"), "{wide}");
     }
 
+    #[tokio::test]
+    async fn a_match_in_a_long_line_is_shown_with_what_is_around_it() {
+        let workspace = Workspace::new();
+        let line = format!("{}needle{}\n", "é ".repeat(5_000), " z".repeat(5_000));
+        workspace.write("wide.js", &line);
+        let tool = GrepFiles::new(FileWork::new());
+        let found = workspace.call(&tool, json!({ "pattern": "needle" })).await.text;
+        let (text, _) = found.split_once('\n').unwrap();
+        assert!(
+            text.starts_with("wide.js:1:[…] ") && text.contains("é needle z z"),
+            "{text}"
+        );
+        assert!(text.ends_with(" […] [column 9934 on]"), "{text}");
+        let end = workspace.call(&tool, json!({ "pattern": "z$" })).await.text;
+        assert!(end.contains("z z z [column"), "{end}");
+    }
+
     #[test]
     fn a_search_ends_in_the_middle_of_a_file_when_its_time_is_over() {
         let workspace = Workspace::new();
@@ -300,7 +320,16 @@ mod tests {
             let (target, _) = locate(&environment, ".", Access::Read).unwrap();
             let (matcher, chosen) = (matcher(&arguments).unwrap(), Chosen::by(None).unwrap());
             let sight = Sight::of(&environment);
-            super::search(&target, workspace.root(), sight, &matcher, &chosen, patience).unwrap()
+            super::search(
+                &target,
+                workspace.root(),
+                sight,
+                &matcher,
+                &chosen,
+                patience,
+                50_000,
+            )
+            .unwrap()
         };
         let stop = tokio_util::sync::CancellationToken::new();
         let patience = Patience::new(MAX_TIME, stop.clone());

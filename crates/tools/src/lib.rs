@@ -4,7 +4,6 @@
 //! Turns, Items or Approvals, and have no state between calls. Constants in each tool's file bound what it reads,
 //! writes and returns; blocking work goes through `blocking::FileWork`. [`ToolSet::built_in`] has the tools,
 //! [`RulesPolicy`] judges commands and paths. Only `bobbin-children` starts processes.
-//! tools, [`RulesPolicy`] judges commands and paths. Processes are started by `bobbin-children` only.
 
 mod agents;
 mod apply_patch;
@@ -21,6 +20,7 @@ mod editor_write;
 mod find_files;
 mod grep_files;
 mod grep_report;
+mod numbered;
 mod patch;
 mod paths;
 mod policy;

@@ -1,6 +1,6 @@
 //! `ReadFile`: lines of a text file.
 
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,12 +15,10 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
 use super::editor::EditorOf;
+use super::numbered::{Part, USUAL_LINES, numbered};
 use super::paths::{Access, Target, locate};
-use bobbin_agent_api::cut::head;
 use bobbin_files::open_file;
 
-/// Most bytes given to the model.
-const MAX_BYTES: usize = 256 << 10;
 /// Bytes examined to detect a binary file.
 const PROBE_BYTES: usize = 8 << 10;
 /// Longest read: most of the time is the search for a far line.
@@ -39,6 +37,8 @@ struct Arguments {
     offset: Option<u64>,
     #[serde(default)]
     limit: Option<u64>,
+    #[serde(default)]
+    column: Option<u64>,
 }
 
 impl ReadFile {
@@ -46,12 +46,15 @@ impl ReadFile {
         let spec = spec(
             "ReadFile",
             Effect::Reads,
-            "Reads a text file. Large files are cut; read on with offset.",
+            "Reads a text file. Each line comes as its number, a tab and its text; the number and the tab are not in the \
+             file. At most 2,000 lines, and less of large files: read on with offset, or search for what you need. \
+             Long lines are cut: read on with offset and column.",
             &["path"],
             &serde_json::json!({
                 "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
                 "offset": { "type": "integer", "minimum": 1, "description": "First line, counted from 1." },
-                "limit": { "type": "integer", "minimum": 1, "description": "Most lines." },
+                "limit": { "type": "integer", "minimum": 1, "description": "Most lines; 2,000 when left out." },
+                "column": { "type": "integer", "minimum": 1, "description": "First character of the first line, to read on in a long line." },
             }),
         );
         Self { spec, work }
@@ -102,18 +105,22 @@ impl PreparedCall for Prepared {
             ..
         } = *self;
         async move {
-            let first = arguments.offset.unwrap_or(1).max(1);
+            let part = Part {
+                first: arguments.offset.unwrap_or(1).max(1),
+                column: arguments.column,
+                limit: arguments.limit.unwrap_or(USUAL_LINES),
+                max_bytes: context.max_bytes,
+            };
             if let Some(editor) = editor
                 && let Some(path) = target.confirmed().await
                 && let Some(text) = editor.read(&path, arguments.offset, arguments.limit).await
             {
-                return done(lines_of_editor(&text, first));
+                return done(part_of_editor(&text, part));
             }
             let patience = Patience::new(MAX_TIME, context.cancel);
             let read = move || {
-                let limit = arguments.limit.unwrap_or(u64::MAX);
                 let path = target.confirm()?;
-                read_lines(path, first, limit, &patience)
+                read_part(path, part, &patience)
                     .map(done)
                     .map_err(|error| format!("cannot read {}: {error}", target.shown()))
             };
@@ -123,7 +130,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::Result<String> {
+fn read_part(path: &Path, part: Part, patience: &Patience) -> io::Result<String> {
     let file = match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             return Err(io::Error::other("it is a directory; use FindFiles"));
@@ -136,80 +143,34 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
     if file.fill_buf()?.contains(&0) {
         return Err(io::Error::other(format!("it is a binary file of {bytes} bytes")));
     }
-    for skipped in 1..first {
+    for skipped in 1..part.first {
         if file.skip_until(b'\n')? == 0 {
             return Ok(format!("[the file has only {} lines]", skipped - 1));
         }
     }
-    let mut text = Vec::new();
-    for line in 0..limit {
-        let room = MAX_BYTES - text.len();
-        let read = file.by_ref().take(room as u64).read_until(b'\n', &mut text)?;
-        if text.len() == MAX_BYTES {
-            return cut(text, first + line, &mut file);
-        }
-        if read == 0 {
-            break;
-        }
-    }
-    if text.is_empty() && first > 1 {
-        return Ok(format!("[the file has only {} lines]", first - 1));
-    }
-    if text.is_empty() {
-        return Ok("[empty]".to_owned());
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    let shown = numbered(&mut file, part)?;
+    Ok(match (shown.is_empty(), part.first) {
+        (false, _) => shown,
+        (true, 1) => "[empty]".to_owned(),
+        (true, first) => format!("[the file has only {} lines]", first - 1),
+    })
 }
 
-/// Returns the lines that an editor returned for a file, from a line on, within the bound.
-fn lines_of_editor(text: &str, first: u64) -> String {
-    if text.is_empty() {
-        let nothing = if first > 1 {
-            "[the file ends before that line]"
-        } else {
-            "[empty]"
-        };
-        return nothing.to_owned();
+/// Returns the lines that an editor returned for a file, from the part's first line on.
+fn part_of_editor(text: &str, part: Part) -> String {
+    // Reading from memory cannot fail.
+    let shown = numbered(&mut text.as_bytes(), part).unwrap_or_default();
+    match (shown.is_empty(), part.first) {
+        (false, _) => shown,
+        (true, 1) => "[empty]".to_owned(),
+        (true, _) => "[the file ends before that line]".to_owned(),
     }
-    if text.len() <= MAX_BYTES {
-        return text.to_owned();
-    }
-    let (head, _) = head(text, MAX_BYTES);
-    let whole = head.rfind('\n').map_or(head, |end| &head[..end]);
-    let next = first + whole.lines().count() as u64;
-    format!(
-        "{whole}\n[cut at {} KiB; the file goes on at offset {next}]",
-        MAX_BYTES >> 10
-    )
-}
-
-/// Returns text that filled its bound, with a note on the next line to read.
-fn cut(mut text: Vec<u8>, last_line: u64, file: &mut impl io::BufRead) -> io::Result<String> {
-    if file.fill_buf()?.is_empty() {
-        return Ok(String::from_utf8_lossy(&text).into_owned());
-    }
-    let whole = text.ends_with(b"\n");
-    let next = if whole { last_line + 1 } else { last_line };
-    // An incomplete last line is left for the next call, unless it is longer than the bound itself.
-    let end = text
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(text.len(), |at| at + 1);
-    let next = if end == text.len() && !whole {
-        next + 1
-    } else {
-        next
-    };
-    text.truncate(end);
-    Ok(format!(
-        "{}\n[cut at {} KiB; the file goes on at offset {next}]",
-        String::from_utf8_lossy(&text).trim_end_matches('\n'),
-        MAX_BYTES >> 10,
-    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use bobbin_agent_api::tool::MAX_RESULT_BYTES;
+
     use super::*;
     use crate::testing::Workspace;
 
@@ -222,13 +183,16 @@ mod tests {
         let workspace = Workspace::new();
         workspace.write("a.txt", "1\n2\n3\n4");
         let whole = read(&workspace, serde_json::json!({ "path": "a.txt" })).await;
-        assert_eq!((whole.text.as_str(), whole.success), ("1\n2\n3\n4", true));
+        assert_eq!(
+            (whole.text.as_str(), whole.success),
+            ("1\t1\n2\t2\n3\t3\n4\t4\n", true)
+        );
         let part = read(
             &workspace,
             serde_json::json!({ "path": "a.txt", "offset": 2, "limit": 2 }),
         )
         .await;
-        assert_eq!(part.text, "2\n3\n");
+        assert_eq!(part.text, "2\t2\n3\t3\n[the file goes on at offset 4]");
         let past = read(&workspace, serde_json::json!({ "path": "a.txt", "offset": 9 })).await;
         assert_eq!(past.text, "[the file has only 4 lines]");
     }
@@ -247,19 +211,14 @@ mod tests {
             )
             .await
             .text;
-            assert!(part.len() < MAX_BYTES + 100);
-            let Some((text, note)) = part.split_once("\n[cut at") else {
-                seen.extend(part.lines().map(ToOwned::to_owned));
+            assert!(part.len() <= MAX_RESULT_BYTES);
+            let note = part.rsplit_once("[the file").map_or("", |(_, note)| note);
+            let text = |line: &str| line.split_once('\t').unwrap().1.to_owned();
+            seen.extend(part.lines().filter(|line| !line.starts_with('[')).map(text));
+            let Some((_, next)) = note.rsplit_once(' ') else {
                 break;
             };
-            seen.extend(text.lines().map(ToOwned::to_owned));
-            offset = note
-                .trim_end_matches(']')
-                .rsplit(' ')
-                .next()
-                .unwrap()
-                .parse()
-                .unwrap();
+            offset = next.trim_end_matches(']').parse().unwrap();
         }
         assert_eq!(seen, lines);
     }
@@ -271,7 +230,13 @@ mod tests {
         let stop = tokio_util::sync::CancellationToken::new();
         let patience = Patience::new(MAX_TIME, stop.clone());
         let path = workspace.root().join("endless");
-        let far = |patience| read_lines(&path, 2, 1, patience);
+        let part = Part {
+            first: 2,
+            column: None,
+            limit: 1,
+            max_bytes: MAX_RESULT_BYTES,
+        };
+        let far = |patience| read_part(&path, part, patience);
         assert_eq!(far(&patience).unwrap(), "[the file has only 1 lines]");
         stop.cancel();
         assert_eq!(far(&patience).unwrap_err().to_string(), "it took too long");

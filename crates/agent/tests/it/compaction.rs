@@ -182,7 +182,7 @@ async fn a_summary_that_fails_leaves_the_conversation_as_it_was() {
 #[tokio::test]
 async fn a_call_is_never_parted_from_its_result() {
     let workspace = TestWorkspace::default();
-    std::fs::write(workspace.path().join("a"), "leaf ".repeat(3_000)).unwrap();
+    std::fs::write(workspace.path().join("a"), "leaf leaf\n".repeat(1_500)).unwrap();
     let read = |id: &str, context| {
         Script::Counted(
             call(id, "ReadFile", &json!({ "path": "a" })),
@@ -192,7 +192,7 @@ async fn a_call_is_never_parted_from_its_result() {
     let model = Scripted::with_window(
         [
             read("1", 500),
-            read("2", 4_500),
+            read("2", 7_500),
             answer("They read a twice.", 1_000),
             answer("Done.", 5_000),
         ],

@@ -36,3 +36,4 @@ mod support;
 mod together;
 #[cfg(test)]
 mod turns;
+mod windows;
