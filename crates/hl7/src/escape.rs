@@ -1,0 +1,171 @@
+//! Escape sequences: the text of a raw leaf, and the raw form of a text.
+//!
+//! Only sequences that stand for characters are decoded: the separators, the escape character and ASCII in
+//! hexadecimal. Sequences that format (`\H\`, `\.br\`), switch character sets (`\C..\`, `\M..\`) or are local
+//! (`\Z..\`) stay in the text as they are. Therefore a text alone does not say what its raw form was:
+//! [`replace`] gets the former raw form and changes no more of it than the text changes.
+
+use std::borrow::Cow;
+
+use crate::separators::Separators;
+
+/// A character cannot be written, because the message has no escape character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} cannot be written: the message declares no escape character in MSH-2")]
+pub struct NoEscape(pub char);
+
+/// The longest formatting or local sequence that is recognized, in bytes; the standard's are far shorter.
+const MAX_SEQUENCE: usize = 64;
+
+/// Returns the text of a raw leaf.
+pub(crate) fn unescape<'a>(raw: &'a str, separators: &Separators) -> Cow<'a, str> {
+    match separators.escape {
+        Some(escape) if raw.contains(escape) => {
+            Cow::Owned(tokens(raw, separators).map(|(_, text)| text).collect())
+        }
+        _ => Cow::Borrowed(raw),
+    }
+}
+
+/// Appends the raw form of `text` to `out`.
+///
+/// # Errors
+/// [`NoEscape`] if a character needs an escape sequence and the message has none.
+pub(crate) fn escape(out: &mut String, text: &str, separators: &Separators) -> Result<(), NoEscape> {
+    for c in text.chars() {
+        if !separators.is_special(c) {
+            out.push(c);
+            continue;
+        }
+        let escape = separators.escape.ok_or(NoEscape(c))?;
+        let some = Some(c);
+        let code = match c {
+            '\r' => "X0D",
+            '\n' => "X0A",
+            _ if c == separators.field => "F",
+            _ if c == separators.component => "S",
+            _ if some == separators.repetition => "R",
+            _ if some == separators.subcomponent => "T",
+            _ if some == separators.truncation => "P",
+            _ => "E",
+        };
+        out.push(escape);
+        out.push_str(code);
+        out.push(escape);
+    }
+    Ok(())
+}
+
+/// Appends the raw form of `text` to `out`, with the parts of `old` whose text has not changed at both ends.
+///
+/// # Errors
+/// [`NoEscape`] as for [`escape`].
+pub(crate) fn replace(
+    out: &mut String,
+    old: &str,
+    text: &str,
+    separators: &Separators,
+) -> Result<(), NoEscape> {
+    let mut middle = text;
+    let mut tokens: Vec<(&str, Cow<'_, str>)> = tokens(old, separators).collect();
+    let front = tokens
+        .iter()
+        .take_while(|(_, token)| strip(&mut middle, token, End::Front))
+        .count();
+    let raw_front: usize = tokens.drain(..front).map(|(raw, _)| raw.len()).sum();
+    let raw_back: usize = tokens
+        .iter()
+        .rev()
+        .take_while(|(_, token)| strip(&mut middle, token, End::Back))
+        .map(|(raw, _)| raw.len())
+        .sum();
+    let start = out.len();
+    out.push_str(&old[..raw_front]);
+    escape(out, middle, separators)?;
+    out.push_str(&old[old.len() - raw_back..]);
+    // A lone escape character at a seam can make a sequence with what now follows.
+    if unescape(&out[start..], separators) != text {
+        out.truncate(start);
+        escape(out, text, separators)?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Front,
+    Back,
+}
+
+/// Takes `token` off one end of `text`, if it is there.
+fn strip(text: &mut &str, token: &str, end: End) -> bool {
+    let rest = match end {
+        End::Front => text.strip_prefix(token),
+        End::Back => text.strip_suffix(token),
+    };
+    *text = rest.unwrap_or(text);
+    rest.is_some()
+}
+
+/// Iterates over the characters and sequences of a raw leaf, each with its text.
+fn tokens<'a>(raw: &'a str, separators: &Separators) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+    let mut rest = raw;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let sequence = (Some(first) == separators.escape)
+            .then(|| sequence(rest, first, separators))
+            .flatten();
+        let (len, text) = sequence.unwrap_or((first.len_utf8(), None));
+        let (token, after) = rest.split_at(len);
+        rest = after;
+        Some((token, text.map_or(Cow::Borrowed(token), Cow::Owned)))
+    })
+}
+
+/// Returns the length of the escape sequence at the start of `raw`, and the text it stands for, if it stands for
+/// one.
+fn sequence(raw: &str, escape: char, separators: &Separators) -> Option<(usize, Option<String>)> {
+    let inner = &raw[escape.len_utf8()..];
+    let code = &inner[..inner.find(escape)?];
+    let len = code.len() + 2 * escape.len_utf8();
+    let separator = match code {
+        "F" => Some(separators.field),
+        "S" => Some(separators.component),
+        "R" => separators.repetition,
+        "T" => separators.subcomponent,
+        "E" => separators.escape,
+        "P" => separators.truncation,
+        _ => None,
+    };
+    if let Some(c) = separator {
+        return Some((len, Some(c.to_string())));
+    }
+    let rest = code.get(1..)?;
+    let hex = || rest.bytes().all(|b| b.is_ascii_hexdigit());
+    match code.as_bytes()[0] {
+        b'H' | b'N' if rest.is_empty() => Some((len, None)),
+        b'X' if !rest.is_empty() && rest.len() % 2 == 0 && hex() => Some((len, ascii(rest))),
+        b'C' | b'M' if matches!(rest.len(), 4 | 6) && hex() => Some((len, None)),
+        b'Z' | b'.' if !rest.is_empty() && rest.len() < MAX_SEQUENCE && rest.bytes().all(is_command) => {
+            Some((len, None))
+        }
+        _ => None,
+    }
+}
+
+fn is_command(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-')
+}
+
+/// Returns the characters of hexadecimal digits, if all are ASCII; others depend on a character set.
+fn ascii(hex: &str) -> Option<String> {
+    (0..hex.len())
+        .step_by(2)
+        .map(|at| {
+            u8::from_str_radix(&hex[at..at + 2], 16)
+                .ok()
+                .filter(u8::is_ascii)
+                .map(char::from)
+        })
+        .collect()
+}

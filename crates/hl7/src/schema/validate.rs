@@ -1,0 +1,295 @@
+//! Findings: which places of a message are not as the schema says.
+
+use serde::{Serialize, Serializer};
+
+use super::overrides::compile;
+use super::{DataType, FieldSchema, Schema};
+use crate::escape::unescape;
+use crate::message::{Message, Segment};
+use crate::path::{MAX_INDEX, Path, Place, SegmentName};
+use crate::place::locate;
+use crate::separators::{Level, parts};
+
+/// The most findings of one validation; an editor shows no more.
+pub const MAX_FINDINGS: usize = 1000;
+
+/// The text by which a sender says that a value is to be deleted. It is no value of the field's kind.
+const DELETE: &str = "\"\"";
+
+/// What a validation has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Findings {
+    /// The findings, in the order of the message.
+    pub findings: Vec<Finding>,
+    /// Whether there are more than [`MAX_FINDINGS`].
+    pub truncated: bool,
+}
+
+/// A place that is not as the schema says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where. A segment that a path cannot name is found at `MSH`.
+    #[serde(serialize_with = "as_text")]
+    pub path: Path,
+    /// Which rule it is about.
+    pub rule: Rule,
+    /// What is wrong, for a user. It has no text of the message in it.
+    pub message: String,
+}
+
+/// The rule of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// A segment's name is none.
+    Segment,
+    /// A value is missing.
+    Required,
+    /// A value is too short.
+    MinLength,
+    /// A value is too long.
+    MaxLength,
+    /// A value does not match the pattern.
+    Pattern,
+    /// A value is no date, or no date and time.
+    DataType,
+    /// A value is not one of the codes.
+    Values,
+}
+
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(path)
+}
+
+impl Schema {
+    /// Checks every segment that is there.
+    pub fn validate(&self, message: &Message) -> Findings {
+        let mut findings = Findings::default();
+        let mut occurrences = std::collections::HashMap::new();
+        let mut patterns = std::collections::HashMap::new();
+        for (line, segment) in message.segments().iter().enumerate() {
+            let Ok(name) = segment.name(message.separators()).parse::<SegmentName>() else {
+                let path = Path {
+                    segment: SegmentName::MSH,
+                    occurrence: 1,
+                    place: None,
+                };
+                findings.add(
+                    path,
+                    Rule::Segment,
+                    format!("line {} has no name of a segment", line + 1),
+                );
+                continue;
+            };
+            let occurrence = occurrences.entry(name).or_insert(0_u16);
+            if *occurrence == MAX_INDEX {
+                continue;
+            }
+            *occurrence += 1;
+            for field in self.segment(name.as_str()) {
+                let pattern = field.properties.pattern.as_deref().and_then(|pattern| {
+                    patterns
+                        .entry(pattern)
+                        .or_insert_with(|| compile(pattern).ok())
+                        .as_ref()
+                });
+                let check = Check {
+                    message,
+                    segment,
+                    field,
+                    pattern,
+                };
+                check.run(
+                    Path {
+                        segment: name,
+                        occurrence: *occurrence,
+                        place: None,
+                    },
+                    &mut findings,
+                );
+            }
+        }
+        findings
+    }
+}
+
+impl Findings {
+    fn add(&mut self, path: Path, rule: Rule, message: String) {
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(Finding { path, rule, message });
+        } else {
+            self.truncated = true;
+        }
+    }
+}
+
+/// One field of one segment, and what is known about it.
+struct Check<'a> {
+    message: &'a Message,
+    segment: &'a Segment,
+    field: &'a FieldSchema,
+    pattern: Option<&'a regex::Regex>,
+}
+
+impl Check<'_> {
+    fn run(&self, path: Path, findings: &mut Findings) {
+        let separators = self.message.separators();
+        let mut place = Place::field(u16::from(self.field.field));
+        let whole = self.raw(&place);
+        // The separators of a header are one value.
+        let header = self.segment.is_header(separators) && place.field <= 2;
+        let repetitions = parts(whole, separators.within(Level::Field).filter(|_| !header)).count();
+        let mut valued = false;
+        for repetition in (1..=MAX_INDEX).take(repetitions) {
+            if repetitions > 1 {
+                place.repetition = Some(repetition);
+            }
+            place.component = self.field.component.map(u16::from);
+            let raw = self.raw(&place);
+            if raw.is_empty() {
+                continue;
+            }
+            valued = true;
+            // A composite is checked by its components.
+            let composite = [Level::Repetition, Level::Component]
+                .into_iter()
+                .filter(|l| *l >= place.level().max(Level::Repetition));
+            let leaf = header
+                || !composite
+                    .filter_map(|level| separators.within(level))
+                    .any(|c| raw.contains(c));
+            if leaf && raw != DELETE {
+                let at = Path {
+                    place: Some(place),
+                    ..path
+                };
+                self.value(&unescape(raw, separators), at, findings);
+            }
+        }
+        if !valued && self.field.properties.required == Some(true) {
+            place.repetition = None;
+            place.component = self.field.component.map(u16::from);
+            findings.add(
+                Path {
+                    place: Some(place),
+                    ..path
+                },
+                Rule::Required,
+                "a value is required".to_owned(),
+            );
+        }
+    }
+
+    fn raw(&self, place: &Place) -> &str {
+        let located = locate(self.segment, place, self.message.separators()).ok();
+        let range = located
+            .filter(|located| located.missing.is_empty())
+            .map(|located| located.range);
+        range.map_or("", |range| &self.segment.body()[range])
+    }
+
+    fn value(&self, text: &str, path: Path, findings: &mut Findings) {
+        let properties = &self.field.properties;
+        let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        if let Some(min) = properties.minlength.filter(|min| length < *min) {
+            findings.add(
+                path,
+                Rule::MinLength,
+                format!("the value has {length} characters, at least {min} are needed"),
+            );
+        }
+        if let Some(max) = properties.maxlength.filter(|max| length > *max) {
+            findings.add(
+                path,
+                Rule::MaxLength,
+                format!("the value has {length} characters, at most {max} are allowed"),
+            );
+        }
+        if self.pattern.is_some_and(|pattern| !pattern.is_match(text)) {
+            let pattern = properties.pattern.as_deref().unwrap_or_default();
+            findings.add(path, Rule::Pattern, format!("the value does not match {pattern}"));
+        }
+        match properties.datatype {
+            Some(DataType::Date) if !is_date(text) => {
+                findings.add(
+                    path,
+                    Rule::DataType,
+                    "the value is no date of the form YYYY[MM[DD]]".to_owned(),
+                );
+            }
+            Some(DataType::DateTime) if !is_datetime(text) => {
+                let form = "YYYY[MM[DD[HH[MM[SS[.S]]]]]][+ZZZZ]";
+                findings.add(
+                    path,
+                    Rule::DataType,
+                    format!("the value is no date and time of the form {form}"),
+                );
+            }
+            _ => {}
+        }
+        if properties
+            .values
+            .as_ref()
+            .is_some_and(|values| !values.contains_key(text))
+        {
+            findings.add(
+                path,
+                Rule::Values,
+                "the value is not one of the codes of this field".to_owned(),
+            );
+        }
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let number = |range| {
+        text.get(range)
+            .and_then(|digits: &str| digits.parse::<u32>().ok())
+    };
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    if !digits || !matches!(text.len(), 4 | 6 | 8) {
+        return false;
+    }
+    let (year, month, day) = (
+        number(0..4).unwrap_or(0),
+        number(4..6).unwrap_or(1),
+        number(6..8).unwrap_or(1),
+    );
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+fn is_datetime(text: &str) -> bool {
+    let (local, zone) = text
+        .find(['+', '-'])
+        .map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
+    let (whole, fraction) = local
+        .split_once('.')
+        .map_or((local, None), |(whole, after)| (whole, Some(after)));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let below = |text: &str, bounds: &[u32]| {
+        let pairs = text
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| str::from_utf8(pair).ok()?.parse::<u32>().ok());
+        text.len().is_multiple_of(2)
+            && pairs
+                .zip(bounds)
+                .all(|(pair, bound)| pair.is_some_and(|pair| pair < *bound))
+    };
+    let Some((date, time)) = whole.split_at_checked(whole.len().min(8)) else {
+        return false;
+    };
+    digits(whole)
+        && whole.len() <= 14
+        && is_date(date)
+        && below(time, &[24, 60, 60])
+        && fraction.is_none_or(|fraction| whole.len() == 14 && digits(fraction) && fraction.len() <= 4)
+        && zone.is_none_or(|zone| zone.len() == 4 && digits(zone) && below(zone, &[24, 60]))
+}
