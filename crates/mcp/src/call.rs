@@ -7,6 +7,7 @@ use bobbin_agent_api::tool::{
     CallContext, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::Json;
+use bobbin_supervise::Supervised;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
@@ -15,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::answer;
 use crate::listing::Listed;
-use crate::server::Server;
+use crate::server::{Running, Server};
 use crate::text::{head, scrubbed};
 
 /// Longest error text of a server that the model is given.
@@ -23,7 +24,7 @@ const MAX_ERROR: usize = 4 << 10;
 
 /// A tool of a server.
 pub(crate) struct HostedTool {
-    pub(crate) server: Arc<Server>,
+    pub(crate) server: Arc<Supervised<Server>>,
     pub(crate) listed: Arc<Listed>,
 }
 
@@ -36,10 +37,11 @@ impl Tool for HostedTool {
         let decoded = arguments
             .decode()
             .map_err(|error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}")))?;
-        let permission =
-            self.listed
-                .traits
-                .permission(&self.server.spec.name, &self.listed.name, arguments.get());
+        let permission = self.listed.traits.permission(
+            &self.server.service().spec.name,
+            &self.listed.name,
+            arguments.get(),
+        );
         Ok(Box::new(Prepared {
             server: self.server.clone(),
             tool: self.listed.name.clone(),
@@ -50,7 +52,7 @@ impl Tool for HostedTool {
 }
 
 struct Prepared {
-    server: Arc<Server>,
+    server: Arc<Supervised<Server>>,
     tool: String,
     arguments: JsonObject,
     permission: Permission,
@@ -63,7 +65,7 @@ impl PreparedCall for Prepared {
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         async move {
-            let limit = self.server.spec.call_timeout;
+            let limit = self.server.service().spec.call_timeout;
             tokio::select! {
                 biased;
                 // Dropping the call tells the server that it is given up.
@@ -77,12 +79,13 @@ impl PreparedCall for Prepared {
 
 impl Prepared {
     async fn call(self: Box<Self>) -> ToolOutput {
-        let spec = &self.server.spec;
+        let spec = &self.server.service().spec;
         let name = &spec.name;
         // What a server says of its own accord may have what it was given in it.
         let said = |text: &str| failed(head(&scrubbed(text, &spec.secrets), MAX_ERROR));
-        let Some(peer) = self.server.peer().await else {
-            let why = self.server.shown().problem.clone();
+        let open = |running: &Running| !running.peer.is_transport_closed();
+        let Some(Running { peer, .. }) = self.server.ready(open).await else {
+            let why = self.server.service().shown().problem.clone();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             return failed(format!("the MCP server {name} does not run{why}"));
         };

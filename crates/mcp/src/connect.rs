@@ -2,76 +2,54 @@
 //!
 //! Owns what it has made until the whole succeeds; dropped before that, nothing is left. Knows nothing of retries.
 
-use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Children, PipedChild, Pipes, ProcessSpec};
+use bobbin_children::{ChildError, Children, ProcessSpec};
+use bobbin_supervise::{Child, Ended, Failure, Streams, causes, is_lasting};
+use futures_util::FutureExt as _;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
-use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceExt as _};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, Peer, RunningService, RunningServiceCancellationToken,
+    ServiceExt as _,
+};
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use tokio_util::task::AbortOnDropHandle;
 
+use crate::large::{Large, MAX_MESSAGE};
 use crate::listing::{self, Listing};
-use crate::logged::LastLine;
-use crate::pace::{Flooded, MAX_MESSAGE, Paced};
-use crate::text::told;
+use crate::text::shown;
 use crate::{HttpSpec, Launch, ServerSpec};
 
 /// How long a server may take to end by itself, and again once it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a connection may take to close.
-pub(crate) const CLOSE: Duration = Duration::from_secs(1);
-/// How long what a server wrote last may take to be read.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const CLOSE: Duration = Duration::from_secs(1);
 /// Longest sentence about what went wrong.
 const MAX_PROBLEM: usize = 500;
 
-/// A server that can be called.
+/// The connection to a server, and its process.
 pub(crate) struct Connection {
-    pub(crate) service: RunningService<RoleClient, Ear>,
-    pub(crate) tools: Listing,
-    /// Its process, where it is one of ours.
-    pub(crate) child: Option<Child>,
-}
-
-/// The process of a server.
-pub(crate) struct Child {
-    process: PipedChild,
-    said: LastLine,
-    reading: AbortOnDropHandle<()>,
-    flooded: Flooded,
-}
-
-/// What is left of the process of a server.
-pub(crate) struct Ended {
-    /// The last that it said beside its messages.
-    pub(crate) said: String,
-    /// Why it was given up, if it flooded.
-    pub(crate) flood: Option<String>,
-}
-
-/// Why a server could not be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// A sentence for the user.
-    pub(crate) problem: String,
-    /// Whether trying again is no use.
-    pub(crate) lasting: bool,
-}
-
-/// What we hear of a server unasked.
-#[derive(Debug, Clone)]
-pub(crate) struct Ear {
-    /// Rung when what it lists has changed.
+    pub(crate) peer: Peer<RoleClient>,
+    /// Notified when what the server lists has changed.
     pub(crate) changed: Arc<Notify>,
+    close: RunningServiceCancellationToken,
+    closed: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Where it is one of ours.
+    child: Option<Child>,
 }
 
-impl ClientHandler for Ear {
+/// Handles the notifications of a server.
+#[derive(Debug, Clone)]
+struct Notifications {
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for Notifications {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changed.notify_one();
     }
@@ -90,12 +68,15 @@ impl ClientHandler for Ear {
     }
 }
 
-/// Starts a server.
-pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Connection, Failure> {
+/// Starts a server and lists its tools.
+pub(crate) async fn connect(
+    spec: &ServerSpec,
+    children: &Children,
+) -> Result<(Connection, Listing), Failure> {
     if let Some(check) = spec.check.clone() {
         let checked = tokio::task::spawn_blocking(move || (check.0)()).await;
         let checked = checked.unwrap_or_else(|error| Err(format!("it cannot be checked: {error}")));
-        checked.map_err(lasting)?;
+        checked.map_err(Failure::lasting)?;
     }
     let (what, started) = match &spec.launch {
         Launch::Child(process) => {
@@ -107,120 +88,95 @@ pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Co
             "it".to_owned(),
             timeout(spec.start_timeout, reach(spec, http)).await,
         ),
-        Launch::Disabled => return Err(lasting("it is disabled".to_owned())),
-        Launch::Withheld(why) => return Err(lasting(why.clone())),
+        Launch::Disabled => return Err(Failure::lasting("it is disabled")),
+        Launch::Withheld(why) => return Err(Failure::lasting(why)),
     };
     match started {
-        Ok(Ok(connection)) => Ok(connection),
+        Ok(Ok(started)) => Ok(started),
         Ok(Err(Trouble::Child(error))) => Err(Failure {
-            problem: sentence(&error, spec),
+            problem: shown(&causes(&error), &spec.secrets, MAX_PROBLEM),
             lasting: is_lasting(&error),
         }),
-        Ok(Err(Trouble::Setting(problem))) => Err(lasting(problem)),
+        Ok(Err(Trouble::Setting(problem))) => Err(Failure::lasting(problem)),
         Ok(Err(Trouble::Talk { how, said })) => {
-            let why = if said.is_empty() {
-                String::new()
-            } else {
-                format!(": {said}")
-            };
-            let problem = told(&format!("{what} {how}{why}"), &spec.secrets, MAX_PROBLEM);
-            Err(Failure {
-                problem,
-                lasting: false,
-            })
+            let why = said.map_or_else(String::new, |said| format!(": {said}"));
+            let problem = shown(&format!("{what} {how}{why}"), &spec.secrets, MAX_PROBLEM);
+            Err(Failure::passing(problem))
         }
-        Err(_) => Err(Failure {
-            problem: format!("{what} did not answer within {:?}", spec.start_timeout),
-            lasting: false,
-        }),
+        Err(_) => {
+            let limit = spec.start_timeout;
+            Err(Failure::passing(format!(
+                "{what} did not answer within {limit:?}"
+            )))
+        }
     }
 }
 
 enum Trouble {
     Child(ChildError),
     Setting(String),
-    Talk { how: String, said: String },
+    Talk { how: String, said: Option<String> },
 }
 
-async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> Result<Connection, Trouble> {
-    let (child, pipes) = children.start_piped(process).await.map_err(Trouble::Child)?;
-    let Pipes {
-        input,
-        output,
-        errors,
-    } = pipes;
-    let said = LastLine::default();
-    let flooded = Flooded::default();
-    let reading = tokio::spawn(said.clone().follow(spec.name.clone(), errors, flooded.clone()));
-    let child = Child {
-        process: child,
-        said,
-        reading: AbortOnDropHandle::new(reading),
-        flooded: flooded.clone(),
-    };
-    let output = Paced::new(output, flooded.clone());
-    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
-    let shaken = tokio::select! {
+type Greeted = (RunningService<RoleClient, Notifications>, Listing);
+
+async fn start(
+    spec: &ServerSpec,
+    children: &Children,
+    process: ProcessSpec,
+) -> Result<(Connection, Listing), Trouble> {
+    let started = Child::start(children, process, &spec.name).await;
+    let (child, Streams { input, output }) = started.map_err(Trouble::Child)?;
+    let transport = AsyncRwTransport::new_client(Large::new(output), input).with_max_line_length(MAX_MESSAGE);
+    let greeted = tokio::select! {
         biased;
-        _ = flooded.wait() => Err("floods".to_owned()),
-        shaken = shake_hands(spec, transport) => shaken,
+        () = child.flooded() => Err("floods".to_owned()),
+        greeted = greet(spec, transport) => greeted,
     };
-    match shaken {
-        Ok((service, tools)) => Ok(Connection {
-            service,
-            tools,
-            child: Some(child),
-        }),
+    match greeted {
+        Ok(greeted) => Ok(Connection::new(greeted, Some(child))),
         Err(how) => {
-            let Ended { said, flood } = child.end().await;
+            let Ended {
+                mut errors, flood, ..
+            } = child.end(GRACE).await;
             Err(match flood {
-                Some(flood) => Trouble::Setting(flood),
-                None => Trouble::Talk { how, said },
+                Some(stream) => Trouble::Setting(flooded(stream)),
+                None => Trouble::Talk {
+                    how,
+                    said: errors.pop(),
+                },
             })
         }
     }
 }
 
-async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<Connection, Trouble> {
+async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<(Connection, Listing), Trouble> {
     let transport = crate::http::transport(http).map_err(Trouble::Setting)?;
-    match shake_hands(spec, transport).await {
-        Ok((service, tools)) => Ok(Connection {
-            service,
-            tools,
-            child: None,
-        }),
-        Err(how) => Err(Trouble::Talk {
-            how,
-            said: String::new(),
-        }),
-    }
+    let greeted = greet(spec, transport).await;
+    let greeted = greeted.map_err(|how| Trouble::Talk { how, said: None })?;
+    Ok(Connection::new(greeted, None))
 }
 
 /// Does the handshake and asks for the tools. An error follows the server's name in a sentence.
-async fn shake_hands<T, E, A>(
-    spec: &ServerSpec,
-    transport: T,
-) -> Result<(RunningService<RoleClient, Ear>, Listing), String>
+async fn greet<T, E, A>(spec: &ServerSpec, transport: T) -> Result<Greeted, String>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let ear = Ear {
+    let notifications = Notifications {
         changed: Arc::default(),
     };
     let over_http = matches!(spec.launch, Launch::Http(_));
-    let service = ear
-        .serve(transport)
-        .await
-        .map_err(|error| in_words(error, over_http))?;
-    let tools = if has_tools(&service) {
-        listing::tools(&service, &spec.name)
-            .await
-            .map_err(|error| format!("did not list its tools ({error})"))?
+    let service = notifications.serve(transport).await;
+    let service = service.map_err(|error| in_words(error, over_http))?;
+    let info = service.peer_info();
+    let listing = if info.is_some_and(|info| info.capabilities.tools.is_some()) {
+        let listing = listing::tools(&service, &spec.name).await;
+        listing.map_err(|error| format!("did not list its tools ({error})"))?
     } else {
         Listing::default()
     };
-    Ok((service, tools))
+    Ok((service, listing))
 }
 
 /// Returns what went wrong in a handshake, to follow the program's name.
@@ -242,86 +198,53 @@ fn in_words(error: ClientInitializeError, over_http: bool) -> String {
     }
 }
 
-fn has_tools(service: &RunningService<RoleClient, Ear>) -> bool {
-    service
-        .peer_info()
-        .is_some_and(|info| info.capabilities.tools.is_some())
-}
-
 impl Connection {
-    /// Ends the connection and everything behind it.
-    pub(crate) async fn end(mut self) {
-        if let Err(error) = self.service.close_with_timeout(CLOSE).await {
-            tracing::warn!(%error, "a connection to an MCP server ended badly");
-        }
-        if let Some(child) = self.child {
-            drop(child.end().await);
-        }
+    fn new((service, listing): Greeted, child: Option<Child>) -> (Self, Listing) {
+        let connection = Self {
+            peer: service.peer().clone(),
+            changed: service.service().changed.clone(),
+            close: service.cancellation_token(),
+            closed: Box::pin(service.waiting().map(drop).fuse()),
+            child,
+        };
+        (connection, listing)
     }
-}
 
-impl Child {
-    /// Returns once the process has exited or floods.
-    pub(crate) async fn exited(&mut self) {
+    /// Returns once the connection is closed or its process has exited or floods.
+    pub(crate) async fn lost(&mut self) {
+        let exited = async {
+            match &mut self.child {
+                Some(child) => child.lost().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            () = self.process.exited() => {}
-            _ = self.flooded.wait() => {}
+            () = exited => {}
+            () = &mut self.closed => {}
         }
     }
 
-    /// Ends it with everything that it started.
-    pub(crate) async fn end(self) -> Ended {
-        if let Err(error) = self.process.end(GRACE).await {
-            tracing::debug!(%error, "an MCP server's end was not seen");
+    /// Ends the connection and everything behind it. Returns why it was lost, if it was.
+    pub(crate) async fn end(self, spec: &ServerSpec) -> Failure {
+        // Closing its input is the polite way to end a server. A server that ignores this is killed.
+        self.close.cancel();
+        if !self.peer.is_transport_closed() {
+            drop(timeout(CLOSE, self.closed).await);
         }
-        // Its last words are in the pipe; who has left the group may hold that open for ever.
-        drop(timeout(LAST_WORDS, self.reading).await);
-        Ended {
-            said: self.said.get(),
-            flood: self.flooded.get().map(|stream| {
-                format!("it was stopped: it floods its {stream}. Start it again once that is mended")
-            }),
+        let mut ended = Ended::default();
+        if let Some(child) = self.child {
+            ended = child.end(GRACE).await;
         }
+        if let Some(stream) = ended.flood {
+            return Failure::lasting(flooded(stream));
+        }
+        let said = ended.errors.pop();
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        let problem = format!("it ended by itself{said}");
+        Failure::passing(shown(&problem, &spec.secrets, MAX_PROBLEM))
     }
 }
 
-fn lasting(problem: String) -> Failure {
-    Failure {
-        problem,
-        lasting: true,
-    }
-}
-
-/// Whether a process cannot be started for a reason that only a person can remove.
-fn is_lasting(error: &ChildError) -> bool {
-    let missing = |source: &io::Error| {
-        matches!(
-            source.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
-        )
-    };
-    match error {
-        ChildError::Spawn { source, .. } | ChildError::WorkingDirectory { source, .. } => missing(source),
-        ChildError::ParentGone
-        | ChildError::Parent(_)
-        | ChildError::NotStarted(_)
-        | ChildError::Confinement(_)
-        | ChildError::Watch(_)
-        | ChildError::Wait(_) => false,
-    }
-}
-
-fn sentence(error: &(dyn std::error::Error + 'static), spec: &ServerSpec) -> String {
-    told(&causes(error), &spec.secrets, MAX_PROBLEM)
-}
-
-/// Returns an error with what caused it.
-fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+fn flooded(stream: &str) -> String {
+    format!("it was stopped: it floods its {stream}. Start it again once that is mended")
 }

@@ -1,31 +1,30 @@
-//! All servers of a workspace: the list, their tasks, and the tools they have together.
-//!
-//! Owns the tasks and joins them. At most [`MAX_SERVERS`] servers; the mutex is held for look-ups only.
+//! All servers of a workspace, and the tools they have together. At most [`MAX_SERVERS`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource};
 use bobbin_children::Children;
-use bobbin_model::{ServerState, ToolServer};
+use bobbin_model::ToolServer;
+use bobbin_supervise::{Group, Start, Supervised};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::service::Peer;
-use tokio::task::JoinHandle;
-use tokio_util::task::TaskTracker;
 
 use crate::call::HostedTool;
 use crate::connect::connect;
 use crate::extras;
 use crate::server::Server;
-use crate::supervise::supervise;
-use crate::{Announce, Secret, ServerSpec};
+use crate::{Announce, Launch, Secret, ServerSpec};
 
-/// Most servers of a workspace (guess: several times what anybody has).
+/// Most servers of a workspace (guess: several times what a user has).
 const MAX_SERVERS: usize = 64;
+/// How long a Turn that starts waits for a server that is just starting. (Guess: most have started by then, and
+/// nobody minds it once.)
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// There are as many servers as there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,107 +35,78 @@ pub struct Full;
 pub struct Host {
     children: Children,
     announce: Announce,
-    servers: Mutex<Servers>,
-    tasks: TaskTracker,
-}
-
-#[derive(Default)]
-struct Servers {
     /// By their names in lower case.
-    by_name: BTreeMap<String, Entry>,
-    ended: bool,
-}
-
-struct Entry {
-    server: Arc<Server>,
-    task: JoinHandle<()>,
+    servers: Group<Server>,
 }
 
 impl Host {
-    /// Returns a host without servers. Their processes are started through `children`; what becomes of them is
-    /// told to `announce`.
+    /// Returns a host without servers. Their processes are started through `children`; `announce` receives their
+    /// changes.
     pub fn new(children: Children, announce: Announce) -> Self {
         Self {
             children,
             announce,
-            servers: Mutex::default(),
-            tasks: TaskTracker::new(),
+            servers: Group::new(MAX_SERVERS),
         }
     }
 
-    /// Adds a server, or puts it in the place of the one with its name, which is ended first. Returns at once;
-    /// it starts in the background if its spec lets it.
+    /// Adds a server. It replaces the one of its name, which ends first. Returns at once; the server starts in the
+    /// background if its spec allows it.
     ///
     /// # Errors
     /// [`Full`].
     pub fn set(&self, spec: ServerSpec) -> Result<(), Full> {
-        let mut servers = self.servers.lock();
-        if servers.ended {
-            return Ok(());
-        }
+        let start = match spec.launch {
+            Launch::Child(_) | Launch::Http(_) => Start::Now,
+            Launch::Disabled | Launch::Withheld(_) => Start::OnRequest,
+        };
         let key = spec.name.to_lowercase();
-        if servers.by_name.len() >= MAX_SERVERS && !servers.by_name.contains_key(&key) {
-            return Err(Full);
-        }
-        let before = servers.by_name.remove(&key).map(|old| {
-            old.server.gone_request();
-            old.task
-        });
-        let server = Arc::new(Server::new(spec, self.announce.clone()));
-        let task = supervise(server.clone(), self.children.clone(), before);
-        let task = self.tasks.spawn(task);
-        servers.by_name.insert(key, Entry { server, task });
-        Ok(())
+        let server = Server::new(spec, self.children.clone(), self.announce.clone());
+        self.servers.set(&key, server, start).map_err(|_| Full)
     }
 
-    /// Forgets a server, which ends in the background. Returns whether there was one.
+    /// Removes a server, which ends in the background. Returns whether there was one.
     pub fn remove(&self, name: &str) -> bool {
-        let removed = self.servers.lock().by_name.remove(&name.to_lowercase());
-        let Some(Entry { server, .. }) = removed else {
-            return false;
-        };
-        server.gone_request();
-        let last = ToolServer {
-            enabled: false,
-            state: ServerState::Disabled,
-            problem: None,
-            tools: Arc::default(),
-            ..(*server.shown()).clone()
-        };
-        (self.announce)(Arc::new(last));
-        true
+        self.servers.remove(&name.to_lowercase())
     }
 
     /// Starts a server that does not run. Returns whether there is one of this name.
     pub fn start(&self, name: &str) -> bool {
-        self.find(name).map(|server| server.run_request()).is_some()
+        self.find(name).map(|server| server.start()).is_some()
     }
 
     /// Stops a server, with everything that it started. Returns whether there is one of this name.
     pub fn stop(&self, name: &str) -> bool {
-        self.find(name).map(|server| server.stop_request()).is_some()
+        self.find(name).map(|server| server.stop()).is_some()
     }
 
-    /// Returns how the servers are, by name.
+    /// Returns the state of all servers, by name.
     pub fn servers(&self) -> Vec<Arc<ToolServer>> {
-        self.all().iter().map(|server| server.shown()).collect()
+        let servers = self.servers.all();
+        servers.iter().map(|server| server.service().shown()).collect()
     }
 
     /// Returns what there is to read on the servers that run.
     pub fn resources(&self) -> Vec<ServerResource> {
-        let servers = self.all();
-        servers
-            .iter()
-            .flat_map(|server| server.extras().resources.to_vec())
+        let running = self
+            .servers
+            .all()
+            .into_iter()
+            .filter_map(|server| server.handle());
+        running
+            .flat_map(|running| running.extras.resources.to_vec())
             .collect()
     }
 
     /// Returns the prompts of the servers that run.
     pub fn prompts(&self) -> Vec<ServerPrompt> {
-        let servers = self.all();
-        servers
-            .iter()
-            .flat_map(|server| server.extras().prompts.to_vec())
+        let running = self
+            .servers
+            .all()
+            .into_iter()
+            .filter_map(|server| server.handle());
+        running
+            .flat_map(|running| running.extras.prompts.to_vec())
             .collect()
     }
 
@@ -166,7 +136,10 @@ impl Host {
     /// Returns where to call a server that runs, and what is not shown of what it says.
     fn peer(&self, name: &str) -> Result<(Peer<RoleClient>, Vec<Secret>), String> {
         let found = self.find(name);
-        let found = found.and_then(|server| Some((server.running()?, server.spec.secrets.clone())));
+        let found = found.and_then(|server| {
+            let secrets = server.service().spec.secrets.clone();
+            Some((server.handle()?.peer, secrets))
+        });
         found.ok_or_else(|| format!("the MCP server {name} does not run"))
     }
 
@@ -175,49 +148,27 @@ impl Host {
     /// # Errors
     /// Why it could not be started: a sentence for the user.
     pub async fn probe(&self, spec: &ServerSpec) -> Result<usize, String> {
-        let connection = connect(spec, &self.children)
-            .await
-            .map_err(|failure| failure.problem)?;
-        let count = connection.tools.tools.len();
-        connection.end().await;
-        Ok(count)
+        let connected = connect(spec, &self.children).await;
+        let (connection, listing) = connected.map_err(|failure| failure.problem)?;
+        connection.end(spec).await;
+        Ok(listing.tools.len())
     }
 
     /// Ends every server and returns once they are gone. Nothing is started afterwards.
     pub async fn end(&self) {
-        let servers = {
-            let mut servers = self.servers.lock();
-            servers.ended = true;
-            std::mem::take(&mut servers.by_name)
-        };
-        for entry in servers.values() {
-            entry.server.gone_request();
-        }
-        self.tasks.close();
-        self.tasks.wait().await;
+        self.servers.end().await;
     }
 
-    fn find(&self, name: &str) -> Option<Arc<Server>> {
-        let servers = self.servers.lock();
-        let entry = servers.by_name.get(&name.to_lowercase())?;
-        Some(entry.server.clone())
-    }
-
-    fn all(&self) -> Vec<Arc<Server>> {
-        let servers = self.servers.lock();
-        servers
-            .by_name
-            .values()
-            .map(|entry| entry.server.clone())
-            .collect()
+    fn find(&self, name: &str) -> Option<Arc<Supervised<Server>>> {
+        self.servers.get(&name.to_lowercase())
     }
 }
 
 impl ToolSource for Host {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for server in self.all() {
-            for listed in server.tools().iter() {
+        for server in self.servers.all() {
+            for listed in server.service().tools().iter() {
                 tools.push(Arc::new(HostedTool {
                     server: server.clone(),
                     listed: listed.clone(),
@@ -228,9 +179,9 @@ impl ToolSource for Host {
     }
 
     fn settled(&self) -> BoxFuture<'_, ()> {
-        let servers = self.all();
+        let servers = self.servers.all();
         async move {
-            join_all(servers.iter().map(|server| server.settled())).await;
+            join_all(servers.iter().map(|server| server.settled(SETTLE))).await;
         }
         .boxed()
     }

@@ -5,7 +5,7 @@
 //! list of [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no configuration and no
 //! environment, and it does not know who may start what: it is handed a [`ServerSpec`] that says so.
 //!
-//! One task per server (`supervise`) owns its child or connection; the host owns the tasks and joins them. A server
+//! `supervise` runs the servers, one task each. A server
 //! that hangs, floods or dies costs its own tools and nothing else: every wait has a time-out, every list and text a
 //! bound. `rmcp` appears in this crate only.
 
@@ -16,13 +16,11 @@ mod connect;
 mod extras;
 mod host;
 mod http;
+mod large;
 mod listing;
-mod logged;
-mod pace;
 mod permission;
 mod server;
 mod spec;
-mod supervise;
 mod text;
 
 pub use announce::Announce;

@@ -80,7 +80,7 @@ fn places<'a>(text: &'a str, secret: &'a str) -> impl Iterator<Item = Range<usiz
 }
 
 /// Returns a text in one line for the user: without secrets and excess, and with nothing that acts on a terminal.
-pub(crate) fn told(text: &str, secrets: &[Secret], max: usize) -> String {
+pub(crate) fn shown(text: &str, secrets: &[Secret], max: usize) -> String {
     head(&visible(scrubbed(text, secrets).trim(), Lines::One), max)
 }
 
@@ -104,10 +104,10 @@ mod tests {
     fn what_people_are_told_has_no_secrets_and_no_control_characters() {
         let secrets = [Secret("hunter2".to_owned()), Secret("no".to_owned())];
         assert_eq!(
-            told(" bad \u{1b}[31mhunter2\n nothing ", &secrets, 100),
+            shown(" bad \u{1b}[31mhunter2\n nothing ", &secrets, 100),
             r"bad \u{1b}[31m[hidden]\n nothing"
         );
-        assert_eq!(told("abcdef", &secrets, 3), "abc…");
+        assert_eq!(shown("abcdef", &secrets, 3), "abc…");
     }
 
     #[test]

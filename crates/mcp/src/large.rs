@@ -1,84 +1,23 @@
-//! How fast a server may write: what it sends is read at a bounded rate, and one that floods all the same is given up.
+//! Messages of a server that are too large to read: the call that one answers gets an error in its place.
 //!
-//! Not reading is what slows a server: its pipe fills up. Costs a few counters and 256 bytes a stream.
+//! Bounded by one read and 256 bytes of the current message.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::sync::SetOnce;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Largest message a server may send; larger ones are dropped (what `rmcp` takes over HTTP too).
 pub(crate) const MAX_MESSAGE: usize = 16 << 20;
-/// Bytes that are read of one stream in a microsecond (guess: several times what a useful server sends).
-const BYTES_PER_MICROSECOND: u64 = 8;
-/// What a line costs besides its bytes: a thousand a second are read.
-const LINE: Duration = Duration::from_millis(1);
-/// How far ahead of that rate a server may be: 32 MB, or 4000 lines.
-const BURST: Duration = Duration::from_secs(4);
-/// How long a server may want more than it gets before it is given up.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of the beginning and of the end of a message in which its id is looked for.
 const EDGE: usize = 128;
 
-/// Which stream of a server flooded; set once.
-pub(crate) type Flooded = Arc<SetOnce<&'static str>>;
-
-/// A server wants more than it gets for longer than [`PATIENCE`].
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Flood;
-
-/// The rate of one stream.
-#[derive(Debug)]
-pub(crate) struct Pace {
-    /// When what was read would have come at the rate.
-    due: Instant,
-    over_since: Option<Instant>,
-}
-
-impl Pace {
-    pub(crate) fn new() -> Self {
-        Self {
-            due: Instant::now(),
-            over_since: None,
-        }
-    }
-
-    /// Takes note of what was read. Returns until when nothing more is to be read, if not at once.
-    ///
-    /// # Errors
-    /// [`Flood`].
-    pub(crate) fn took(&mut self, now: Instant, bytes: &[u8]) -> Result<Option<Instant>, Flood> {
-        let lines = memchr::memchr_iter(b'\n', bytes).count();
-        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-        let cost = Duration::from_micros(bytes.len() as u64 / BYTES_PER_MICROSECOND) + LINE * lines;
-        if self.due < now + BURST / 2 {
-            self.over_since = None;
-        }
-        self.due = self.due.max(now) + cost;
-        if self.due <= now + BURST {
-            return Ok(None);
-        }
-        let since = *self.over_since.get_or_insert(now);
-        if now - since > PATIENCE {
-            return Err(Flood);
-        }
-        Ok(Some(self.due - BURST))
-    }
-}
-
-/// A server's messages at a bounded rate. In the place of one that is too large its call gets an error.
-pub(crate) struct Paced<R> {
+/// The messages of a server. An error follows each result that is too large.
+pub(crate) struct Large<R> {
     from: R,
-    pace: Pace,
-    rest: Option<Pin<Box<Sleep>>>,
-    flooded: Flooded,
     line: Line,
-    /// What was read or made up, and not handed on.
+    /// What was read or made, and not handed on.
     pending: Vec<u8>,
 }
 
@@ -90,20 +29,17 @@ struct Line {
     tail: Vec<u8>,
 }
 
-impl<R> Paced<R> {
-    pub(crate) fn new(from: R, flooded: Flooded) -> Self {
+impl<R> Large<R> {
+    pub(crate) fn new(from: R) -> Self {
         Self {
             from,
-            pace: Pace::new(),
-            rest: None,
-            flooded,
             line: Line::default(),
             pending: Vec::new(),
         }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Paced<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for Large<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -111,20 +47,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Paced<R> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.pending.is_empty() {
-            if let Some(rest) = &mut this.rest {
-                ready!(rest.as_mut().poll(context));
-                this.rest = None;
-            }
             let before = buffer.filled().len();
             ready!(Pin::new(&mut this.from).poll_read(context, buffer))?;
-            let read = &buffer.filled()[before..];
-            let Ok(pause) = this.pace.took(Instant::now(), read) else {
-                // The first stream that floods is named.
-                drop(this.flooded.set("standard output"));
-                return Poll::Ready(Err(io::Error::other("the server floods")));
-            };
-            this.rest = pause.map(|until| Box::pin(sleep_until(until)));
-            let Some(altered) = this.line.follow(read) else {
+            let Some(altered) = this.line.follow(&buffer.filled()[before..]) else {
                 return Poll::Ready(Ok(()));
             };
             buffer.set_filled(before);
@@ -197,34 +122,6 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_burst_is_read_at_once_and_a_flood_is_slowed_and_then_given_up() {
-        let (mut pace, started) = (Pace::new(), Instant::now());
-        let (mut now, lines) = (started, vec![b'\n'; 1000]);
-        for _ in 0..3 {
-            assert_eq!(pace.took(now, &lines), Ok(None));
-        }
-        let mut read = 0;
-        while let Ok(until) = pace.took(now, &lines) {
-            now = until.unwrap_or(now);
-            read += 1;
-        }
-        // A thousand a second.
-        assert!((5..9).contains(&read), "{read}");
-        assert!(now - started < Duration::from_secs(9));
-    }
-
-    #[test]
-    fn a_server_that_pauses_is_never_given_up() {
-        let mut pace = Pace::new();
-        let (mut now, large) = (Instant::now(), vec![b'x'; 60 << 20]);
-        for _ in 0..20 {
-            let until = pace.took(now, &large).unwrap();
-            assert!(until.is_none_or(|until| until - now < Duration::from_secs(4)));
-            now += Duration::from_secs(8);
-        }
-    }
-
     #[tokio::test]
     async fn a_result_that_is_too_large_is_an_error_of_its_call_wherever_its_id_stands() {
         let long = "x".repeat(MAX_MESSAGE);
@@ -240,9 +137,9 @@ mod tests {
             (format!("{{\"method\":\"{long}\"}}\n"), None),
         ] {
             let text = format!("{{\"id\":1}}\n{text}{{\"id\":2}}\n");
-            let mut paced = Paced::new(text.as_bytes(), Flooded::default());
+            let mut large = Large::new(text.as_bytes());
             let mut read = String::new();
-            paced.read_to_string(&mut read).await.unwrap();
+            large.read_to_string(&mut read).await.unwrap();
             let lines: Vec<&str> = read.lines().collect();
             assert_eq!((lines[0], lines[lines.len() - 1]), ("{\"id\":1}", "{\"id\":2}"));
             assert_eq!(lines.len(), if id.is_some() { 4 } else { 3 });

@@ -1,0 +1,24 @@
+//! Long-lived services that speak a protocol: started, greeted, watched, started again, ended.
+//!
+//! A caller implements [`Service`]: how one is started and greeted, how it is watched, how it is asked to end. A
+//! [`Group`] runs services by name, one task each, and joins the tasks. [`Supervised`] is one of them as its callers
+//! see it: its handle, and waiting for it. [`Child`] is the process of a service: its pipes read at a bounded rate,
+//! the end of its standard error for reports of failures.
+//!
+//! The protocol is the caller's, and so is the transport: the standard streams of a child, a port that it announces,
+//! a server elsewhere. A service that hangs, floods or dies costs itself and nothing else. Nothing here reads
+//! configuration or the environment.
+
+mod child;
+mod group;
+mod pace;
+mod run;
+mod service;
+mod supervised;
+mod tail;
+
+pub use child::{Child, Ended, Streams, causes, is_lasting};
+pub use group::{Full, Group};
+pub use pace::Paced;
+pub use service::{Failure, Restart, Service, Status};
+pub use supervised::{Start, Supervised};

@@ -1,0 +1,14 @@
+//! Supervised services: scripted ones on a driven clock, and a real child that announces a port.
+#![cfg(target_os = "linux")]
+
+#[cfg(test)]
+mod announced;
+#[cfg(test)]
+mod restarts;
+
+/// The child of `announced`.
+#[test]
+#[ignore = "not a test: the process that the others speak with"]
+fn kettle() {
+    announced::serve_one_client();
+}
