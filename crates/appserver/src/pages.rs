@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_eca::Pages;
+use bobbin_editor_kit::Pages;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 

@@ -18,7 +18,7 @@ use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
-use bobbin_eca::EditorTools;
+use bobbin_editor_kit::EditorTools;
 use bobbin_models::ModelSet;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bobbin_editor_kit::{Host, Ownership};
 use bobbin_model::Mode;
 use bobbin_peer::{
     CallContext, EofPolicy, ErrorObject, Handlers, Mode as Order, NotificationContext, OversizeReply, Peer,
@@ -18,11 +19,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::diagnostics::PeerDiagnostics;
 use crate::dialect::Eca;
 use crate::methods::{self, Client};
 use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
-use crate::{Host, Ownership, errors, handshake, parent};
+use crate::{errors, handshake};
 
 /// Requests of one connection that may be unanswered at once.
 const MAX_IN_FLIGHT: usize = 32;
@@ -272,7 +274,8 @@ impl Connection {
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
         let editor = capabilities
             .has_diagnostics()
-            .then(|| Arc::new(offer.editor_tools.clone().connect(self.peer.clone())));
+            .then(|| Arc::new(PeerDiagnostics(self.peer.clone())))
+            .map(|editor| Arc::new(offer.editor_tools.clone().connect(editor)));
         let client = Client {
             editor,
             offer: Arc::new(offer),
@@ -295,7 +298,7 @@ impl Connection {
         let parts = self.parts.clone();
         self.parts.tasks.spawn(async move {
             tokio::select! {
-                () = parent::gone(process) => parts.end(End::ParentGone),
+                () = bobbin_editor_kit::gone(process) => parts.end(End::ParentGone),
                 () = parts.ending.cancelled() => {}
             }
         });

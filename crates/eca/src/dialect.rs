@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
+use bobbin_editor_kit::{MAX_READERS, NoticeKind, Ownership};
 use bobbin_model::{
     Approval, ApprovalPolicy, Decision, Event, Mode, Question, ServerState, ThreadId, ToolServer,
     TurnFeatures,
@@ -17,10 +18,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use crate::Ownership;
 use crate::chats::Chats;
-use crate::far::MAX_READERS;
-use crate::host::NoticeKind;
 use crate::question;
 use crate::view::View;
 use crate::wire::config::HostedServer;

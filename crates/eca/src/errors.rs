@@ -1,6 +1,7 @@
 //! The errors of this dialect (section 2.5), and the one place where errors of the core become them.
 
-use bobbin_core::{CoreError, StoreError};
+use bobbin_core::CoreError;
+use bobbin_editor_kit::sentence;
 use bobbin_peer::ErrorObject;
 use serde_json::json;
 
@@ -36,42 +37,4 @@ pub(crate) fn cannot_open(message: String) -> ErrorObject {
 pub(crate) fn of(error: &CoreError) -> ErrorObject {
     let text = sentence(error);
     ErrorObject::new(-32603, text)
-}
-
-/// Says an error of the core to the user.
-pub(crate) fn sentence(error: &CoreError) -> String {
-    match error {
-        // A refusal's own text is made for people.
-        CoreError::Refused(refusal) => refusal.to_string(),
-        CoreError::Store(source) => {
-            tracing::error!(error = %source, "the store could not do what was asked");
-            match **source {
-                StoreError::DiskFull => "the disk is full; nothing was changed",
-                StoreError::Disk(_) => {
-                    "the disk could not be written or read; nothing was changed (look at its limits, quota and health)"
-                }
-                StoreError::Damaged(_) => {
-                    "the database is damaged; nothing was changed (stop the server and run `bobbin doctor`)"
-                }
-                StoreError::Removed(_) => {
-                    "the database was removed or replaced; nothing was changed (the server ends; start it again)"
-                }
-                StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => {
-                    "the stored chat is damaged; see the server's log"
-                }
-                StoreError::Open { .. }
-                | StoreError::NetworkFileSystem { .. }
-                | StoreError::Conflict { .. }
-                | StoreError::Closed
-                | StoreError::Database(_) => "the store could not do what was asked; nothing was changed",
-            }
-            .to_owned()
-        }
-        CoreError::StoppedNotStored(_) => {
-            "the turn was stopped, but the disk does not take that yet; make room or look at its limits, quota and health"
-                .to_owned()
-        }
-        CoreError::Busy => "the same request is being carried out".to_owned(),
-        CoreError::Stopping => "the server is shutting down".to_owned(),
-    }
 }

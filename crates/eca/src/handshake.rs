@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
+use bobbin_editor_kit::{EditorServices, NoticeKind, OpenRequest, UserNotice, path_of};
 use bobbin_model::ApprovalPolicy;
-use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::dialect::Chosen;
-use crate::host::{NoticeKind, UserNotice};
+use crate::wire;
 use crate::wire::lifecycle::{InitializationOptions, InitializeParams, WorkspaceFolder};
-use crate::{EditorServices, OpenRequest, wire};
 
 /// Returns what is wanted of the workspace.
 pub(crate) fn wanted(params: &InitializeParams) -> OpenRequest {
@@ -98,16 +97,6 @@ pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> 
     }
 }
 
-/// Returns the path of a `file:` URI; a plain path is taken as it is.
-pub(crate) fn path_of(uri: &str) -> PathBuf {
-    let Some(rest) = uri.strip_prefix("file://") else {
-        return PathBuf::from(uri);
-    };
-    // The authority, empty or a host name, ends with the first slash.
-    let path = rest.find('/').map_or(rest, |at| &rest[at..]);
-    PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,18 +124,6 @@ mod tests {
             "tea",
         ] {
             assert_eq!(open_request_in(other.as_bytes()), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn folder_uris_become_paths() {
-        for (uri, path) in [
-            ("file:///srv/teapot", "/srv/teapot"),
-            ("file:///srv/my%20pot/%C3%A9", "/srv/my pot/é"),
-            ("file://localhost/srv", "/srv"),
-            ("/srv/teapot", "/srv/teapot"),
-        ] {
-            assert_eq!(path_of(uri), PathBuf::from(path), "{uri}");
         }
     }
 }

@@ -7,27 +7,19 @@
 //!
 //! Wire rules: the ECA page of the specification; section numbers in this crate are its.
 
-mod browse;
 mod chats;
 mod commands;
 mod connection;
-mod context;
 mod diagnostics;
 mod dialect;
 mod errors;
-mod far;
 mod flags;
 mod handshake;
-mod host;
 mod methods;
-mod parent;
 mod question;
 mod replay;
 mod view;
 mod wire;
 
 pub use connection::{End, serve};
-pub use diagnostics::EditorTools;
 pub use handshake::open_request_in;
-pub use host::{EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice};
-pub use parent::gone;

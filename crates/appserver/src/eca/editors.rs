@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_eca::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
+use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
 use bobbin_model::Mode;
 use bobbin_peer::Transport;
 use bobbin_transport::Connections;

@@ -5,10 +5,7 @@
 //! `shutdown` and `exit` or at the end of input, 1 after `exit` alone or when a joined server goes away, and
 //! the ordinary ones when the workspace cannot be served (ECA section 4.5).
 
-mod bridge;
 mod editors;
-mod ledger;
-mod reader;
 mod workspace;
 
 pub(crate) use editors::Editors;
@@ -19,7 +16,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_eca::{End, Limit};
+use bobbin_eca::End;
+use bobbin_editor_kit::{Limit, bridge, handover};
 use bobbin_models::ModelSet;
 use clap::{Args, ValueEnum};
 use futures_util::FutureExt;
@@ -82,8 +80,9 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     let workspace = Arc::new(EditorWorkspace::new(eca.config_file, eca.token));
     let looking = workspace.clone();
-    let (transport, handover) = reader::wrap(
+    let (transport, handover) = handover::wrap(
         bobbin_transport::stdio_with_headers(),
+        bobbin_eca::open_request_in,
         Box::new(move |wanted| looking.clone().look(wanted).boxed()),
     );
     let serving = bobbin_eca::serve(transport, workspace.clone());
@@ -94,7 +93,7 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         () = workspace.removed.cancelled() => None,
     };
     if let Some(taken) = handover.taken() {
-        return joined(bridge::run(taken, &mut signals).await);
+        return joined(bridge::run(taken, signals.next()).await);
     }
     let open = workspace.close();
     let (held, served) = match open {

@@ -5,6 +5,7 @@
 //! are recorded in the order they came, and one that is stopped at any moment before it is recorded does not run on.
 
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn};
+use bobbin_editor_kit::{Attached, sentence};
 use bobbin_model::{InputPart, ItemId, QueuedInputId, Refusal, TurnId};
 use bobbin_peer::Responder;
 use tokio::sync::oneshot;
@@ -13,8 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::decide::interrupt;
 use super::prompt::{Prompt, turn_of};
 use crate::chats::Pending;
-use crate::errors;
-use crate::far::Attached;
 use crate::view::{PARSING, STOPPED, content_id};
 use crate::wire::content::ChatContent;
 
@@ -50,7 +49,7 @@ impl Unable {
     /// Says in the chat why no Turn can be (7.7): an error instead of an answer would leave most clients waiting (2.5).
     async fn tell(mut self, ordinal: i64) {
         self.prompt.look().await;
-        let text = format!("\n\nError: {}\n", errors::sentence(&self.error));
+        let text = format!("\n\nError: {}\n", sentence(&self.error));
         self.prompt.say(ordinal, &text, self.responder).await;
     }
 }

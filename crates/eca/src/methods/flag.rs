@@ -1,11 +1,12 @@
 //! Bookmarks (21.3): put behind a message, and taken away.
 
+use bobbin_editor_kit::sentence;
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 
 use super::{Client, Found, fail, params};
 use crate::view::turn_of_any;
 use crate::wire::chat::{ContentParams, Empty, FlagParams};
-use crate::{errors, flags, replay};
+use crate::{flags, replay};
 
 pub(super) async fn add(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<FlagParams>(request, responder) else {
@@ -27,7 +28,7 @@ pub(super) async fn add(client: &Client, request: &CallContext, responder: Respo
     }
     if let Err(error) = replay::show(client, &handle, None).await {
         // It is there, and shown when the chat is opened again.
-        tracing::info!(error = errors::sentence(&error), "a flag was not shown");
+        tracing::info!(error = sentence(&error), "a flag was not shown");
     }
     responder.ok(Empty {});
 }

@@ -1,5 +1,6 @@
 //! A new chat that begins as this one did, up to a message and its answer (21.3).
 
+use bobbin_editor_kit::sentence;
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, TurnId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
@@ -9,7 +10,7 @@ use crate::view::turn_of_any;
 use crate::wire::ChatId;
 use crate::wire::chat::{ContentParams, Empty};
 use crate::wire::content::ChatContent;
-use crate::{errors, flags, replay};
+use crate::{flags, replay};
 
 pub(super) async fn fork(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<ContentParams>(request, responder) else {
@@ -63,10 +64,7 @@ async fn copy(
     client.know(&thread, ChatId::Text(thread.to_string()));
     let handle = client.hub().thread(&thread).await?;
     let shown = replay::show(client, &handle, None).await;
-    Ok((
-        thread.to_string(),
-        shown.err().map(|error| errors::sentence(&error)),
-    ))
+    Ok((thread.to_string(), shown.err().map(|error| sentence(&error))))
 }
 
 /// Returns the title of a copy: `Tea (fork)`, then `Tea (fork 2)`.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_agent_api::tool_server::ServerPrompt;
 use bobbin_core::{CoreError, Hub, ListFilter, Snapshot, ThreadHandle, WireMessage};
+use bobbin_editor_kit::{Editor, EditorServices, EditorTools, sentence};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, Responder};
@@ -32,10 +33,8 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use crate::chats::{alias, may_be_made_up, stored_id};
-use crate::diagnostics::{self, Editor};
 use crate::dialect::Eca;
 use crate::errors;
-use crate::host::EditorServices;
 use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer};
 use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::{Progress, ShowMessage};
@@ -198,7 +197,7 @@ impl From<ErrorObject> for Ignored {
 
 impl From<CoreError> for Ignored {
     fn from(error: CoreError) -> Self {
-        Self(errors::sentence(&error))
+        Self(sentence(&error))
     }
 }
 
@@ -229,7 +228,7 @@ impl Client {
 
     /// Returns the tools that are not those of a server.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
-        let editors = self.editor.iter().map(|_| diagnostics::spec());
+        let editors = self.editor.iter().map(|_| EditorTools::spec());
         self.offer.tools.iter().chain(editors)
     }
 

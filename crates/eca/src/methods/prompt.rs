@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, ThreadHandle};
+use bobbin_editor_kit::{Attached, Context, NoticeKind, Typed, sentence, typed};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{ApprovalPolicy, InputPart, Mode, Spent, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
@@ -14,16 +15,13 @@ use tokio::sync::oneshot;
 
 use super::{CHANNEL, Client, Found, params};
 use crate::chats::{Said, may_be_made_up};
-use crate::commands::Asked;
+use crate::commands;
 use crate::dialect::Eca;
-use crate::far::Attached;
-use crate::host::NoticeKind;
 use crate::view::WAITING;
 use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
 use crate::wire::content::{ChatContent, Status};
 use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{ChatId, mode_of};
-use crate::{commands, context, errors};
 
 /// A prompt whose chat is known.
 pub(super) struct Prompt {
@@ -78,14 +76,14 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     };
     let prompt = match prepared {
         Ok(prompt) => prompt,
-        Err(error) => return cannot_begin(client, named, &errors::sentence(&error), responder).await,
+        Err(error) => return cannot_begin(client, named, &sentence(&error), responder).await,
     };
-    let asked = match commands::asked(client, &prompt.message) {
-        Asked::Say(command) => {
-            let text = command.run(client, prompt.thread()).await;
+    let asked = match typed(&prompt.message, &client.prompts()) {
+        Typed::Run(command) => {
+            let text = commands::run(command, client, prompt.thread()).await;
             return prompt.say(request.ordinal, &text, responder).await;
         }
-        Asked::Refuse(why) => {
+        Typed::Refuse(why) => {
             let text = format!("\n\nError: {why}\n");
             return prompt.say(request.ordinal, &text, responder).await;
         }
@@ -96,12 +94,12 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         return prompt.say(request.ordinal, &text, responder).await;
     }
     let mut attached = Attached {
-        contexts: context::understood(params.contexts.unwrap_or_default()),
+        contexts: Context::decode(params.contexts.unwrap_or_default()),
         filling: None,
     };
     match asked {
-        Asked::Fill(filling) => attached.filling = Some(filling),
-        Asked::Model(Some(context)) => attached.contexts.push(context),
+        Typed::Fill(filling) => attached.filling = Some(filling),
+        Typed::Model(Some(context)) => attached.contexts.push(context),
         _ => {}
     }
     prompt.go(attached, request.ordinal, responder).await;

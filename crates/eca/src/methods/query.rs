@@ -1,13 +1,15 @@
 //! What an editor asks for to fill its menus (sections 12, 13, 20.5, 20.6). The disk is read in tasks of
 //! their own.
 
+use bobbin_editor_kit::{Entry, MAX_FILES, matching};
 use bobbin_peer::{CallContext, Responder};
 use serde_json::{Value, json};
 
 use super::{Client, params};
-use crate::browse::{self, Entry, MAX_FILES};
-use crate::commands;
-use crate::wire::chat::{Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult, QueryParams};
+use crate::wire::chat::{
+    CommandArgument, CommandInfo, Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult,
+    QueryParams,
+};
 
 pub(super) fn contexts(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<QueryParams>(request, responder) else {
@@ -46,13 +48,27 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     let Some((params, responder)) = params::<QueryParams>(request, responder) else {
         return;
     };
+    // Clients of the first version read its spelling, later ones that of every server there was.
+    let kind = if client.eca.is_current() {
+        "mcpPrompt"
+    } else {
+        "mcp-prompt"
+    };
+    let command = |found: bobbin_editor_kit::CommandInfo| CommandInfo {
+        name: found.name,
+        description: found.description,
+        kind: if found.arguments.is_some() { kind } else { "native" },
+        arguments: found
+            .arguments
+            .iter()
+            .flatten()
+            .map(CommandArgument::new)
+            .collect(),
+    };
+    let found = matching(&params.query.unwrap_or_default(), client.prompts()).into_iter();
     responder.ok(QueryCommandsResult {
         chat_id: params.chat_id,
-        commands: commands::matching(
-            &params.query.unwrap_or_default(),
-            &client.prompts(),
-            client.eca.is_current(),
-        ),
+        commands: found.map(command).collect(),
     });
 }
 
@@ -76,7 +92,7 @@ pub(super) fn jobs(responder: Responder) {
 fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send + 'static) {
     let (root, home) = (client.root().to_owned(), client.offer.home.clone());
     client.tasks.spawn_blocking(move || {
-        answer(browse::find(&root, home.as_deref(), &query));
+        answer(bobbin_editor_kit::find(&root, home.as_deref(), &query));
     });
 }
 

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use bobbin_agent_api::undo::{ChangedSince, Undone};
 use bobbin_core::{Command, CoreError, Newest, RolledBack, ThreadHandle};
+use bobbin_editor_kit::sentence;
 use bobbin_model::{Refusal, TurnId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
 
 use super::{Client, Found, fail, params};
+use crate::replay;
 use crate::view::turn_of_content;
 use crate::wire::chat::{Empty, RollbackParams};
 use crate::wire::content::ChatContent;
-use crate::{errors, replay};
 
 /// Most files and notes named to the user.
 const MAX_NAMED: usize = 20;
@@ -62,7 +63,7 @@ async fn go_back(
         && let Err(error) = replay::show(client, handle, None).await
     {
         // It is done; only the picture is missing.
-        let text = format!("\nWhat is left cannot be shown: {}\n", errors::sentence(&error));
+        let text = format!("\nWhat is left cannot be shown: {}\n", sentence(&error));
         client.tell(handle.id(), &[ChatContent::system(text)]).await;
     }
     // Files may be as they were although the Turns stay.
@@ -79,7 +80,7 @@ async fn go_back(
 async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> String {
     let snapshot = match client.hub().snapshot(handle).await {
         Ok(snapshot) => snapshot,
-        Err(error) => return format!("\nFile changes are not undone: {}\n", errors::sentence(&error)),
+        Err(error) => return format!("\nFile changes are not undone: {}\n", sentence(&error)),
     };
     let (mut files, mut notes) = (BTreeSet::new(), Vec::new());
     for number in (first.0..=snapshot.state.last_turn.0).rev() {
@@ -92,7 +93,7 @@ async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> Str
             Err(CoreError::Refused(Refusal::TurnNotFound(_))) => {}
             Err(error) => {
                 // Those before it left files that this one has changed.
-                let (turn, why) = (TurnId(number), errors::sentence(&error));
+                let (turn, why) = (TurnId(number), sentence(&error));
                 notes.push(format!(
                     "File changes of {turn} and of those before it are not undone: {why}"
                 ));

@@ -11,13 +11,13 @@ mod items;
 use std::collections::HashMap;
 
 use bobbin_core::{Frame, FrameBody};
+use bobbin_editor_kit::{Limit, money};
 use bobbin_model::item::UserMessage;
 use bobbin_model::{
     ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, Spent, TurnId,
     UnixMillis,
 };
 
-use crate::host::Limit;
 use crate::wire::content::{ChatContent, Content, Reason, Status};
 use call::Call;
 
@@ -339,16 +339,6 @@ fn words(said: &UserMessage) -> String {
     typed.map(InputPart::display).collect()
 }
 
-/// Returns millionths of a currency as a decimal number, with two places at least; nothing for nothing.
-pub(crate) fn money(micros: u64) -> Option<String> {
-    if micros == 0 {
-        return None;
-    }
-    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-    let least = text.len() - 4;
-    Some(text[..least].to_owned() + text[least..].trim_end_matches('0'))
-}
-
 fn reason_id(turn: TurnId, item: ItemId) -> String {
     content_id(turn, item)
 }
@@ -366,24 +356,4 @@ fn find<'a>(calls: &'a mut [Call], call_id: &str) -> Option<&'a mut Call> {
 
 fn millis(from: UnixMillis, to: UnixMillis) -> u64 {
     u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn money_is_a_decimal_number_with_two_places_at_least() {
-        for (micros, text) in [
-            (0, None),
-            (1, Some("0.000001")),
-            (4_500, Some("0.0045")),
-            (10_000, Some("0.01")),
-            (2_500_000, Some("2.50")),
-            (7_000_000, Some("7.00")),
-            (12_345_678, Some("12.345678")),
-        ] {
-            assert_eq!(money(micros).as_deref(), text);
-        }
-    }
 }

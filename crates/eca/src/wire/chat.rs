@@ -39,54 +39,6 @@ pub(crate) struct PromptResult {
     pub(crate) status: PromptStatus,
 }
 
-/// Something attached to a prompt (section 5).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(crate) enum Context {
-    File {
-        path: String,
-        lines_range: Option<LinesRange>,
-    },
-    Directory {
-        path: String,
-    },
-    Web {
-        url: String,
-    },
-    RepoMap,
-    Cursor {
-        path: String,
-        position: Position,
-    },
-    McpResource {
-        uri: String,
-        server: String,
-    },
-    Text {
-        label: Option<String>,
-        content: String,
-    },
-}
-
-/// Lines, counted from 1, both ends included.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct LinesRange {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) struct Position {
-    pub(crate) start: Place,
-    pub(crate) end: Place,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) struct Place {
-    pub(crate) line: u64,
-    pub(crate) character: u64,
-}
-
 /// Params that name a chat and nothing else.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use bobbin_editor_kit::Limit;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{ChatId, Notification};
-use crate::host::Limit;
 
 /// Whose content it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,9 +1,8 @@
 //! Handshake and messages to the user (sections 4, 18, 20.3).
 
+use bobbin_editor_kit::NoticeKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::host::NoticeKind;
 
 /// Params of `initialize` (4.2). All members may be missing: clients leave them out.
 #[derive(Debug, Default, Deserialize)]

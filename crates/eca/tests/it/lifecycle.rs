@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bobbin_eca::{End, Ownership};
+use bobbin_eca::End;
+use bobbin_editor_kit::Ownership;
 use serde_json::json;
 
 use crate::support::{Server, hello, is_content, is_finished, kinds, prompt, transcript, until};

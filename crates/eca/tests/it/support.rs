@@ -10,9 +10,9 @@ use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, ListFilter};
-use bobbin_eca::{
-    EditorServices, EditorTools, End, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages,
-    UserNotice,
+use bobbin_eca::End;
+use bobbin_editor_kit::{
+    EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice,
 };
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{InputPart, ItemBody, Json, TurnId};

@@ -2,7 +2,7 @@
 //! servers.
 //!
 //! All of a prompt are asked for at once, and whoever reads them bounds time and size. A page that cannot be read is
-//! named to the model with the reason; a resource that cannot be read is skipped with a log line (section 5). So is
+//! named to the model with the reason; a resource that cannot be read is skipped with a log line. So is
 //! what a disk does not hand over in time.
 
 use std::collections::BTreeMap;
@@ -17,25 +17,25 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::EditorServices;
-use crate::context::{self, Labelled};
-use crate::wire::chat::Context;
+use crate::context::{self, Context, Labelled};
 
 /// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Prompts of one connection whose files are being read. One on a dead mount keeps its place until the system gives up.
-pub(crate) const MAX_READERS: usize = 4;
+pub const MAX_READERS: usize = 4;
 
 /// What a prompt brings along.
 #[derive(Debug, Default)]
-pub(crate) struct Attached {
-    pub(crate) contexts: Vec<Context>,
+pub struct Attached {
+    /// In the order of the prompt.
+    pub contexts: Vec<Context>,
     /// A prompt of a server that is to be filled in.
-    pub(crate) filling: Option<Filling>,
+    pub filling: Option<Filling>,
 }
 
 /// A prompt of a server with what the user gave for it.
 #[derive(Debug)]
-pub(crate) struct Filling {
+pub struct Filling {
     server: String,
     name: String,
     arguments: BTreeMap<String, String>,
@@ -43,17 +43,20 @@ pub(crate) struct Filling {
 
 impl Attached {
     /// Whether there is nothing.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.filling.is_none() && self.contexts.is_empty()
     }
 
     /// Whether somebody else has to be asked.
-    pub(crate) fn is_far(&self) -> bool {
+    pub fn is_far(&self) -> bool {
         self.filling.is_some() || self.contexts.iter().any(context::is_far)
     }
 
-    /// Reads all of it, in its order. An error is a sentence for the user: the prompt says nothing without it.
-    pub(crate) async fn read(
+    /// Reads all of it, in its order.
+    ///
+    /// # Errors
+    /// Why a prompt of a server cannot be filled in: a sentence for the user. The input says nothing without it.
+    pub async fn read(
         self,
         offer: &EditorServices,
         readers: Arc<Semaphore>,

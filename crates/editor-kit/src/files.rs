@@ -1,4 +1,4 @@
-//! Files of the workspace for the queries and for contexts (section 12). Blocking.
+//! Files of the workspace for menus and for contexts. Blocking.
 //!
 //! Version-control ignores are respected. Bounded: so many entries are looked at and so many returned.
 
@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use bobbin_files::{IgnoreRules, Ignores};
 use ignore::WalkBuilder;
 
-/// Most files a query returns (section 12).
-pub(crate) const MAX_FILES: usize = 100;
+/// Most files a query returns.
+pub const MAX_FILES: usize = 100;
 /// Most entries looked at for one query (a guess: half a second on a slow disk).
 const MAX_VISITED: usize = 50_000;
 
@@ -22,15 +22,16 @@ const IGNORE_RULES: IgnoreRules = IgnoreRules {
 
 /// A file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Absolute path.
-    pub(crate) path: PathBuf,
-    pub(crate) is_directory: bool,
+    pub path: PathBuf,
+    /// Whether it is a directory.
+    pub is_directory: bool,
 }
 
 /// Finds what a query means: a directory's entries for a query that is a path, else everything below the
 /// root whose path contains it, base names first.
-pub(crate) fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
+pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
     match directory_of(root, home, query) {
         Some(directory) => list(&directory),
         None => search(root, query),

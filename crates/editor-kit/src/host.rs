@@ -1,7 +1,6 @@
-//! What the program around this dialect provides: a core for the workspace that the client names.
+//! What the program around a dialect provides: a core for the workspace that the client names.
 //!
-//! The workspace is known only once `initialize` has arrived (section 3: the working directory means
-//! nothing), so the core is opened by the handshake.
+//! The workspace is known only once `initialize` has arrived (the working directory means nothing), so the core is opened by the handshake.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,9 +45,9 @@ pub trait Pages: Send + Sync + 'static {
 pub struct OpenRequest {
     /// Root of the first workspace folder; `None` when none was named.
     pub root: Option<PathBuf>,
-    /// Ignore configuration files (section 4.6 `pureConfig`).
+    /// Ignore configuration files.
     pub pure_config: bool,
-    /// The process that started the client's side (section 4.4).
+    /// The process that started the client's side.
     pub parent: Option<i64>,
 }
 
@@ -98,13 +97,13 @@ pub struct EditorServices {
 /// Whose the core is: what the end of a client means for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// The one client's. `shutdown` stops it, and so does the end of the client's process (sections 4.4, 4.5).
+    /// The one client's. `shutdown` stops it, and so does the end of the client's process.
     Sole,
     /// The workspace's: the client is one of several, and its Turns go on without it.
     Shared,
 }
 
-/// A sentence for the user (`$/showMessage`).
+/// A sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserNotice {
     /// How grave it is.

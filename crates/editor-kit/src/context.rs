@@ -1,4 +1,4 @@
-//! What a prompt brings along, as bounded text for the engine (section 5). Blocking.
+//! What a prompt brings along, as bounded text for the engine. Blocking.
 //!
 //! A context that cannot be read is skipped with a log line and never fails the prompt.
 
@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use bobbin_model::InputPart;
 use nix::fcntl::OFlag;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::browse::{self, Entry};
-use crate::wire::chat::{Context, LinesRange, Position};
+use crate::files::{self, Entry};
 
 /// Most bytes of one context.
 const MAX_BYTES: usize = 64 << 10;
@@ -31,18 +31,93 @@ const MAX_PATHS: usize = 500;
 /// Longest line that is searched for its end.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
+/// Something attached to a prompt. Its serialized form is that of ECA; other dialects make it from their own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Context {
+    /// A file, or some lines of it.
+    File {
+        /// Absolute, or relative to the workspace.
+        path: String,
+        /// `None`: all of it.
+        lines_range: Option<LinesRange>,
+    },
+    /// A directory: what is in it, and the texts of its files.
+    Directory {
+        /// Absolute, or relative to the workspace.
+        path: String,
+    },
+    /// A page of the web.
+    Web {
+        /// Its address.
+        url: String,
+    },
+    /// The files of the workspace.
+    RepoMap,
+    /// Where the cursor is, or what is selected.
+    Cursor {
+        /// The file.
+        path: String,
+        /// Where in it.
+        position: Position,
+    },
+    /// A resource of a tool server.
+    McpResource {
+        /// Its address there.
+        uri: String,
+        /// The server's name.
+        server: String,
+    },
+    /// A text that the client brings along.
+    Text {
+        /// What the model reads as its name.
+        label: Option<String>,
+        /// The text.
+        content: String,
+    },
+}
+
+/// Lines, counted from 1, both ends included.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct LinesRange {
+    /// The first line.
+    pub start: u64,
+    /// The last line.
+    pub end: u64,
+}
+
+/// A place or a selection.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Position {
+    /// Where it starts.
+    pub start: Place,
+    /// Where it ends.
+    pub end: Place,
+}
+
+/// A place in a file, in the numbers of the editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Place {
+    /// Its line.
+    pub line: u64,
+    /// Its character in the line.
+    pub character: u64,
+}
+
 /// A context's label and its text.
 pub(crate) type Labelled = (String, String);
 
-/// Returns what a client attached, as far as it can be understood.
-pub(crate) fn understood(contexts: Vec<Value>) -> Vec<Context> {
-    let known = contexts.into_iter().take(MAX_CONTEXTS).filter_map(|value| {
-        let context = serde_json::from_value::<Context>(value);
-        context
-            .inspect_err(|error| tracing::info!(%error, "a context was skipped"))
-            .ok()
-    });
-    known.collect()
+impl Context {
+    /// Returns the contexts that a client attached, without those that cannot be read.
+    pub fn decode(contexts: Vec<Value>) -> Vec<Self> {
+        let known = contexts.into_iter().take(MAX_CONTEXTS).filter_map(|value| {
+            let context = serde_json::from_value::<Self>(value);
+            context
+                .inspect_err(|error| tracing::info!(%error, "a context was skipped"))
+                .ok()
+        });
+        known.collect()
+    }
 }
 
 /// Reads what is on this machine, in its order; `None` for what is not and for what cannot be read. Each is handed
@@ -229,7 +304,7 @@ fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
     if !path.is_dir() {
         return Err(format!("{} is no directory", path.display()));
     }
-    let mut entries = browse::below(path, MAX_PATHS + 1);
+    let mut entries = files::below(path, MAX_PATHS + 1);
     let more = entries.len() > MAX_PATHS;
     entries.truncate(MAX_PATHS);
     let mut text = format!("Files below {}:\n", path.display());
@@ -245,7 +320,7 @@ fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
     Ok((cut(text, size), entries))
 }
 
-/// Says where the cursor is, in the numbers of the editor (section 5).
+/// Says where the cursor is, in the numbers of the editor.
 fn cursor(path: &Path, Position { start, end }: Position) -> Labelled {
     let path = path.display();
     let label = format!("{path}:{}:{}", start.line, start.character);
@@ -280,7 +355,7 @@ mod tests {
 
     fn texts(root: &Path, contexts: &Value) -> Vec<String> {
         let shown = root.display().to_string();
-        let contexts = understood(contexts.as_array().unwrap().clone());
+        let contexts = Context::decode(contexts.as_array().unwrap().clone());
         let (until, mut all) = (Instant::now() + Duration::from_mins(1), Vec::new());
         read(&contexts, root, until, |one| all.extend(one));
         parts(all)

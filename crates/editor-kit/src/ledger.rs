@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// What is known of the conversation: whether the end was asked for, and how much is unanswered.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     open: watch::Sender<usize>,
     shutdown: AtomicBool,
 }
@@ -25,7 +25,7 @@ struct Head<'a> {
 
 impl Ledger {
     /// Takes down a message of the editor; returns whether it leaves with it.
-    pub(super) fn asked(&self, message: &[u8]) -> bool {
+    pub(crate) fn asked(&self, message: &[u8]) -> bool {
         match serde_json::from_slice(message) {
             Ok(Head {
                 method: Some(method),
@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     /// Takes down a message of the server.
-    pub(super) fn told(&self, message: &[u8]) {
+    pub(crate) fn told(&self, message: &[u8]) {
         if let Ok(Head {
             method: None,
             id: Some(_),
@@ -57,12 +57,12 @@ impl Ledger {
     }
 
     /// Whether `shutdown` was asked for.
-    pub(super) fn shutdown(&self) -> bool {
+    pub(crate) fn shutdown(&self) -> bool {
         self.shutdown.load(Ordering::Acquire)
     }
 
     /// Waits until everything is answered, but no longer than that.
-    pub(super) async fn settled(&self, patience: Duration) {
+    pub(crate) async fn settled(&self, patience: Duration) {
         let mut open = self.open.subscribe();
         let settled = open.wait_for(|open| *open == 0);
         if tokio::time::timeout(patience, settled).await.is_err() {

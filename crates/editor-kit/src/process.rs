@@ -1,4 +1,4 @@
-//! Watching the process that started us (section 4.4).
+//! Watching the process that started us.
 
 use std::time::Duration;
 

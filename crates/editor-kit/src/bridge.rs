@@ -2,7 +2,7 @@
 //!
 //! Holds one message towards the server and one batch towards the editor; a side that does not read holds the
 //! other one. Of a message only its method and id are looked at, to know when the editor leaves and what it
-//! still waits for. What cannot be carried (section 2.5) is answered here.
+//! still waits for. What cannot be carried is answered here.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -12,32 +12,38 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 
-use super::ledger::Ledger;
-use super::reader::{Taken, next};
-use crate::signals::Signals;
+use crate::handover::{Taken, next};
+use crate::ledger::Ledger;
+use crate::process;
 
-/// How long the end may take once the editor has left, and how long what it asked may take (section 4.5).
+/// How long the end may take once the editor has left, and how long what it asked may take.
 const END: Duration = Duration::from_secs(2);
 /// How long a write to the editor may stand still.
 const WRITE_STALL: Duration = Duration::from_secs(30);
-/// Bytes after which a batch is written: readers parse what they read at once (section 2.3).
+/// Bytes after which a batch is written: readers parse what they read at once.
 const BATCH_BYTES: usize = 32 << 10;
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub enum End {
     /// The editor said `exit`.
-    Exited { after_shutdown: bool },
+    Exited {
+        /// After a `shutdown`.
+        after_shutdown: bool,
+    },
     /// Its input ended, its process is gone, or we were told to end.
     Left,
     /// The server is gone.
-    ServerGone { after_shutdown: bool },
+    ServerGone {
+        /// After a `shutdown`.
+        after_shutdown: bool,
+    },
 }
 
 type Writer = Mutex<Box<dyn FrameWriter>>;
 
-/// Passes messages until one side leaves.
-pub(super) async fn run(taken: Taken, signals: &mut Signals) -> End {
+/// Passes messages until one side leaves or `stop` resolves.
+pub async fn run(taken: Taken, stop: impl Future<Output = ()>) -> End {
     let Taken {
         mut editor,
         first,
@@ -57,7 +63,7 @@ pub(super) async fn run(taken: Taken, signals: &mut Signals) -> End {
             End::ServerGone { after_shutdown }
         }
         () = parent_gone(parent) => End::Left,
-        () = signals.next() => End::Left,
+        () = stop => End::Left,
     };
     drop(up);
     let leaving = async {
@@ -85,7 +91,7 @@ pub(super) async fn run(taken: Taken, signals: &mut Signals) -> End {
 
 async fn parent_gone(parent: Option<i64>) {
     match parent {
-        Some(process) => bobbin_eca::gone(process).await,
+        Some(process) => process::gone(process).await,
         None => std::future::pending().await,
     }
 }
@@ -223,8 +229,7 @@ mod tests {
             parent: None,
             server: server_side,
         };
-        let mut signals = Signals::listen().unwrap();
-        let running = tokio::spawn(async move { run(taken, &mut signals).await });
+        let running = tokio::spawn(run(taken, std::future::pending()));
         assert_eq!(server.next().await.unwrap().unwrap(), first);
         for text in ["{ \"tea\" : \"th\u{e9}\" }\n", "garbage", "[]"] {
             editor.send(Bytes::from(text)).await.unwrap();

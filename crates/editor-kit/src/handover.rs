@@ -9,27 +9,28 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bobbin_eca::OpenRequest;
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
+use crate::OpenRequest;
+
 /// Looks for who serves a workspace. Returns a connection to the server that holds it; `None` when this
 /// process serves it, or is to say why nobody can.
-pub(super) type Look = Box<dyn Fn(OpenRequest) -> BoxFuture<'static, Option<Transport>> + Send>;
+pub type Look = Box<dyn Fn(OpenRequest) -> BoxFuture<'static, Option<Transport>> + Send>;
 
 /// An editor that a running server takes.
-pub(super) struct Taken {
+pub struct Taken {
     /// The editor's stdio.
-    pub(super) editor: Transport,
+    pub editor: Transport,
     /// Its `initialize`.
-    pub(super) first: Bytes,
+    pub first: Bytes,
     /// The process that started us, as said there.
-    pub(super) parent: Option<i64>,
+    pub parent: Option<i64>,
     /// The server.
-    pub(super) server: Transport,
+    pub server: Transport,
 }
 
 /// What has been handed over so far.
@@ -43,11 +44,11 @@ struct Handed {
 
 /// Where an editor that is taken is found.
 #[derive(Clone, Default)]
-pub(super) struct Handover(Arc<Mutex<Handed>>);
+pub struct Handover(Arc<Mutex<Handed>>);
 
 impl Handover {
     /// Returns the editor if a server has taken it; called when the dialect here has ended.
-    pub(super) fn taken(&self) -> Option<Taken> {
+    pub fn taken(&self) -> Option<Taken> {
         let Handed {
             reader,
             writer,
@@ -67,11 +68,15 @@ impl Handover {
     }
 }
 
+/// Returns what a message asks for, if it is the handshake of the dialect.
+pub type Recognize = fn(&[u8]) -> Option<OpenRequest>;
+
 /// Wraps an editor's stdio for the dialect in this process.
-pub(super) fn wrap(stdio: Transport, look: Look) -> (Transport, Handover) {
+pub fn wrap(stdio: Transport, recognize: Recognize, look: Look) -> (Transport, Handover) {
     let handover = Handover::default();
     let reader = Reader {
         inner: Some(stdio.reader),
+        recognize,
         stage: Stage::Waiting(look),
         handover: handover.clone(),
     };
@@ -97,6 +102,7 @@ enum Stage {
 struct Reader {
     /// `None` once handed over.
     inner: Option<Box<dyn FrameReader>>,
+    recognize: Recognize,
     stage: Stage,
     handover: Handover,
 }
@@ -114,7 +120,7 @@ impl FrameReader for Reader {
                     let Some(Ok(frame)) = item else {
                         return Poll::Ready(item);
                     };
-                    let Some(wanted) = bobbin_eca::open_request_in(&frame) else {
+                    let Some(wanted) = (self.recognize)(&frame) else {
                         return Poll::Ready(Some(Ok(frame)));
                     };
                     self.stage = Stage::Looking {
@@ -191,6 +197,6 @@ impl FrameWriter for Writer {
 }
 
 /// Waits for the next frame of a reader.
-pub(super) async fn next(reader: &mut dyn FrameReader) -> Option<Result<Bytes, FramingError>> {
+pub(crate) async fn next(reader: &mut dyn FrameReader) -> Option<Result<Bytes, FramingError>> {
     poll_fn(|cx| reader.poll_frame(cx)).await
 }

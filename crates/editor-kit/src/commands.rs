@@ -1,0 +1,186 @@
+//! What a user types with a slash: commands of ours, and prompts of tool servers.
+//!
+//! `config`, `costs`, `doctor` and `resume` answer from what is known; no model is asked and nothing is recorded. `init`
+//! and the prompts of servers go to the model. A dialect answers `resume`, which speaks of its chats.
+
+use std::sync::Arc;
+
+use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt};
+use bobbin_core::{CoreError, Hub};
+use bobbin_model::{Spent, ThreadId};
+
+use crate::attached::filling;
+use crate::{Context, EditorServices, Filling, sentence};
+
+const COMMANDS: [(&str, &str); 5] = [
+    ("config", "Shows which configuration is in force."),
+    ("costs", "Shows the tokens this chat has used and what they cost."),
+    ("doctor", "Shows what works here."),
+    (
+        "init",
+        "Has the model write AGENTS.md, a guide to this workspace.",
+    ),
+    ("resume", "Lists earlier chats, or opens one again: /resume ID."),
+];
+/// What `/init` asks for.
+const INIT: &str = "Look through this workspace and write the file AGENTS.md at its root, or improve the one that is there: \
+    what the project is, how it is laid out, how it is built and tested, and the conventions its code follows. Keep it \
+    short; write what you have seen, not what is usual.";
+/// What a message asks for.
+#[derive(Debug)]
+pub enum Typed {
+    /// The model, with this besides.
+    Model(Option<Context>),
+    /// A prompt of a server.
+    Fill(Filling),
+    /// An answer of ours.
+    Run(Command),
+    /// Nothing that can be done; a sentence says why.
+    Refuse(String),
+}
+
+/// A command of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// See [`config`].
+    Config,
+    /// See [`costs`].
+    Costs,
+    /// See [`doctor`].
+    Doctor,
+    /// Lists earlier chats, or opens the named one.
+    Resume(Option<String>),
+}
+
+/// A command as menus list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandInfo {
+    /// What follows the slash.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// The arguments of a server's prompt. `None` for a command of ours.
+    pub arguments: Option<Vec<PromptArgument>>,
+}
+
+/// Returns the commands that match a query: part of the name or the description, whatever the case.
+pub fn matching(query: &str, prompts: Vec<ServerPrompt>) -> Vec<CommandInfo> {
+    let query = query.trim().to_lowercase();
+    let own = COMMANDS.iter().map(|&(name, description)| CommandInfo {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        arguments: None,
+    });
+    let servers = prompts.into_iter().map(|prompt| CommandInfo {
+        name: format!("{}:{}", prompt.server, prompt.name),
+        description: prompt.description,
+        arguments: Some(prompt.arguments),
+    });
+    let matches = |text: &str| text.to_lowercase().contains(&query);
+    own.chain(servers)
+        .filter(|info| matches(&info.name) || matches(&info.description))
+        .collect()
+}
+
+/// Returns what a message asks for.
+pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
+    let Some(rest) = message.strip_prefix('/') else {
+        return Typed::Model(None);
+    };
+    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let argument = argument.trim();
+    match word {
+        "init" => Typed::Model(Some(Context::Text {
+            label: Some("/init".to_owned()),
+            content: INIT.to_owned(),
+        })),
+        "config" => Typed::Run(Command::Config),
+        "costs" => Typed::Run(Command::Costs),
+        "doctor" => Typed::Run(Command::Doctor),
+        "resume" => Typed::Run(Command::Resume(
+            (!argument.is_empty()).then(|| argument.to_owned()),
+        )),
+        _ => match filling(message, prompts) {
+            Some(Ok(filling)) => Typed::Fill(filling),
+            Some(Err(why)) => Typed::Refuse(why),
+            None => Typed::Model(None),
+        },
+    }
+}
+
+/// Says what a chat has used.
+pub async fn costs(hub: &Arc<Hub>, thread: &ThreadId) -> String {
+    let spent = match spent(hub, thread).await {
+        Ok(spent) => spent,
+        Err(error) => {
+            let why = sentence(&error);
+            return format!("\nWhat this chat has used cannot be read: {why}\n");
+        }
+    };
+    match (spent.tokens, money(spent.cost_micros)) {
+        (0, _) => "\nThis chat has used no tokens.\n".to_owned(),
+        (tokens, None) => {
+            format!(
+                "\nThis chat has used {tokens} tokens. What they cost is not known: its models have no price.\n"
+            )
+        }
+        (tokens, Some(cost)) => format!("\nThis chat has used {tokens} tokens, which cost {cost}.\n"),
+    }
+}
+
+async fn spent(hub: &Arc<Hub>, thread: &ThreadId) -> Result<Spent, CoreError> {
+    let handle = hub.thread(thread).await?;
+    let snapshot = hub.snapshot(&handle).await?;
+    hub.spent(&snapshot).await
+}
+
+/// Says which configuration is in force.
+pub fn config(services: &EditorServices) -> String {
+    let files = &services.config_files;
+    if files.is_empty() {
+        return "\nNo configuration file was found; the defaults are in force.\n".to_owned();
+    }
+    let files = files.iter().map(|file| format!("- {}\n", file.display()));
+    format!("\nRead, later over earlier:\n{}", files.collect::<String>())
+}
+
+/// Says what works.
+pub fn doctor(services: &EditorServices, tools: &[&str]) -> String {
+    format!(
+        "\nWorkspace: {}\nModel: {}\nTools: {}\nLive chats: {}\n",
+        services.hub.settings().workspace.display(),
+        services.default_model,
+        tools.join(", "),
+        services.hub.stats().live_threads,
+    )
+}
+
+/// Returns millionths of a currency as a decimal number, with two places at least; nothing for nothing.
+pub fn money(micros: u64) -> Option<String> {
+    if micros == 0 {
+        return None;
+    }
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let least = text.len() - 4;
+    Some(text[..least].to_owned() + text[least..].trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_a_decimal_number_with_two_places_at_least() {
+        for (micros, text) in [
+            (0, None),
+            (1, Some("0.000001")),
+            (4_500, Some("0.0045")),
+            (10_000, Some("0.01")),
+            (2_500_000, Some("2.50")),
+            (7_000_000, Some("7.00")),
+            (12_345_678, Some("12.345678")),
+        ] {
+            assert_eq!(money(micros).as_deref(), text);
+        }
+    }
+}

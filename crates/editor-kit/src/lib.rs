@@ -1,0 +1,31 @@
+//! What the dialect of every editor needs, whatever its protocol is called.
+//!
+//! [`Context`]s of a prompt as bounded text for the model ([`Attached`] reads them), files for menus ([`find`]), what
+//! a user types with a slash ([`typed`]), the editor's own diagnostics as a tool ([`EditorTools`]), and a process on an
+//! editor's stdio that passes messages on to a running server ([`handover`], [`bridge`]). [`EditorServices`] is what
+//! the program around a dialect provides.
+//!
+//! Knows no method of a protocol; [`bridge`] knows `shutdown` and `exit`, which editors' protocols share.
+
+mod attached;
+pub mod bridge;
+mod commands;
+mod context;
+mod diagnostics;
+mod error;
+mod files;
+pub mod handover;
+mod host;
+mod ledger;
+mod process;
+mod uri;
+
+pub use attached::{Attached, Filling, MAX_READERS};
+pub use commands::{Command, CommandInfo, Typed, config, costs, doctor, matching, money, typed};
+pub use context::{Context, LinesRange, Place, Position};
+pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
+pub use error::sentence;
+pub use files::{Entry, MAX_FILES, find};
+pub use host::{EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice};
+pub use process::gone;
+pub use uri::{path_of, uri_of};
