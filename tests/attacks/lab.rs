@@ -49,7 +49,8 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(bubblewrap: Bubblewrap) -> Self {
-        let top = tempfile::tempdir().unwrap();
+        // `/tmp` is the commands' own.
+        let top = tempfile::tempdir_in("/var/tmp").unwrap();
         std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let lab = Self {
             top,

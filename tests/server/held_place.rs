@@ -51,10 +51,15 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // `/tmp` is the commands' own.
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let top = dir.path().canonicalize().unwrap();
         let (work, file) = (top.join("work"), top.join("out/file"));
-        for directory in [&work.join(".craft/bobbin.tmp"), file.parent().unwrap()] {
+        for directory in [
+            &work.join(".craft"),
+            &top.join("temporary"),
+            file.parent().unwrap(),
+        ] {
             std::fs::create_dir_all(directory).unwrap();
         }
         std::fs::write(&file, "mine").unwrap();
@@ -72,7 +77,8 @@ impl Place {
             profile,
             support: Support::probe(),
             bubblewrap,
-            temporary: Some(self.work.join(".craft/bobbin.tmp")),
+            temporary: Some(self.top.join("temporary")),
+            services: vec!["/run".into()],
             keep: vec![self.work.join(".craft")],
             ..Sandbox::default()
         }

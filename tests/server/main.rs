@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod apart;
+#[cfg(test)]
 mod approvals;
 #[cfg(test)]
 mod awkward;

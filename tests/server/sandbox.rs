@@ -566,7 +566,7 @@ async fn commands_of_a_turn_are_held_and_that_is_said() {
     let output = command["payload"]["aggregatedOutput"].as_str().unwrap();
     assert!(
         (output.contains("Permission denied") || output.contains("Read-only file system"))
-            && output.contains("/bobbin-"),
+            && (output.contains("/bobbin-") || reason.contains("bubblewrap") && output.contains("/tmp/tmp.")),
         "{output}"
     );
     let doctor = workspace.run(&["doctor"]).await;

@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -99,6 +100,12 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
         "listen" => std::net::TcpListener::bind("127.0.0.1:0").map(drop),
         "datagram" => UdpSocket::bind("127.0.0.1:0")?.send_to(b"x", name()).map(drop),
         "local socket" => UnixStream::connect(object).map(drop),
+        "any local socket" => any_answers(&std::fs::read_to_string(object)?),
+        "abstract socket" => {
+            let address = std::os::unix::net::SocketAddr::from_abstract_name(name())?;
+            UnixStream::connect_addr(&address).map(drop)
+        }
+        "serve itself" => serve_itself(),
         "pair" => UnixStream::pair().map(drop),
         "message from a pair" => UnixDatagram::pair()?.0.send_to(b"x", object).map(drop),
         "raw socket" => nix::sys::socket::socket(
@@ -122,6 +129,67 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
         "other arrangement" => call(libc::SYS_socket | 0x4000_0000),
         other => panic!("{other} is no attempt"),
     }
+}
+
+/// Speaks to each local socket of a list.
+fn any_answers(list: &str) -> std::io::Result<()> {
+    let answers = |path: &&str| {
+        let spoken = UnixDatagram::unbound().and_then(|socket| socket.send_to(b"x", path));
+        UnixStream::connect(path).is_ok() || spoken.is_ok()
+    };
+    let answered: Vec<_> = list.lines().filter(answers).collect();
+    if answered.is_empty() {
+        return Err(std::io::ErrorKind::NotConnected.into());
+    }
+    println!("answered: {answered:?}");
+    Ok(())
+}
+
+/// Speaks to itself in each way that programs and their tests do.
+fn serve_itself() -> std::io::Result<()> {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let Ok(listener) = std::net::TcpListener::bind(address) else {
+            assert!(address.starts_with('['), "this kernel has IPv4 at least");
+            continue;
+        };
+        let mut stream = TcpStream::connect(listener.local_addr()?)?;
+        stream.write_all(b"hello")?;
+        drop(stream);
+        let mut text = String::new();
+        listener.accept()?.0.read_to_string(&mut text)?;
+        assert_eq!(text, "hello");
+    }
+    let udp = UdpSocket::bind("127.0.0.1:0")?;
+    udp.send_to(b"x", udp.local_addr()?)?;
+    udp.recv(&mut [0; 1])?;
+    for path in ["/tmp/own.sock", "own.sock"] {
+        drop(std::fs::remove_file(path));
+        let listener = std::os::unix::net::UnixListener::bind(path)?;
+        UnixStream::connect(path)?;
+        listener.accept()?;
+    }
+    // What a lock of several processes, or their memory, is made of.
+    std::fs::write("/dev/shm/own", "x")?;
+    std::fs::remove_file("/dev/shm/own")?;
+    let made = raw(libc::SYS_shmget, [0, 4096, i64::from(libc::IPC_CREAT | 0o600)])?;
+    raw(libc::SYS_shmctl, [made, i64::from(libc::IPC_RMID), 0])?;
+    // Interfaces are listed through this; no other kind of kernel socket is there.
+    raw(
+        libc::SYS_socket,
+        [i64::from(libc::AF_NETLINK), i64::from(libc::SOCK_RAW), 0],
+    )?;
+    for (family, protocol) in [
+        (libc::AF_NETLINK, libc::NETLINK_KOBJECT_UEVENT),
+        (libc::AF_INET, libc::IPPROTO_SCTP),
+        (libc::AF_VSOCK, 0),
+        (libc::AF_ALG, 0),
+        (libc::AF_PACKET, 0),
+    ] {
+        let arguments = [family, libc::SOCK_STREAM, protocol].map(i64::from);
+        let error = raw(libc::SYS_socket, arguments).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{family} {protocol}");
+    }
+    Ok(())
 }
 
 fn call(number: i64) -> std::io::Result<()> {

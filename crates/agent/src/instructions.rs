@@ -131,6 +131,10 @@ pub(super) fn held(sandbox: &Sandbox) -> &'static str {
         (Files::Full, Network::On) => "not held by a sandbox.",
         _ if missing => "a sandbox is wanted and cannot be had here; each is asked about.",
         (Files::ReadOnly, _) => "held in a sandbox in which no file can be written.",
+        (Files::WorkspaceWrite, Network::Off) if sandbox.bubblewrap.may_work() => {
+            "held in a sandbox with a loopback and a /tmp of its own, and no other network; only the workspace and /tmp can be \
+             written."
+        }
         (_, Network::Off) => {
             "held in a sandbox without network; only the workspace and $TMPDIR can be written."
         }

@@ -129,6 +129,26 @@ const SECRET_WORDS: &[&str] = &[
     "auth",
 ];
 
+/// The directory of the machine's services, with their sockets.
+const SERVICES: &str = "/run";
+
+/// Returns where services of the machine and of the user listen. A command does not speak to them, unless it has the
+/// network: the sockets that are open at its start are hidden anyway, and here may be others.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+fn services() -> Vec<PathBuf> {
+    // In a container, the one who listens may be outside of it and not in the kernel's list.
+    let variables = ["XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DOCKER_HOST"].map(std::env::var_os);
+    let named = variables.into_iter().flatten().map(|value| {
+        let text = value.to_str().and_then(|text| text.strip_prefix("unix://"));
+        text.map_or_else(|| PathBuf::from(&value), PathBuf::from)
+    });
+    let named = named.filter(|path| path.is_absolute() && path.parent().is_some());
+    std::iter::once(SERVICES.into()).chain(named).collect()
+}
+
 impl SandboxSettings {
     /// Returns how the commands of a workspace are sandboxed on this machine. `keys` are files that none may read; `children`
     /// starts what has to be tried.
@@ -165,6 +185,8 @@ impl SandboxSettings {
             blank: ["", "-wal", "-shm"]
                 .map(|end| with_ending(workspace.foreign_database(), end))
                 .to_vec(),
+            services: services(),
+            show: home.map(Path::to_path_buf).into_iter().collect(),
             when_missing: self.when_missing,
         }
     }

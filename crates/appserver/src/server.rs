@@ -128,7 +128,9 @@ impl Opened {
 
 /// Returns where commands find their programs, and which of those places the agent may write.
 fn programs(environment: &Environment, root: &Path, temporary: &Path, sandbox: &Sandbox) -> Programs {
-    let writable = [root, temporary].map(Path::to_path_buf).into_iter();
+    // With bubblewrap, `/tmp` is the commands' own.
+    let writable = [root, temporary, Path::new("/tmp")].map(Path::to_path_buf);
+    let writable = writable.into_iter();
     let writable = writable.chain(sandbox.write.iter().cloned());
     Programs::new(environment.get("PATH"), writable)
 }

@@ -11,7 +11,8 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-use crate::{Network, SandboxError};
+use crate::SandboxError;
+use crate::plan::Reach;
 
 /// Access to other processes.
 const PROCESSES: &[i64] = &[
@@ -89,6 +90,18 @@ const SHARED: &[i64] = &[
 const LOOSE_PAIRS: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 /// Bits of a socket's type that are the type itself; the others are flags.
 const KIND: u64 = 0xf;
+/// Families of sockets of a command whose network and view are its own.
+const OWN_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Protocols of such sockets: the family's usual one, echo requests, TCP, UDP, and TCP over several paths, which Go
+/// asks for. The kernel loads a module for each of the others.
+const OWN_PROTOCOLS: [i32; 6] = [
+    0,
+    libc::IPPROTO_ICMP,
+    libc::IPPROTO_ICMPV6,
+    libc::IPPROTO_TCP,
+    libc::IPPROTO_UDP,
+    libc::IPPROTO_MPTCP,
+];
 /// Calls that make a socket. Pairs within the process stay allowed: their ends reach only each other.
 const SOCKETS: &[i64] = &[
     libc::SYS_socket,
@@ -127,12 +140,9 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWNS
 const OTHER_ARRANGEMENT: u32 = 0x4000_0000;
 
 /// Refuses calls to this process for good. The process must have one thread.
-pub(crate) fn restrict(network: Network) -> Result<(), SandboxError> {
+pub(crate) fn restrict(reach: Reach) -> Result<(), SandboxError> {
     let failed = |error: String| SandboxError::Kernel(format!("seccomp: {error}"));
-    for (calls, error) in [
-        (refused(network), libc::EPERM),
-        (Ok(unknown(network)), libc::ENOSYS),
-    ] {
+    for (calls, error) in [(refused(reach), libc::EPERM), (Ok(unknown(reach)), libc::ENOSYS)] {
         let program = program(calls.map_err(|error| failed(error.to_string()))?, error);
         let program = program.map_err(|error| failed(error.to_string()))?;
         seccompiler::apply_filter(&program).map_err(|error| failed(error.to_string()))?;
@@ -143,20 +153,40 @@ pub(crate) fn restrict(network: Network) -> Result<(), SandboxError> {
 type Calls = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that fail with "operation not permitted".
-fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
+fn refused(reach: Reach) -> Result<Calls, seccompiler::BackendError> {
     let mut calls = Calls::new();
     for call in [PROCESSES, NAMESPACES, KERNEL].into_iter().flatten() {
         calls.insert(*call, Vec::new());
     }
-    if network == Network::Off {
-        calls.extend(SOCKETS.iter().map(|call| (*call, Vec::new())));
-        let domain = libc::AF_UNIX.cast_unsigned();
-        let mut rules = vec![when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, domain)?];
-        for kind in LOOSE_PAIRS {
-            let is_kind = SeccompCmpOp::MaskedEq(KIND);
-            rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
+    let pairs = when(
+        0,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::Ne,
+        libc::AF_UNIX.cast_unsigned(),
+    );
+    match reach {
+        Reach::Everything => {}
+        Reach::Own => {
+            // Programs list the network's interfaces through `NETLINK_ROUTE` (0), the dev servers of Node for example.
+            let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
+            let other = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?;
+            let rules = vec![
+                none_of(0, &OWN_FAMILIES)?,
+                none_of(2, &OWN_PROTOCOLS)?,
+                SeccompRule::new(vec![netlink, other])?,
+            ];
+            calls.insert(libc::SYS_socket, rules);
+            calls.insert(libc::SYS_socketpair, vec![pairs?]);
         }
-        calls.insert(libc::SYS_socketpair, rules);
+        Reach::Pairs => {
+            calls.extend(SOCKETS.iter().map(|call| (*call, Vec::new())));
+            let mut rules = vec![pairs?];
+            for kind in LOOSE_PAIRS {
+                let is_kind = SeccompCmpOp::MaskedEq(KIND);
+                rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
+            }
+            calls.insert(libc::SYS_socketpair, rules);
+        }
     }
     for call in OF_A_PROCESS {
         let others = when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0_u32)?;
@@ -190,10 +220,10 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
 
 /// Calls that fail as if the kernel did not have them. Programs then use other calls, whose arguments seccomp can
 /// check.
-fn unknown(network: Network) -> Calls {
-    let shared = match network {
-        Network::Off => SHARED,
-        Network::On => &[],
+fn unknown(reach: Reach) -> Calls {
+    let shared = match reach {
+        Reach::Pairs => SHARED,
+        Reach::Everything | Reach::Own => &[],
     };
     let calls = RINGS.iter().chain(&[libc::SYS_clone3]).chain(shared);
     calls.map(|call| (*call, Vec::new())).collect()
@@ -211,6 +241,25 @@ fn when(
         operator,
         value.into(),
     )?])
+}
+
+/// Returns a rule for an argument that has none of some values.
+fn none_of(argument: u8, values: &[i32]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let differs = |value: &i32| condition(argument, SeccompCmpOp::Ne, *value);
+    SeccompRule::new(values.iter().map(differs).collect::<Result<_, _>>()?)
+}
+
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: i32,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(
+        argument,
+        SeccompCmpArgLen::Dword,
+        operator,
+        u64::from(value.cast_unsigned()),
+    )
 }
 
 fn program(calls: Calls, error: i32) -> Result<BpfProgram, seccompiler::BackendError> {
@@ -251,14 +300,15 @@ mod tests {
 
     #[test]
     fn both_filters_can_be_made() {
-        for network in [Network::Off, Network::On] {
-            let calls = refused(network).unwrap();
-            assert_eq!(calls.contains_key(&libc::SYS_connect), network == Network::Off);
+        for reach in [Reach::Pairs, Reach::Own, Reach::Everything] {
+            let calls = refused(reach).unwrap();
+            assert_eq!(calls.contains_key(&libc::SYS_connect), reach == Reach::Pairs);
+            assert_eq!(calls.contains_key(&libc::SYS_socket), reach != Reach::Everything);
             let program = super::program(calls, libc::EPERM).unwrap();
             // The kernel takes 4,096 instructions.
             assert!(program.len() < 1000, "{}", program.len());
-            let calls = unknown(network);
-            assert_eq!(calls.contains_key(&libc::SYS_shmat), network == Network::Off);
+            let calls = unknown(reach);
+            assert_eq!(calls.contains_key(&libc::SYS_shmat), reach == Reach::Pairs);
             assert!(super::program(calls, libc::ENOSYS).is_ok());
         }
     }

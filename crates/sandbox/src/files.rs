@@ -18,8 +18,8 @@ use landlock::{
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 
-use crate::plan::around;
-use crate::{Files, Network, Plan, SandboxError};
+use crate::plan::{Reach, SHARED_FILES, around};
+use crate::{Files, Plan, SandboxError};
 
 /// Most entries next to hidden places.
 const MAX_ENTRIES: usize = 4096;
@@ -36,8 +36,6 @@ const DEVICES: &[&str] = &[
 /// The directory of devices. All other devices are hidden: the user types on a terminal, a disk has every file, and
 /// a keyboard serves all programs.
 const ALL_DEVICES: &str = "/dev";
-/// The part of it that is no device: memory shared as files.
-const SHARED_FILES: &str = "/dev/shm";
 
 fn version(number: u8) -> Option<ABI> {
     Some(match number {
@@ -55,17 +53,18 @@ fn version(number: u8) -> Option<ABI> {
 pub(crate) fn newest() -> u8 {
     (1..=NEWEST)
         .rev()
-        .find(|&number| handled(number, Network::Off).is_ok())
+        .find(|&number| handled(number, Reach::Pairs).is_ok())
         .unwrap_or(0)
 }
 
 /// Makes a ruleset that grants nothing yet.
-fn handled(number: u8, network: Network) -> Result<RulesetCreated, RulesetError> {
+fn handled(number: u8, reach: Reach) -> Result<RulesetCreated, RulesetError> {
     let version = version(number).unwrap_or(ABI::V1);
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(version))?;
-    if number >= 4 && network == Network::Off {
+    // It knows ports and no addresses, so it cannot tell a loopback from the network.
+    if number >= 4 && reach == Reach::Pairs {
         rules = rules.handle_access(AccessNet::from_all(version))?;
     }
     if number >= 6 {
@@ -83,7 +82,7 @@ pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
     let version =
         version(plan.landlock).ok_or_else(|| SandboxError::Kernel(format!("Landlock {}", plan.landlock)))?;
     let failed = |error: RulesetError| SandboxError::Kernel(format!("Landlock {}: {error}", plan.landlock));
-    let mut rules = handled(plan.landlock, plan.profile.network).map_err(failed)?;
+    let mut rules = handled(plan.landlock, plan.reach()).map_err(failed)?;
 
     let all = AccessFs::from_all(version);
     if plan.profile.files == Files::Full {
@@ -132,12 +131,16 @@ fn grant_files(
     for path in DEVICES {
         rules = grant(rules, Path::new(path), device)?;
     }
-    if plan.profile.files == Files::WorkspaceWrite {
-        let rights = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
-        for path in &plan.write {
-            if let Ok(place) = open_real(path) {
-                rules = grant_open(rules, place, rights, || path.clone())?;
-            }
+    let write = match plan.profile.files {
+        Files::WorkspaceWrite => plan.write.as_slice(),
+        Files::ReadOnly | Files::Full => &[],
+    };
+    let own = plan.own_temporary().into_iter();
+    let own = own.chain(plan.is_apart().then(|| SHARED_FILES.into()));
+    let rights = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
+    for path in write.iter().cloned().chain(own) {
+        if let Ok(place) = open_real(&path) {
+            rules = grant_open(rules, place, rights, || path.clone())?;
         }
     }
     Ok(rules)
@@ -246,6 +249,7 @@ fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Network;
 
     fn paths(hide: &[PathBuf]) -> BTreeSet<PathBuf> {
         let places = readable(hide).unwrap().into_iter();

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use nix::sys::signal::SigSet;
 use serde::{Deserialize, Serialize};
 
-use crate::bubblewrap::inside::{check, limit_processes, namespace};
+use crate::bubblewrap::inside::{Namespace, check, limit_processes, namespace};
 use crate::descriptors::{keep_back, take_descriptor};
 use crate::{Files, Outer, Plan, SandboxError};
 
@@ -40,6 +40,8 @@ pub struct Handed {
     /// The number of the user namespace outside. If the helper has no other one, processes cannot be limited
     /// separately.
     pub namespace: u64,
+    /// The number of the network namespace of the machine.
+    pub network: u64,
 }
 
 /// Why a command did not start. Nothing of it has run.
@@ -65,7 +67,12 @@ pub enum StartNote {
 impl Handed {
     /// Returns the number of this process's user namespace.
     pub fn namespace() -> u64 {
-        namespace()
+        namespace(Namespace::User)
+    }
+
+    /// Returns the number of this process's network namespace.
+    pub fn network() -> u64 {
+        namespace(Namespace::Network)
     }
 
     /// Returns the encoded value.
@@ -142,7 +149,7 @@ fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure
     read.map_err(|error| not_read(error.to_string()))?;
     let handed: Handed = postcard::from_bytes(&bytes).map_err(|error| not_read(error.to_string()))?;
     let plan = &handed.plan;
-    let confined = check(plan).and_then(|()| {
+    let confined = check(plan, handed.network).and_then(|()| {
         keep_back();
         limit_processes(handed.processes, handed.namespace)?;
         confine(plan)
@@ -179,7 +186,7 @@ pub fn confine(plan: &Plan) -> Result<(), SandboxError> {
         }
         crate::rights::restrict()?;
         // Last: afterwards, the calls for restricting fail too.
-        crate::calls::restrict(plan.profile.network)?;
+        crate::calls::restrict(plan.reach())?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::written::{Stop, follow};
-use crate::{Files, Profile};
+use crate::{Files, Network, Profile};
 
 /// How one command is confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,15 @@ pub struct Plan {
     /// directory as of its start, without these places and without entries whose names begin with theirs.
     #[serde(with = "crate::serialized::paths")]
     pub blank: Vec<PathBuf>,
+    /// Places where services of the machine listen, absolute: hidden from a command whose network is its own.
+    #[serde(with = "crate::serialized::paths")]
+    pub services: Vec<PathBuf>,
+    /// Places in `/tmp` that such a command sees all the same, read-only, absolute.
+    #[serde(with = "crate::serialized::paths")]
+    pub show: Vec<PathBuf>,
+    /// The directory that such a command sees as `/tmp`. Without it, `/tmp` is empty at each start.
+    #[serde(with = "crate::serialized::optional_path")]
+    pub temporary: Option<PathBuf>,
     /// The promised version of Landlock: exactly this version is requested of the kernel.
     pub landlock: u8,
     /// What the plan promises to put around the helper.
@@ -45,7 +54,43 @@ pub enum Outer {
     Bubblewrap,
 }
 
+/// What a command's sockets reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Only each other, in pairs.
+    Pairs,
+    /// What listens in the command's own network and in its own view of the files.
+    Own,
+    Everything,
+}
+
+/// Where every program expects temporary files.
+const TEMPORARY: &str = "/tmp";
+/// Where programs share memory as files.
+pub(crate) const SHARED_FILES: &str = "/dev/shm";
+
 impl Plan {
+    /// Returns what the command's sockets reach. A view of all files has all sockets of the machine in it, so its
+    /// commands have pairs only.
+    pub(crate) fn reach(&self) -> Reach {
+        match (self.profile.network, self.outer) {
+            (Network::On, _) => Reach::Everything,
+            (Network::Off, Outer::Bubblewrap) if self.profile.files != Files::Full => Reach::Own,
+            (Network::Off, _) => Reach::Pairs,
+        }
+    }
+
+    /// Returns whether the command has a network, `/tmp` and `/dev/shm` of its own.
+    pub fn is_apart(&self) -> bool {
+        self.reach() == Reach::Own
+    }
+
+    /// Returns the real name of `/tmp`, if the command has its own there.
+    pub(crate) fn own_temporary(&self) -> Option<PathBuf> {
+        let temporary = || Path::new(TEMPORARY).canonicalize().ok();
+        self.is_apart().then(temporary).flatten()
+    }
+
     /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next
     /// to a place of `keep`.
     pub fn written(&self) -> Vec<PathBuf> {
@@ -106,6 +151,9 @@ impl Plan {
             write,
             keep: Vec::new(),
             blank: Vec::new(),
+            services: Vec::new(),
+            show: Vec::new(),
+            temporary: None,
             ..*self
         }
     }
@@ -140,6 +188,9 @@ impl Plan {
             hide: self.hide.clone(),
             keep: Vec::new(),
             blank: Vec::new(),
+            services: Vec::new(),
+            show: Vec::new(),
+            temporary: None,
             ..*self
         }
     }
@@ -306,11 +357,13 @@ mod tests {
             blank: vec![work.join(".craft/bobbin.db")],
             landlock: 6,
             outer: Outer::Bubblewrap,
+            ..Plan::default()
         };
         assert_eq!(plan.exposed(), None);
         let within = plan.within();
         assert_eq!(within.hide, [outside, "/not/there".into()]);
         assert_eq!((within.keep.len(), within.blank.len()), (0, 0));
+        assert!(within.is_apart());
         assert_eq!((within.write, within.outer), (plan.write.clone(), plan.outer));
         let all = Plan {
             hide: vec![work.clone()],

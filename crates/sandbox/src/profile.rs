@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Which files a command may write, from the fewest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Files {
-    /// None.
+    /// None but temporary files of its own.
     ReadOnly,
     /// Those of the workspace and of a directory for temporary files.
     WorkspaceWrite,
@@ -18,7 +18,7 @@ pub enum Files {
 /// Whether a command may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Network {
-    /// No network: no socket at all, not even to this machine.
+    /// No network but a loopback of its own, where bubblewrap makes one; no socket at all elsewhere.
     Off,
     /// Unrestricted network.
     On,

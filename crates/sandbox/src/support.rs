@@ -102,6 +102,11 @@ impl Support {
                 "local services can be spoken to, this server and shared memory of other programs included",
             ),
             (Network::On, Outer::Bubblewrap) => gaps.push("local services can be spoken to"),
+            (Network::Off, Outer::Bubblewrap) if profile.files != Files::Full => {
+                gaps.push(
+                    "a local socket that appears among your files while a command runs can be spoken to",
+                );
+            }
             (Network::Off, _) => {}
         }
         gaps
@@ -175,13 +180,14 @@ mod tests {
         let new = Support { landlock: 6, ..old };
         let write = |network| profile(Files::WorkspaceWrite, network);
         let git = "the workspace's own .git can be written, hooks for your next commit included";
-        assert_eq!(new.gaps(write(Network::Off)), [git]);
+        let socket = "a local socket that appears among your files while a command runs can be spoken to";
+        assert_eq!(new.gaps(write(Network::Off)), [git, socket]);
         assert_eq!(
             new.gaps(write(Network::On)),
             [git, "local services can be spoken to"]
         );
-        assert!(new.gaps(profile(Files::ReadOnly, Network::Off)).is_empty());
-        assert_eq!(old.gaps(write(Network::Off)).len(), 3);
+        assert_eq!(new.gaps(profile(Files::ReadOnly, Network::Off)), [socket]);
+        assert_eq!(old.gaps(write(Network::Off)).len(), 4);
         let full = profile(Files::Full, Network::Off);
         assert_eq!(old.gaps(full), ["files are not held"]);
     }

@@ -33,6 +33,10 @@ pub struct Sandbox {
     pub keep: Vec<PathBuf>,
     /// Places whose files bubblewrap hides wherever they are. Without bubblewrap, as `keep`.
     pub blank: Vec<PathBuf>,
+    /// Places where services of the machine listen. A command with a network of its own does not see them.
+    pub services: Vec<PathBuf>,
+    /// Places in `/tmp` that a command with a `/tmp` of its own sees all the same.
+    pub show: Vec<PathBuf>,
     /// What happens where the profile cannot be enforced.
     pub when_missing: WhenMissing,
 }
@@ -74,6 +78,8 @@ impl Default for Sandbox {
             hidden_by_folder: Vec::new(),
             keep: Vec::new(),
             blank: Vec::new(),
+            services: Vec::new(),
+            show: Vec::new(),
             when_missing: WhenMissing::default(),
         }
     }
@@ -144,6 +150,9 @@ impl Sandbox {
             hide: self.hide.clone(),
             keep: self.keep.clone(),
             blank: self.blank.clone(),
+            services: self.services.clone(),
+            show: self.show.clone(),
+            temporary: self.temporary.clone(),
             landlock: support.landlock,
             outer: support.outer,
         }
@@ -262,8 +271,11 @@ impl Sandbox {
             }
             Outer::Nothing => None,
         };
-        let temporary = self.temporary.as_ref();
-        if let Some(temporary) = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite) {
+        let temporary = self.temporary.as_deref();
+        let temporary = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite);
+        if plan.is_apart() {
+            spec.env.set("TMPDIR", "/tmp");
+        } else if let Some(temporary) = temporary {
             spec.env.set("TMPDIR", temporary);
         }
         let plan = plan.clone();
@@ -281,6 +293,12 @@ impl Sandbox {
                 "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
                  and no standard input. Commands run in a sandbox in which no file can be written; set outsideSandbox for \
                  one that must write or needs the network, and a person is asked."
+            }
+            (Files::WorkspaceWrite, Network::Off) if self.bubblewrap.may_work() => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox: only files of the workspace and of /tmp can be written, \
+                 and the only network is a loopback of its own, where servers and tests can listen. Other tools do not see \
+                 the commands' /tmp. Set outsideSandbox for a command that needs more, and a person is asked."
             }
             (_, Network::Off) => {
                 "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \

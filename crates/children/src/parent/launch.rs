@@ -111,6 +111,7 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
         arguments: order.arguments.clone(),
         processes: order.limits.processes,
         namespace: Handed::namespace(),
+        network: Handed::network(),
     };
     let view = in_memory(&separated(view))?;
     let handed = in_memory(&handed.encode()?)?;

@@ -13,11 +13,23 @@ use crate::{Files, Plan, SandboxError};
 /// another process before the helper.
 const OURS: [i32; 2] = [2, 3];
 
-/// Checks that bubblewrap has made the promised view, as far as that is visible from within.
-pub(crate) fn check(plan: &Plan) -> Result<(), SandboxError> {
+/// The kinds of namespaces whose numbers tell views apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Namespace {
+    User,
+    Network,
+}
+
+/// Checks that bubblewrap has made the promised view, as far as that is visible from within. `outside` is the number
+/// of the network namespace of the machine.
+pub(crate) fn check(plan: &Plan, outside: u64) -> Result<(), SandboxError> {
     let not_so = |what: &str| Err(SandboxError::Outside(what.to_owned()));
     if !is_its_first(getpid().as_raw(), getppid().as_raw()) {
         return not_so("the command would be among the processes of others");
+    }
+    let network = namespace(Namespace::Network);
+    if plan.is_apart() && (outside == 0 || network == 0 || network == outside) {
+        return not_so("the command would have the network of the machine");
     }
     let all_written = || {
         let root = |path: &std::path::PathBuf| path.canonicalize().is_ok_and(|real| real.parent().is_none());
@@ -36,18 +48,20 @@ fn is_its_first(id: i32, parent: i32) -> bool {
     parent == 1 && OURS.contains(&id)
 }
 
-/// Returns the number of this process's user namespace, 0 if unknown.
-pub(crate) fn namespace() -> u64 {
-    Path::new("/proc/self/ns/user")
-        .metadata()
-        .map_or(0, |found| found.ino())
+/// Returns the number of this process's namespace of a kind, 0 if unknown.
+pub(crate) fn namespace(kind: Namespace) -> u64 {
+    let path = match kind {
+        Namespace::User => "/proc/self/ns/user",
+        Namespace::Network => "/proc/self/ns/net",
+    };
+    Path::new(path).metadata().map_or(0, |found| found.ino())
 }
 
 /// Limits the processes and threads of this process and its descendants. Only a user namespace of its own counts
 /// them separately; in the outside namespace, the limit would count all of the user's processes, so nothing is
 /// limited.
 pub(crate) fn limit_processes(most: Option<u64>, outside: u64) -> Result<(), SandboxError> {
-    let Some(most) = most.filter(|_| outside != 0 && namespace() != outside) else {
+    let Some(most) = most.filter(|_| outside != 0 && namespace(Namespace::User) != outside) else {
         return Ok(());
     };
     let failed = |error| SandboxError::Kernel(format!("the number of processes cannot be limited: {error}"));

@@ -9,6 +9,7 @@ mod find;
 #[cfg(target_os = "linux")]
 pub(crate) mod inside;
 mod kept;
+mod sockets;
 mod view;
 
 pub use find::{PLACES, Unfit, find};

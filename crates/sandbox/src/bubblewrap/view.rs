@@ -28,6 +28,8 @@ pub(super) struct View {
     mounts: BTreeMap<PathBuf, Mount>,
     /// Links in new directories, with their targets.
     links: Vec<(PathBuf, PathBuf)>,
+    /// The directory that is the command's `/tmp`.
+    temporary: Option<PathBuf>,
 }
 
 /// How the command sees a place.
@@ -43,7 +45,14 @@ enum Mount {
     Anew,
     /// A file that cannot be opened.
     Blank,
+    /// A directory of the command's own, with only those places of the machine's in it that are readable or writable.
+    Own,
+    /// The same, writable: the directory for temporary files.
+    Temporary,
 }
+
+/// Links in a directory of services that programs are started through (NixOS).
+const PROGRAMS: [&str; 2] = ["current-system", "opengl-driver"];
 
 impl View {
     /// Builds the view of a plan; leaves out missing places.
@@ -51,10 +60,15 @@ impl View {
         let (mut wanted, mut links) = (BTreeMap::new(), Vec::new());
         if plan.profile.files != Files::Full {
             // For a place named twice, the later entry counts.
-            let write = match plan.profile.files {
+            let mut write = match plan.profile.files {
                 Files::WorkspaceWrite => plan.written(),
                 Files::ReadOnly | Files::Full => Vec::new(),
             };
+            if plan.is_apart() {
+                // It is seen as `/tmp`.
+                write.retain(|place| Some(place) != plan.temporary.as_ref());
+                separate(plan, &write, &mut wanted, &mut links);
+            }
             let (kept, beyond_kept) = looked(&plan.keep);
             let (blank, beyond_blank) = looked(&plan.blank);
             for real in kept {
@@ -85,11 +99,13 @@ impl View {
             }
         }
         let mounts = needed(wanted);
-        links.retain(|(link, _)| link.parent().and_then(|above| mounts.get(above)) == Some(&Mount::Anew));
+        let is_new = |above: &Path| matches!(mounts.get(above), Some(Mount::Anew | Mount::Own));
+        links.retain(|(link, _)| link.parent().is_some_and(is_new));
         Self {
             profile: plan.profile,
             mounts,
             links,
+            temporary: plan.temporary.clone().filter(|place| place.is_dir()),
         }
     }
 
@@ -129,7 +145,11 @@ impl View {
                 Mount::Write => add("--bind", &[path, path]),
                 // The place may be removed meanwhile; it is missing in the view then.
                 Mount::Read => add("--ro-bind-try", &[path, path]),
-                Mount::Empty | Mount::Anew => add("--tmpfs", &[path]),
+                Mount::Empty | Mount::Anew | Mount::Own => add("--tmpfs", &[path]),
+                Mount::Temporary => match &self.temporary {
+                    Some(place) => add("--bind", &[place, path]),
+                    None => add("--tmpfs", &[path]),
+                },
                 // A device on a mount without devices cannot be opened.
                 Mount::Blank => add("--ro-bind", &[Path::new("/dev/null"), path]),
             }
@@ -138,12 +158,44 @@ impl View {
             add("--symlink", &[target, link]);
         }
         // Last: bubblewrap may have to create places within them first.
-        for (path, _) in mounts().filter(|(_, mount)| matches!(mount, Mount::Empty | Mount::Anew)) {
+        let is_closed = |mount: &Mount| matches!(mount, Mount::Empty | Mount::Anew | Mount::Own);
+        for (path, _) in mounts().filter(|(_, mount)| is_closed(mount)) {
             add("--remount-ro", &[path]);
         }
         add("--chdir", &[directory]);
         add("--", &[]);
         all
+    }
+}
+
+/// Adds what keeps a command from the services of the machine: no path leads to a socket on which one listens, unless
+/// the plan names that socket as a writable place.
+fn separate(
+    plan: &Plan,
+    write: &[PathBuf],
+    wanted: &mut BTreeMap<PathBuf, Mount>,
+    links: &mut Vec<(PathBuf, PathBuf)>,
+) {
+    let sockets = super::sockets::bound();
+    wanted.extend(sockets.into_iter().map(|path| (path, Mount::Blank)));
+    for path in around(&plan.services) {
+        let programs = PROGRAMS.map(|name| path.join(name));
+        links.extend(programs.into_iter().filter_map(|link| {
+            let target = link.read_link().ok()?;
+            Some((link, target))
+        }));
+        let mount = if path.is_dir() { Mount::Own } else { Mount::Blank };
+        wanted.insert(path, mount);
+    }
+    let shown = looked(&plan.show).0;
+    if let Some(temporary) = plan.own_temporary() {
+        let shown = shown.into_iter().filter(|path| path.starts_with(&temporary));
+        wanted.extend(shown.map(|path| (path, Mount::Read)));
+        wanted.insert(temporary, Mount::Temporary);
+    }
+    if write.is_empty() {
+        // Its directory is there to read, wherever it is.
+        wanted.extend(plan.written().into_iter().map(|path| (path, Mount::Read)));
     }
 }
 
@@ -158,9 +210,10 @@ fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
             (Mount::Write, Mount::Write)
             | (Mount::Read | Mount::Blank | Mount::Empty | Mount::Anew, Mount::Empty | Mount::Blank)
             | (Mount::Blank | Mount::Empty, Mount::Anew)
+            | (Mount::Blank | Mount::Empty | Mount::Anew, Mount::Own | Mount::Temporary)
             | (Mount::Read, Mount::Read) => true,
-            (Mount::Write | Mount::Blank | Mount::Empty | Mount::Anew, _)
-            | (Mount::Read, Mount::Write | Mount::Anew) => false,
+            (Mount::Write | Mount::Blank | Mount::Empty | Mount::Anew | Mount::Own | Mount::Temporary, _)
+            | (Mount::Read, Mount::Write | Mount::Anew | Mount::Own | Mount::Temporary) => false,
         };
         if so_already {
             continue;

@@ -14,7 +14,22 @@ fn view(profile: Profile, mounts: &[(&str, Mount)]) -> View {
         profile,
         mounts: needed(wanted.collect()),
         links: Vec::new(),
+        temporary: None,
     }
+}
+
+/// Returns a place outside of `/tmp`, which is the command's own.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let place = tempfile::tempdir_in("/var/tmp").unwrap();
+    let top = place.path().canonicalize().unwrap();
+    (place, top)
+}
+
+/// Returns the mounts in a place; the machine has sockets elsewhere.
+fn mounts_in(top: &Path, plan: &Plan) -> BTreeMap<PathBuf, Mount> {
+    let mut mounts = View::of(plan).mounts;
+    mounts.retain(|path, _| path.starts_with(top));
+    mounts
 }
 
 /// Returns the arguments without the fixed ones at the start and the end.
@@ -108,10 +123,10 @@ fn places_within_others_come_later_and_what_is_so_already_is_left_out() {
                 ("/w", Mount::Write),
                 ("/w/.craft", Mount::Read),
                 ("/w/.craft/bobbin.db", Mount::Blank),
-                ("/w/.craft/bobbin.tmp", Mount::Write),
+                ("/w/.craft/made", Mount::Write),
             ],
             "--bind /w /w --ro-bind-try /w/.craft /w/.craft --ro-bind /dev/null /w/.craft/bobbin.db \
-             --bind /w/.craft/bobbin.tmp /w/.craft/bobbin.tmp",
+             --bind /w/.craft/made /w/.craft/made",
         ),
         (
             "what is made anew within what is written",
@@ -119,12 +134,12 @@ fn places_within_others_come_later_and_what_is_so_already_is_left_out() {
                 ("/w", Mount::Write),
                 ("/w/.craft", Mount::Anew),
                 ("/w/.craft/bobbin.db", Mount::Blank),
-                ("/w/.craft/bobbin.tmp", Mount::Write),
+                ("/w/.craft/made", Mount::Write),
                 ("/w/.craft/skills", Mount::Read),
                 ("/w/.craft/skills/secret", Mount::Blank),
                 ("/w/.craft/terminals", Mount::Empty),
             ],
-            "--bind /w /w --tmpfs /w/.craft --bind /w/.craft/bobbin.tmp /w/.craft/bobbin.tmp \
+            "--bind /w /w --tmpfs /w/.craft --bind /w/.craft/made /w/.craft/made \
              --ro-bind-try /w/.craft/skills /w/.craft/skills --ro-bind /dev/null /w/.craft/skills/secret \
              --remount-ro /w/.craft",
         ),
@@ -160,8 +175,7 @@ fn places_within_others_come_later_and_what_is_so_already_is_left_out() {
 
 #[test]
 fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
-    let place = tempfile::tempdir().unwrap();
-    let top = place.path().canonicalize().unwrap();
+    let (_place, top) = place();
     let (work, keys, file) = (top.join("work"), top.join("keys"), top.join("file"));
     std::fs::create_dir(&work).unwrap();
     std::fs::create_dir(&keys).unwrap();
@@ -182,7 +196,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         (keys.clone(), Mount::Empty),
         (work, Mount::Write),
     ];
-    assert_eq!(View::of(&plan).mounts, BTreeMap::from(expected));
+    assert_eq!(mounts_in(&top, &plan), BTreeMap::from(expected));
     let read_only = Plan {
         profile: Profile {
             files: Files::ReadOnly,
@@ -191,7 +205,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         ..plan.clone()
     };
     let expected = [(file, Mount::Blank), (keys, Mount::Empty)];
-    assert_eq!(View::of(&read_only).mounts, BTreeMap::from(expected));
+    assert_eq!(mounts_in(&top, &read_only), BTreeMap::from(expected));
     let full = Plan {
         profile: Profile {
             files: Files::Full,
@@ -204,8 +218,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
 
 #[test]
 fn a_kept_directory_with_private_files_is_made_anew_without_them() {
-    let place = tempfile::tempdir().unwrap();
-    let work = place.path().canonicalize().unwrap();
+    let (_place, work) = place();
     let craft = work.join(".craft");
     std::fs::create_dir_all(craft.join("terminals")).unwrap();
     for name in ["config.json", "bobbin.json"] {
@@ -222,21 +235,25 @@ fn a_kept_directory_with_private_files_is_made_anew_without_them() {
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
+    let mounted = |plan: &Plan| {
+        let mut view = View::of(plan);
+        view.mounts.retain(|path, _| path.starts_with(&work));
+        mounted(&view)
+    };
     let (craft, work) = (craft.display(), work.display());
     let made = format!(
         "--tmpfs {craft} --ro-bind-try {craft}/config.json {craft}/config.json --symlink ../skills {craft}/skills \
          --remount-ro {craft}"
     );
-    let written = View::of(&plan(Files::WorkspaceWrite));
-    assert_eq!(mounted(&written), format!("--bind {work} {work} {made}"));
-    assert_eq!(mounted(&View::of(&plan(Files::ReadOnly))), made);
-    assert_eq!(mounted(&View::of(&plan(Files::Full))), "");
+    let expected = format!("--bind {work} {work} {made}");
+    assert_eq!(mounted(&plan(Files::WorkspaceWrite)), expected);
+    assert_eq!(mounted(&plan(Files::ReadOnly)), made);
+    assert_eq!(mounted(&plan(Files::Full)), "");
 }
 
 #[test]
 fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
-    let place = tempfile::tempdir().unwrap();
-    let top = place.path().canonicalize().unwrap();
+    let (_place, top) = place();
     let (work, home) = (top.join("work"), top.join("home"));
     for directory in [&work.join("out"), &home] {
         std::fs::create_dir_all(directory).unwrap();
@@ -247,10 +264,60 @@ fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
-    let before = View::of(&plan);
+    let before = mounts_in(&top, &plan);
     std::fs::remove_dir(work.join("out")).unwrap();
     std::os::unix::fs::symlink(&home, work.join("out")).unwrap();
-    assert_eq!(before.mounts, BTreeMap::from([(work.clone(), Mount::Write)]));
-    assert_eq!(View::of(&plan), before);
+    let expected = BTreeMap::from([(work.clone(), Mount::Write)]);
+    assert_eq!((before, mounts_in(&top, &plan)), (expected.clone(), expected));
     assert_eq!(plan.within().write, [work]);
+}
+
+#[test]
+fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
+    let (_place, top) = place();
+    let [work, out, services, own] = ["work", "out", "services", "own"].map(|name| top.join(name));
+    for directory in [&work, &out, &services, &own] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    std::os::unix::fs::symlink("/nix/store/x", services.join("current-system")).unwrap();
+    let listening = ["work/a", "out/b", "services/c", "out/named"].map(|name| {
+        let path = top.join(name);
+        (std::os::unix::net::UnixListener::bind(&path).unwrap(), path)
+    });
+    let shown = tempfile::tempdir_in("/tmp").unwrap();
+    let shown = shown.path().canonicalize().unwrap();
+    let plan = |files, network| Plan {
+        profile: Profile { files, network },
+        write: vec![work.clone(), listening[3].1.clone()],
+        services: vec![services.clone(), top.join("missing")],
+        show: vec![shown.clone(), out.clone()],
+        temporary: Some(own.clone()),
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    let apart = plan(Files::WorkspaceWrite, Network::Off);
+    let expected = [
+        (work.clone(), Mount::Write),
+        (listening[0].1.clone(), Mount::Blank),
+        (listening[1].1.clone(), Mount::Blank),
+        (listening[3].1.clone(), Mount::Write),
+        (services.clone(), Mount::Own),
+    ];
+    assert_eq!(mounts_in(&top, &apart), BTreeMap::from(expected));
+    let view = View::of(&apart);
+    let temporary = Path::new("/tmp").canonicalize().unwrap();
+    assert_eq!(view.mounts.get(&temporary), Some(&Mount::Temporary));
+    assert_eq!(view.mounts.get(&shown), Some(&Mount::Read));
+    let text = mounted(&view);
+    for part in [
+        format!("--bind {} {}", own.display(), temporary.display()),
+        format!("--symlink /nix/store/x {}/current-system", services.display()),
+        format!("--remount-ro {}", services.display()),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    // What is open to the network or to all files is not cut off by names.
+    let on = mounts_in(&top, &plan(Files::WorkspaceWrite, Network::On));
+    assert_eq!(on.keys().collect::<Vec<_>>(), [&listening[3].1, &work]);
+    assert!(View::of(&plan(Files::Full, Network::Off)).mounts.is_empty());
 }
