@@ -40,7 +40,8 @@ impl Place {
             not_tested(&missing);
             return None;
         }
-        let top = tempfile::tempdir().unwrap();
+        // `/tmp` is the commands' own where bubblewrap works.
+        let top = tempfile::tempdir_in("/var/tmp").unwrap();
         let (work, out) = (top.path().join("work"), top.path().join("out"));
         std::fs::create_dir(&work).unwrap();
         std::fs::create_dir(&out).unwrap();

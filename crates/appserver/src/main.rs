@@ -20,6 +20,7 @@ mod prompts;
 mod rules;
 mod sandbox;
 mod server;
+mod shell;
 mod signals;
 mod state;
 mod state_command;

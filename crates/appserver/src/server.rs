@@ -16,7 +16,7 @@ use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Services, SystemClock};
-use bobbin_children::{Children, Environment, Shell};
+use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
 use bobbin_models::ModelSet;
@@ -36,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::eca::Editors;
+use crate::shell::shell;
 use crate::signals::Signals;
 use crate::state::StateDirectory;
 use crate::tool_servers::Servers;
@@ -198,6 +199,7 @@ pub(crate) async fn prepare(
     let children = children();
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
+    let (commands, _) = config.variables.environment(variables.iter().cloned());
     let state = StateDirectory::find(None)?;
     let trust_file = TrustFile::of(&state, &workspace.root);
     let home = cli::home();
@@ -205,7 +207,7 @@ pub(crate) async fn prepare(
     let mut sandbox = config
         .sandbox
         .sandbox(workspace, home.as_deref(), keys, &children);
-    let programs = programs(&environment, &workspace.root, &workspace.temporary(), &sandbox);
+    let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
     let servers = Arc::new(Servers::new(
         &workspace.root,
@@ -229,7 +231,7 @@ pub(crate) async fn prepare(
         Bounds::default(),
     )
     .context("there is no place for the output of commands")?;
-    let tools = ToolSet::with_terminals(&terminals, environment, Shell::Posix, sandbox)
+    let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox)
         .with_source(servers.source())
         .with_source(editor_tools.clone());
     let models::Opened {

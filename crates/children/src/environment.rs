@@ -1,7 +1,7 @@
-//! The environment of children: an allow-list applied to the server's own.
+//! The environment of children: for what the server starts for itself, an allow-list applied to its own.
 //!
-//! A command chosen by a model can print its environment. So a variable passes only if it is listed, and a name
-//! that looks like a secret never passes. The binary builds this once; this crate never reads the process
+//! A variable passes only if it is listed, and a name that looks like a secret never passes. The environment of commands
+//! follows other rules ([`crate::VariableRules`]). The binary builds both once; this crate never reads the process
 //! environment.
 
 use std::collections::BTreeMap;
@@ -86,6 +86,11 @@ impl Environment {
         self.variables.insert(name.into(), value.into());
     }
 
+    /// Removes the variables whose names a predicate does not accept.
+    pub(crate) fn retain(&mut self, accept: impl Fn(&OsStr) -> bool) {
+        self.variables.retain(|name, _| accept(name));
+    }
+
     /// Returns the value of `name`.
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
@@ -100,7 +105,7 @@ impl Environment {
 }
 
 /// Returns whether a variable of this name is likely to hold a secret.
-fn looks_secret(name: &str) -> bool {
+pub(crate) fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_PARTS.iter().any(|part| name.contains(part))
         || name

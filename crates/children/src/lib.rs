@@ -31,6 +31,7 @@ mod run;
 mod running;
 mod spec;
 mod utf8;
+mod variables;
 
 pub use capture::Captured;
 pub use children::{Children, Helper};
@@ -43,3 +44,4 @@ pub use output::{CHUNK_BYTES, OutputSink, output_channel};
 pub use parent::{RUN_CHILD_ARGUMENT, run_child};
 pub use piped::{PipedChild, Pipes};
 pub use spec::{Confinement, Input, ProcessSpec, ResourceLimits, Shell};
+pub use variables::{Dropped, VariableRules};

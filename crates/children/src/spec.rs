@@ -64,8 +64,18 @@ pub enum Input {
 pub enum Shell {
     /// `/bin/sh`, which POSIX systems have.
     Posix,
-    /// A shell at this path that understands `-c`, such as bash.
-    At(PathBuf),
+    /// The bash at this path.
+    Bash(PathBuf),
+}
+
+impl Shell {
+    /// Returns its name, as users and models know it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Posix => "sh",
+            Self::Bash(_) => "bash",
+        }
+    }
 }
 
 impl ProcessSpec {
@@ -84,11 +94,12 @@ impl ProcessSpec {
 
     /// Returns a spec that has `shell` run `command_line`.
     pub fn shell(shell: &Shell, command_line: &str, cwd: impl Into<PathBuf>, env: Environment) -> Self {
-        let program = match shell {
-            Shell::Posix => OsString::from("/bin/sh"),
-            Shell::At(path) => path.clone().into_os_string(),
+        let spec = match shell {
+            Shell::Posix => Self::new("/bin/sh", cwd, env),
+            // It reads the user's `.bashrc` where it takes itself for one of an SSH server.
+            Shell::Bash(path) => Self::new(path, cwd, env).arg("--norc"),
         };
-        Self::new(program, cwd, env).arg("-c").arg(command_line)
+        spec.arg("-c").arg(command_line)
     }
 
     /// Adds one argument.

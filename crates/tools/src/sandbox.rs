@@ -271,6 +271,9 @@ impl Sandbox {
             }
             Outer::Nothing => None,
         };
+        if plan.profile.network == Network::Off {
+            spec.env.without_services();
+        }
         let temporary = self.temporary.as_deref();
         let temporary = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite);
         if plan.is_apart() {
@@ -285,30 +288,23 @@ impl Sandbox {
     /// Returns the sentence on the sandbox for the model.
     pub(super) fn description(&self) -> &'static str {
         match (self.profile.files, self.profile.network) {
-            (Files::Full, Network::On) => {
-                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
-                 and no standard input."
-            }
+            (Files::Full, Network::On) => "",
             (Files::ReadOnly, _) => {
-                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
-                 and no standard input. Commands run in a sandbox in which no file can be written; set outsideSandbox for \
-                 one that must write or needs the network, and a person is asked."
+                " Commands run in a sandbox in which no file can be written; set outsideSandbox for one that must write or \
+                 needs the network, and a person is asked."
             }
             (Files::WorkspaceWrite, Network::Off) if self.bubblewrap.may_work() => {
-                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
-                 and no standard input. Commands run in a sandbox: only files of the workspace and of /tmp can be written, \
-                 and the only network is a loopback of its own, where servers and tests can listen. Other tools do not see \
-                 the commands' /tmp. Set outsideSandbox for a command that needs more, and a person is asked."
+                " Commands run in a sandbox: only files of the workspace and of /tmp can be written, and the only network is \
+                 a loopback of its own, where servers and tests can listen. Other tools do not see the commands' /tmp. Set \
+                 outsideSandbox for a command that needs more, and a person is asked."
             }
             (_, Network::Off) => {
-                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
-                 and no standard input. Commands run in a sandbox without network, in which only files of the workspace and \
-                 of $TMPDIR can be written; set outsideSandbox for one that needs more, and a person is asked."
+                " Commands run in a sandbox without network, in which only files of the workspace and of $TMPDIR can be \
+                 written; set outsideSandbox for one that needs more, and a person is asked."
             }
             (Files::WorkspaceWrite, Network::On) => {
-                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
-                 and no standard input. Commands run in a sandbox in which only files of the workspace and of $TMPDIR can be \
-                 written; set outsideSandbox for one that needs more, and a person is asked."
+                " Commands run in a sandbox in which only files of the workspace and of $TMPDIR can be written; set \
+                 outsideSandbox for one that needs more, and a person is asked."
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `Exec`: one command line, run by the system's shell in the workspace.
+//! `Exec`: one command line, run by bash, or by the system's shell without it, in the workspace.
 //!
 //! A command needs an approval unless the rules say otherwise. It runs in the [sandbox](super::sandbox); outside of it,
 //! only with a user's approval of this very command. The text for the model is how the command ended, a line break, and
@@ -89,7 +89,12 @@ impl ShellTool {
                 "description": "The command needs more than the sandbox lets it do. A person is asked.",
             });
         }
-        let mut description = sandbox.description().to_owned();
+        let mut description = format!(
+            "Runs a command line in the workspace with {} and returns its output. There is no terminal and no standard \
+             input.{}",
+            shell.name(),
+            sandbox.description()
+        );
         if terminals.can_keep() {
             properties["timeoutMs"]["description"] = serde_json::json!(
                 "The command is killed after that. When left out, one that takes longer than 120,000 goes on in the background."

@@ -47,6 +47,9 @@ pub(crate) struct ConfigFile {
     /// What commands can reach.
     #[serde(default)]
     pub(crate) sandbox: Sandbox,
+    /// What commands get.
+    #[serde(default)]
+    pub(crate) commands: Commands,
     /// What is allowed, asked about and refused.
     #[serde(default)]
     pub(crate) permissions: Permissions,
@@ -183,6 +186,34 @@ pub(crate) struct Sandbox {
     /// How much of the machine one command may have.
     #[serde(default)]
     pub(crate) limits: SandboxLimits,
+}
+
+/// What commands get.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schemars(extend("x-restrains" = true))]
+pub(crate) struct Commands {
+    /// The variables of commands: yours, without what looks like a secret.
+    #[serde(default)]
+    pub(crate) environment: CommandEnvironment,
+}
+
+/// The variables of commands: yours, without what looks like a secret.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct CommandEnvironment {
+    /// Variables to set.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 256))]
+    pub(crate) set: BTreeMap<String, String>,
+    /// Variables that commands get although they look like secrets; `*` stands for any text.
+    #[serde(default)]
+    #[schemars(length(max = 256), inner(length(min = 1)))]
+    pub(crate) keep: Vec<String>,
+    /// Variables that commands do not get, whatever else is said; `*` stands for any text.
+    #[serde(default)]
+    #[schemars(length(max = 256), inner(length(min = 1)))]
+    pub(crate) drop: Vec<String>,
 }
 
 /// How much of the machine one command may have.

@@ -7,6 +7,7 @@
 
 mod check;
 mod command;
+mod commands;
 mod file;
 mod limits;
 mod models;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use bobbin_agent_api::trust::TrustItem;
+use bobbin_children::VariableRules;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_rules::RuleText;
 use bobbin_store_sqlite::Durability;
@@ -64,6 +66,8 @@ pub(crate) struct Config {
     pub(crate) tool_servers: Vec<Declared>,
     pub(crate) rules: Rules,
     pub(crate) sandbox: SandboxSettings,
+    /// Which of the user's variables commands get.
+    pub(crate) variables: VariableRules,
     /// What bounds a Turn, and when conversations are compacted.
     pub(crate) agent: AgentLimits,
     /// Models and their providers.
@@ -240,6 +244,8 @@ impl Config {
         self.rules.add(path, permissions.rules, gate);
         self.rules.compile(home)?;
         self.sandbox.add(std::mem::take(&mut file.sandbox), gate)?;
+        let variables = std::mem::take(&mut file.commands.environment);
+        commands::add(&mut self.variables, variables, gate)?;
         self.agent.add(&file.limits, &file.compaction, gate);
         if let Some(policy) = permissions.default_approval_policy
             && (policy == file::Policy::Default || gate.passes("Permissions.DefaultApprovalPolicy"))

@@ -6,7 +6,7 @@ mod surroundings;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, Shell};
+use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec};
 use bobbin_models::{Chosen, ProviderError};
 use bobbin_store::Store;
 use bobbin_store_sqlite::{Options, SqliteStore};
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::server::children;
+use crate::shell::shell;
 use crate::workspace::Workspace;
 use crate::{cli, console, exit, models};
 
@@ -68,6 +69,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 model(&config, &mut report).await;
                 surroundings::tool_servers(&config, &workspace, &mut report);
                 sandbox::sandbox(&config, &workspace, &mut report).await;
+                surroundings::variables(&config, &mut report);
             }
             surroundings::undo(&workspace, &mut report).await;
         }
@@ -224,13 +226,17 @@ async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, Ch
 
 async fn commands(report: &mut Report) {
     let environment = Environment::from_base(std::env::vars_os(), &[]);
-    let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
+    let shell = shell();
+    let spec = ProcessSpec::shell(&shell, "true", std::env::temp_dir(), environment);
     match run_child(&children(), spec).await {
         Ok(outcome) if outcome.exit == Exit::Exited(0) => {
             report.add(
                 "commands",
                 Verdict::Good,
-                "run in a group of their own and end with the server",
+                format!(
+                    "run by {}, in a group of their own, and end with the server",
+                    shell.name()
+                ),
             );
         }
         Ok(outcome) => report.add(

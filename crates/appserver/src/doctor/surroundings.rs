@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
-use bobbin_children::Environment;
+use bobbin_children::{Dropped, Environment};
 use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
@@ -68,6 +68,30 @@ pub(super) async fn undo(workspace: &Workspace, report: &mut Report) {
             report.add(WHAT, Verdict::Good, "turns can be undone");
         }
         Err(error) => report.add(WHAT, Verdict::Note, format!("turns cannot be undone: {error}")),
+    }
+}
+
+/// Says which variables commands do not get, by their names only.
+pub(super) fn variables(config: &Config, report: &mut Report) {
+    const WHAT: &str = "environment";
+    let (environment, dropped) = config.variables.environment(std::env::vars_os());
+    let count = environment.iter().count();
+    report.add(
+        WHAT,
+        Verdict::Good,
+        format!("commands get {count} variables of yours"),
+    );
+    for kind in [Dropped::Rule, Dropped::Name, Dropped::Value] {
+        let names = dropped.iter().filter(|(_, why)| *why == kind);
+        let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let way = match kind {
+            Dropped::Name | Dropped::Value => "; Commands.Environment.Keep keeps one",
+            Dropped::Rule | Dropped::Shell => "",
+        };
+        report.add(WHAT, Verdict::Note, format!("{kind}: {}{way}", names.join(", ")));
     }
 }
 
