@@ -12,7 +12,7 @@ pub fn hl7(data: &[u8]) {
     let limits = Limits {
         max_text_bytes: 1 << 16,
         max_undo_bytes: 1 << 18,
-        max_patches: 8,
+        max_changes: 8,
     };
     let Ok(mut document) = Document::open(file, limits) else {
         return;

@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::message::Message;
 use crate::patch::{Patch, PatchReport};
 use crate::rebuild::{RebuildError, rebuild};
-use crate::separators::{NotAMessage, Separators};
+use crate::separators::NotAMessage;
 use crate::structure::{self, Shape};
 
 /// What bounds a document.
@@ -18,25 +18,26 @@ use crate::structure::{self, Shape};
 pub struct Limits {
     /// The most bytes of a text, in UTF-8.
     pub max_text_bytes: usize,
-    /// The most patches of one call.
-    pub max_patches: usize,
+    /// The most patches, or edits of the text, of one call.
+    pub max_changes: usize,
     /// The most bytes of undo and redo; the newest step is always there.
     pub max_undo_bytes: usize,
 }
 
 impl Default for Limits {
-    /// Returns 8 MiB of text, so that a message with scanned pages fits, 10,000 patches and 32 MiB of undo.
+    /// Returns 8 MiB of text, so that a message with scanned pages fits, 10,000 changes a call and 32 MiB of undo.
     fn default() -> Self {
         Self {
             max_text_bytes: 8 << 20,
-            max_patches: 10_000,
+            max_changes: 10_000,
             max_undo_bytes: 32 << 20,
         }
     }
 }
 
-/// How many times longer than the message a structured text may be; an indented one of short fields is five times.
-const STRUCTURED_TIMES: usize = 8;
+/// How many times longer than the longest message a structured text may be. Indented JSON of a message with short
+/// fields is four to five times as long as the message.
+const STRUCTURED_TIMES: usize = 4;
 
 /// A replacement of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -223,15 +224,15 @@ impl Document {
     /// Applies patches as one step of undo. Patches that fail are in the report, and the others are applied.
     ///
     /// # Errors
-    /// [`Error::NoMessage`] if the text is no message, [`Error::TooManyPatches`].
+    /// [`Error::NoMessage`] if the text is no message, [`Error::TooMany`].
     pub fn patch(&mut self, patches: &[Patch]) -> Result<PatchReport, Error> {
         let Limits {
-            max_patches: limit,
+            max_changes: limit,
             max_text_bytes,
             ..
         } = self.limits;
         if patches.len() > limit {
-            return Err(Error::TooManyPatches { limit });
+            return Err(Error::TooMany { limit });
         }
         let mut message = self.message().map_err(Error::NoMessage)?;
         let report = message.patch(patches, max_text_bytes);
@@ -243,10 +244,17 @@ impl Document {
     /// Returns whether they changed anything.
     ///
     /// # Errors
-    /// [`Error::Conflict`], [`Error::Range`] and [`Error::TooLarge`].
+    /// [`Error::Conflict`], [`Error::Range`], [`Error::TooMany`] and [`Error::TooLarge`].
     pub fn edit(&mut self, version: u64, edits: &[TextEdit]) -> Result<bool, Error> {
         self.expect_version(version)?;
-        let limit = self.limits.max_text_bytes;
+        let Limits {
+            max_text_bytes: limit,
+            max_changes,
+            ..
+        } = self.limits;
+        if edits.len() > max_changes {
+            return Err(Error::TooMany { limit: max_changes });
+        }
         let mut new = self.text.clone();
         for &TextEdit { start, end, ref text } in edits {
             if new.get(start..end).is_none() {
@@ -308,11 +316,6 @@ impl Document {
             .record(&self.text, &new, states, self.limits.max_undo_bytes);
         self.text = new;
         Ok(self.moved(Some(self.newest)))
-    }
-
-    /// Returns the separators of the message, if the text is one.
-    pub fn separators(&self) -> Option<Separators> {
-        Separators::of(&self.text).ok()
     }
 }
 

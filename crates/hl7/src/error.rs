@@ -32,10 +32,10 @@ pub enum Error {
         /// The most bytes of a document.
         limit: usize,
     },
-    /// A call with more patches than one call may have.
-    #[error("the call has more than {limit} patches; send them in several calls")]
-    TooManyPatches {
-        /// The most patches of a call.
+    /// A call with more patches or edits than one call may have.
+    #[error("the call has more than {limit} changes; send them in several calls")]
+    TooMany {
+        /// The most changes of a call.
         limit: usize,
     },
     /// A change that was made on another version of the document.
@@ -63,7 +63,7 @@ impl Error {
     /// extensions send no versions.
     pub const fn code(&self) -> Option<i32> {
         match self {
-            Self::UnknownFormat(_) | Self::TooManyPatches { .. } | Self::Range { .. } => Some(-32602),
+            Self::UnknownFormat(_) | Self::TooMany { .. } | Self::Range { .. } => Some(-32602),
             Self::NotConvertible(_) => Some(-32603),
             Self::NoMessage(_) => Some(-32003),
             Self::Unreadable { .. } | Self::TooLarge { .. } => Some(-32004),

@@ -4,6 +4,7 @@
 //! addresses. A line end is any run of CR and LF, so blank lines belong to the segment before them.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::path::{Path, Place, SegmentName};
 use crate::place::locate;
@@ -180,7 +181,11 @@ impl Segment {
     }
 
     pub(crate) fn is_named(&self, name: SegmentName, separators: &Separators) -> bool {
-        self.name(separators).eq_ignore_ascii_case(name.as_str())
+        let body = self.body();
+        let named = body
+            .get(..3)
+            .is_some_and(|text| text.eq_ignore_ascii_case(name.as_str()));
+        named && (body.len() == 3 || body[3..].starts_with(separators.field))
     }
 
     /// Returns whether the fields count as in a header, whose first field is the separator itself.
@@ -188,8 +193,10 @@ impl Segment {
         self.name(separators) == "MSH"
     }
 
-    pub(crate) fn set_body(&mut self, body: &str) {
-        *self = Self::new(body, self.end());
+    /// Replaces a part of the body.
+    pub(crate) fn replace(&mut self, range: Range<usize>, text: &str) {
+        self.body = self.body - range.len() + text.len();
+        self.line.replace_range(range, text);
     }
 
     pub(crate) fn set_end(&mut self, end: &str) {

@@ -1,12 +1,13 @@
 //! Patches: set, clear, create and remove by path. A patch changes the bytes of its place and no others.
 
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::escape::{NoEscape, replace};
 use crate::message::{Message, Segment};
 use crate::path::{Path, PathError, Place, SegmentName};
-use crate::place::{NoSeparator, locate};
+use crate::place::{Located, NoSeparator, locate};
 use crate::separators::{Level, MAX_SEGMENTS};
 
 /// One change of a message, as extensions send it.
@@ -184,19 +185,19 @@ impl Message {
         if path.segment == SegmentName::MSH && place.field <= 2 {
             return Err(PatchError::Separators);
         }
-        let missing = self.missing(&path);
-        if patch.create && missing > 0 {
-            let bare = Segment::new(path.segment.as_str(), "");
-            let body = self.written(&bare, &place, value)?;
-            return self.create(path.segment, missing, &body, budget);
+        let missing = if patch.create { self.missing(&path) } else { 0 };
+        if missing > 0 {
+            let mut last = Segment::new(path.segment.as_str(), "");
+            let (range, text) = self.change(&last, &place, value)?;
+            last.replace(range, &text);
+            return self.create(path.segment, missing, last.body(), budget);
         }
         let position = self
             .position(&path)
             .ok_or(PatchError::NoSegment(path.segment, path.occurrence))?;
-        let segment = &self.segments[position];
-        let body = self.written(segment, &place, value)?;
-        budget.change(segment.body().len(), body.len())?;
-        self.segments[position].set_body(&body);
+        let (range, text) = self.change(&self.segments[position], &place, value)?;
+        budget.change(range.len(), text.len())?;
+        self.segments[position].replace(range, &text);
         Ok(())
     }
 
@@ -223,7 +224,8 @@ impl Message {
         budget.change(0, bare * count + body.len() - name.as_str().len())?;
         let last = self.all(name).next_back().unwrap_or(self.segments.len() - 1);
         self.insert(last, name.as_str(), count);
-        self.segments[last + count].set_body(body);
+        let end = name.as_str().len();
+        self.segments[last + count].replace(0..end, body);
         Ok(())
     }
 
@@ -237,15 +239,21 @@ impl Message {
         Ok(())
     }
 
-    /// Returns the body of a segment with a value at a place.
-    fn written(&self, segment: &Segment, place: &Place, value: &str) -> Result<String, PatchError> {
-        let located = locate(segment, place, &self.separators)?;
-        if value.is_empty() && !located.missing.is_empty() {
-            return Ok(segment.body().to_owned());
+    /// Returns which bytes of a segment have to be replaced, and by what, for a value to be at a place.
+    fn change(
+        &self,
+        segment: &Segment,
+        place: &Place,
+        value: &str,
+    ) -> Result<(Range<usize>, String), PatchError> {
+        let Located {
+            range,
+            missing: mut text,
+        } = locate(segment, place, &self.separators)?;
+        if value.is_empty() && !text.is_empty() {
+            return Ok((range, String::new()));
         }
-        let (before, rest) = segment.body().split_at(located.range.start);
-        let (old, after) = rest.split_at(located.range.len());
-        let mut body = format!("{before}{}", located.missing);
+        let old = &segment.body()[range.clone()];
         // Separators of inner levels in the former bytes are no text that the value could have in common with them.
         let inner = [Level::Field, Level::Repetition, Level::Component]
             .into_iter()
@@ -254,13 +262,12 @@ impl Message {
             .filter_map(|level| self.separators.within(level))
             .any(|c| old.contains(c));
         replace(
-            &mut body,
+            &mut text,
             if composite { "" } else { old },
             value,
             &self.separators,
         )?;
-        body.push_str(after);
-        Ok(body)
+        Ok((range, text))
     }
 }
 
@@ -284,42 +291,18 @@ impl Budget {
 
 /// Reads a value: text, a number or a boolean as text, or nothing.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    struct Text;
-
-    impl<'de> Visitor<'de> for Text {
-        type Value = Option<String>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a text or null")
-        }
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(Some(text.to_owned()))
-        }
-        fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
-            Ok(Some(text))
-        }
-        fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-            Ok(Some(value.to_string()))
-        }
-        fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
-            Ok(Some(value.to_string()))
-        }
-        fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-            Ok(Some(value.to_string()))
-        }
-        fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-            Ok(Some(value.to_string()))
-        }
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-            deserializer.deserialize_any(self)
-        }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Scalar {
+        Text(String),
+        Number(serde_json::Number),
+        Boolean(bool),
     }
 
-    deserializer.deserialize_any(Text)
+    let scalar = Option::<Scalar>::deserialize(deserializer)?;
+    Ok(scalar.map(|scalar| match scalar {
+        Scalar::Text(text) => text,
+        Scalar::Number(number) => number.to_string(),
+        Scalar::Boolean(value) => value.to_string(),
+    }))
 }

@@ -240,71 +240,36 @@ impl Writer {
             self.out.push_str(old);
             return self.check();
         }
-        let separator = separators.within(level);
-        match value {
-            Value::Empty => Ok(()),
+        let parts_of_value: Vec<(usize, &Value)> = match value {
+            Value::Empty => return Ok(()),
             Value::Text(text) if level == Level::Subcomponent => {
                 replace(&mut self.out, old.unwrap_or_default(), text, &separators)?;
-                self.check()
+                return self.check();
             }
-            Value::List(items) => {
-                let old: Vec<&str> = old.map_or_else(Vec::new, |old| parts(old, separator).collect());
-                let items = items
-                    .iter()
-                    .enumerate()
-                    .map(|(at, item)| (old.get(at).copied(), item));
-                self.joined(items, separator, level)
+            Value::List(items) => (1..).zip(items).collect(),
+            Value::Map(entries) if level > Level::Field => {
+                entries.iter().map(|(key, v)| (number(key), v)).collect()
             }
-            Value::Text(_) if level == Level::Field => self.place(
-                old.and_then(|old| parts(old, separator).next()),
-                value,
-                level.inner(),
-            ),
-            Value::Map(_) if level == Level::Field => self.place(
-                old.and_then(|old| parts(old, separator).next()),
-                value,
-                level.inner(),
-            ),
-            Value::Text(_) => self.numbered(old, &mut [(1, value)].into_iter(), 1, level),
-            Value::Map(entries) => {
-                let highest = entries.last().map_or(0, |(key, _)| number(key));
-                let mut entries = entries.iter().map(|(key, value)| (number(key), value));
-                self.numbered(old, &mut entries, highest, level)
-            }
-        }
-    }
-
-    /// Writes numbered parts. Former parts behind the last one stay as empty places.
-    fn numbered(
-        &mut self,
-        old: Option<&str>,
-        entries: &mut dyn Iterator<Item = (usize, &Value)>,
-        highest: usize,
-        level: Level,
-    ) -> Result<(), RebuildError> {
-        let separator = self.separators.within(level);
+            one => vec![(1, one)],
+        };
+        let separator = separators.within(level);
         let old: Vec<&str> = old.map_or_else(Vec::new, |old| parts(old, separator).collect());
-        let mut entries = entries.peekable();
-        let all = (1..=highest.max(old.len())).map(|at| {
-            let value = entries
-                .next_if(|(key, _)| *key == at)
-                .map_or(&Value::Empty, |(_, value)| value);
-            (old.get(at - 1).copied(), value)
-        });
-        self.joined(all, separator, level)
-    }
-
-    fn joined<'a>(
-        &mut self,
-        parts: impl Iterator<Item = (Option<&'a str>, &'a Value)>,
-        separator: Option<char>,
-        level: Level,
-    ) -> Result<(), RebuildError> {
-        for (at, (old, value)) in parts.enumerate() {
-            if at > 0 {
+        let last = parts_of_value.last().map_or(0, |(at, _)| *at);
+        // Components that are gone leave their places empty; repetitions leave none.
+        let count = if level == Level::Field {
+            last
+        } else {
+            last.max(old.len())
+        };
+        let mut parts_of_value = parts_of_value.into_iter().peekable();
+        for at in 1..=count {
+            if at > 1 {
                 self.out.push(separator.ok_or(NoSeparator(level.parts()))?);
             }
-            self.place(old, value, level.inner())?;
+            let value = parts_of_value
+                .next_if(|(number, _)| *number == at)
+                .map_or(&Value::Empty, |(_, value)| value);
+            self.place(old.get(at - 1).copied(), value, level.inner())?;
         }
         self.check()
     }

@@ -1,77 +1,46 @@
 //! TOML. A list of maps is an array of tables, a list of texts an array; a list with both has inline values. TOML has
 //! no null, so an empty repetition is an empty text.
 
-use toml_edit::{DocumentMut, Item, Value as Scalar};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::{MAX_DEPTH, Reason, quote, too_deep};
 use crate::value::Value;
 
 pub(super) fn parse(text: &str) -> Result<Value, Reason> {
     // The error's own text shows the line, which may be of a patient.
-    let reason = |error: toml_edit::TomlError| {
+    let reason = |error: toml::de::Error| {
         let before = error
             .span()
             .and_then(|span| text.get(..span.start))
             .unwrap_or_default();
         format!("{} at line {}", error.message(), before.matches('\n').count() + 1)
     };
-    let document: DocumentMut = text.parse().map_err(reason)?;
-    let members = document
-        .iter()
-        .map(|(key, item)| Ok((key.to_owned(), from_item(item, MAX_DEPTH)?)));
+    let table = DeTable::parse(text).map_err(reason)?.into_inner();
+    from_table(table, text, MAX_DEPTH)
+}
+
+fn from_table(table: DeTable<'_>, text: &str, depth: usize) -> Result<Value, Reason> {
+    let members = table.into_iter();
+    let members =
+        members.map(|(key, value)| Ok((key.into_inner().into_owned(), from_value(value, text, depth)?)));
     members.collect::<Result<_, Reason>>().map(Value::Map)
 }
 
-fn from_item(item: &Item, depth: usize) -> Result<Value, Reason> {
+fn from_value(value: Spanned<DeValue<'_>>, text: &str, depth: usize) -> Result<Value, Reason> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
-    match item {
-        Item::None => Ok(Value::Empty),
-        Item::Value(scalar) => from_scalar(scalar, depth),
-        Item::Table(table) => table
-            .iter()
-            .map(|(key, item)| Ok((key.to_owned(), from_item(item, depth)?)))
-            .collect::<Result<_, Reason>>()
-            .map(Value::Map),
-        Item::ArrayOfTables(tables) => tables
-            .iter()
-            .map(|table| {
-                let members = table
-                    .iter()
-                    .map(|(key, item)| Ok((key.to_owned(), from_item(item, depth)?)));
-                members.collect::<Result<_, Reason>>().map(Value::Map)
-            })
-            .collect::<Result<_, Reason>>()
+    let span = value.span();
+    match value.into_inner() {
+        DeValue::String(text) => Ok(Value::Text(text.into_owned())),
+        DeValue::Array(items) => items
+            .into_iter()
+            .map(|item| from_value(item, text, depth))
+            .collect::<Result<_, _>>()
             .map(Value::List),
+        DeValue::Table(table) => from_table(table, text, depth),
+        // Numbers, booleans and dates as they are written.
+        _ => Ok(Value::from(text.get(span).unwrap_or_default())),
     }
-}
-
-fn from_scalar(scalar: &Scalar, depth: usize) -> Result<Value, Reason> {
-    let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
-    Ok(match scalar {
-        Scalar::String(text) => Value::Text(text.value().clone()),
-        Scalar::Array(items) => Value::List(
-            items
-                .iter()
-                .map(|item| from_scalar(item, depth))
-                .collect::<Result<_, _>>()?,
-        ),
-        Scalar::InlineTable(table) => {
-            let members = table
-                .iter()
-                .map(|(key, value)| Ok((key.to_owned(), from_scalar(value, depth)?)));
-            Value::Map(members.collect::<Result<_, Reason>>()?)
-        }
-        Scalar::Integer(number) => written(number.as_repr()),
-        Scalar::Float(number) => written(number.as_repr()),
-        Scalar::Boolean(boolean) => written(boolean.as_repr()),
-        Scalar::Datetime(date) => written(date.as_repr()),
-    })
-}
-
-/// Returns a scalar as it is written in the text.
-fn written(repr: Option<&toml_edit::Repr>) -> Value {
-    let text = repr.and_then(|repr| repr.as_raw().as_str());
-    Value::from(text.unwrap_or_default())
 }
 
 pub(super) fn write(value: &Value) -> String {

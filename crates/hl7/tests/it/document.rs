@@ -212,7 +212,7 @@ fn undo_is_bounded_in_bytes() {
 fn texts_and_calls_have_a_limit() {
     let limits = Limits {
         max_text_bytes: 100,
-        max_patches: 2,
+        max_changes: 2,
         ..Limits::default()
     };
     let long = format!("{MSH}\rPID|{}", "x".repeat(100));

@@ -124,7 +124,7 @@ fn behaviour_35_creating_a_field_creates_its_segment() {
 #[case::no_such_occurrence(Patch::set("PID[2].2", "X"))]
 #[case::value_for_a_segment(Patch { create: true, ..Patch::set("NK1", "X") })]
 #[case::second_header(Patch::create("MSH"))]
-#[case::too_many_segments(Patch { value: Some("X".repeat(9 << 20)), ..Patch::set("PID.2", "") })]
+#[case::too_long(Patch { value: Some("X".repeat(9 << 20)), ..Patch::set("PID.2", "") })]
 fn behaviour_35_a_patch_that_fails_changes_nothing(#[case] patch: Patch) {
     let (text, report) = patched(PID, &[patch]);
     assert_eq!(
