@@ -1,7 +1,7 @@
 //! A document: the text that is being edited, its version, what can be undone, and how its file is encoded.
 //!
 //! The text may be anything while a user types; only what needs a message asks for one. A document does no IO and
-//! has no clock: its owner reads and writes the file, and tells the subscribers what has changed.
+//! has no clock: its owner reads and writes the file, and notifies the subscribers.
 
 use crate::encoding::{EncodeError, Encoding, decode};
 use crate::error::Error;
@@ -88,7 +88,7 @@ impl Document {
         }
     }
 
-    /// Returns a document with the contents of a file, in whichever encoding they are.
+    /// Returns a document with the contents of a file, in any encoding.
     ///
     /// # Errors
     /// [`Error::TooLarge`].

@@ -1,6 +1,6 @@
 //! Escape sequences: the text of a raw leaf, and the raw form of a text.
 //!
-//! Only sequences that stand for characters are decoded: the separators, the escape character and ASCII in
+//! Only sequences that mean characters are decoded: the separators, the escape character and ASCII in
 //! hexadecimal. Sequences that format (`\H\`, `\.br\`), switch character sets (`\C..\`, `\M..\`) or are local
 //! (`\Z..\`) stay in the text as they are. Therefore a text alone does not say what its raw form was:
 //! [`replace`] gets the former raw form and changes no more of it than the text changes.
@@ -122,7 +122,7 @@ fn tokens<'a>(raw: &'a str, separators: &Separators) -> impl Iterator<Item = (&'
     })
 }
 
-/// Returns the length of the escape sequence at the start of `raw`, and the text it stands for, if it stands for
+/// Returns the length of the escape sequence at the start of `raw`, and the text it means, if it means
 /// one.
 fn sequence(raw: &str, escape: char, separators: &Separators) -> Option<(usize, Option<String>)> {
     let inner = &raw[escape.len_utf8()..];

@@ -1,4 +1,4 @@
-//! A message as its lines: every segment with the bytes that stand there, and its line end.
+//! A message as its lines: each segment with its bytes, and its line end.
 //!
 //! Nothing is decoded when a message is read, so writing it gives the same text. An edit touches the line that it
 //! addresses. A line end is any run of CR and LF, so blank lines belong to the segment before them.

@@ -204,3 +204,9 @@ impl fmt::Display for Path {
         Ok(())
     }
 }
+
+impl serde::Serialize for Path {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,4 +1,4 @@
-//! JSON. Numbers are taken as the text that stands there, so `1.50` keeps its zero.
+//! JSON. A number is read as it is written, so `1.50` keeps its zero.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! YAML. A scalar is the text that stands there, never a number, a boolean or a date; only `null`, `~` and nothing
+//! YAML. A scalar is read as the text that is written, never as a number, a boolean or a date; only `null`, `~` and nothing
 //! at all are empty. Aliases are refused, since they let a short text become a long one.
 
 use granit_parser::{Event, Parser, ScalarStyle};

@@ -27,7 +27,7 @@ pub use validate::{Finding, Findings, MAX_FINDINGS, Rule};
 ///
 /// let message = Message::parse("MSH|^~\\&|||||20260101||ADT^A01|1|P|2.5\rPID|||1||Roe")?;
 /// let findings = schema.validate(&message).findings;
-/// assert_eq!(findings[0].path.to_string(), "PID.18");
+/// assert_eq!(findings[0].path, "PID.18".parse().ok());
 /// # Ok::<(), bobbin_hl7::NotAMessage>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]

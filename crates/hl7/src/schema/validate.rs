@@ -1,6 +1,6 @@
 //! Findings: which places of a message are not as the schema says.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::overrides::compile;
 use super::{DataType, FieldSchema, Schema};
@@ -21,16 +21,16 @@ const DELETE: &str = "\"\"";
 pub struct Findings {
     /// The findings, in the order of the message.
     pub findings: Vec<Finding>,
-    /// Whether there are more than [`MAX_FINDINGS`].
+    /// Whether there are more: over [`MAX_FINDINGS`], or in occurrences over [`MAX_INDEX`].
     pub truncated: bool,
 }
 
 /// A place that is not as the schema says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where. A segment that a path cannot name is found at `MSH`.
-    #[serde(serialize_with = "as_text")]
-    pub path: Path,
+    /// Where. `None` is a line that no path can name; the message says which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
     /// Which rule it is about.
     pub rule: Rule,
     /// What is wrong, for a user. It has no text of the message in it.
@@ -57,10 +57,6 @@ pub enum Rule {
     Values,
 }
 
-fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(path)
-}
-
 impl Schema {
     /// Checks every segment that is there.
     pub fn validate(&self, message: &Message) -> Findings {
@@ -69,13 +65,8 @@ impl Schema {
         let mut patterns = std::collections::HashMap::new();
         for (line, segment) in message.segments().iter().enumerate() {
             let Ok(name) = segment.name(message.separators()).parse::<SegmentName>() else {
-                let path = Path {
-                    segment: SegmentName::MSH,
-                    occurrence: 1,
-                    place: None,
-                };
                 findings.add(
-                    path,
+                    None,
                     Rule::Segment,
                     format!("line {} has no name of a segment", line + 1),
                 );
@@ -83,6 +74,7 @@ impl Schema {
             };
             let occurrence = occurrences.entry(name).or_insert(0_u16);
             if *occurrence == MAX_INDEX {
+                findings.truncated = true;
                 continue;
             }
             *occurrence += 1;
@@ -114,8 +106,9 @@ impl Schema {
 }
 
 impl Findings {
-    fn add(&mut self, path: Path, rule: Rule, message: String) {
+    fn add(&mut self, path: impl Into<Option<Path>>, rule: Rule, message: String) {
         if self.findings.len() < MAX_FINDINGS {
+            let path = path.into();
             self.findings.push(Finding { path, rule, message });
         } else {
             self.truncated = true;
@@ -273,7 +266,7 @@ fn is_datetime(text: &str) -> bool {
         .split_once('.')
         .map_or((local, None), |(whole, after)| (whole, Some(after)));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let below = |text: &str, bounds: &[u32]| {
+    let under = |text: &str, bounds: &[u32]| {
         let pairs = text
             .as_bytes()
             .chunks(2)
@@ -289,7 +282,7 @@ fn is_datetime(text: &str) -> bool {
     digits(whole)
         && whole.len() <= 14
         && is_date(date)
-        && below(time, &[24, 60, 60])
+        && under(time, &[24, 60, 60])
         && fraction.is_none_or(|fraction| whole.len() == 14 && digits(fraction) && fraction.len() <= 4)
-        && zone.is_none_or(|zone| zone.len() == 4 && digits(zone) && below(zone, &[24, 60]))
+        && zone.is_none_or(|zone| zone.len() == 4 && digits(zone) && under(zone, &[24, 60]))
 }

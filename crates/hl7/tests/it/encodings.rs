@@ -1,4 +1,4 @@
-//! Files: opened in whichever encoding they are, saved in the same.
+//! Files: opened in any encoding, saved in the same.
 
 use bobbin_hl7::{Document, Encoding, Limits, Patch};
 use rstest::rstest;
@@ -51,7 +51,7 @@ fn a_file_is_saved_in_the_encoding_it_came_in(
 }
 
 #[test]
-fn byte_order_marks_are_kept() {
+fn a_byte_order_mark_is_saved_again() {
     let text = "MSH|^~\\&|M\u{fc}\u{1F600}\r";
     let utf16: Vec<u16> = std::iter::once(0xfeff).chain(text.encode_utf16()).collect();
     for (file, name) in [

@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use crate::support::document;
 
-/// Separators in the headers of the messages: usual, own, without escape and below, with truncation.
+/// Separators in the headers of the messages: usual, own, without escape and subcomponents, with truncation.
 const HEADERS: [&str; 5] = ["MSH|^~\\&", "MSH*:!%$", "MSH|^", "MSH|^~", "MSH|^~\\&#"];
 
 /// Pieces of a field: all separators of all headers, sequences, what formats treat in their own way.
