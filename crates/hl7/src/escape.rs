@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use crate::common::{prefix, suffix};
 use crate::separators::Separators;
 
 /// A character cannot be written, because the message has no escape character.
@@ -21,7 +22,9 @@ const MAX_SEQUENCE: usize = 64;
 pub(crate) fn unescape<'a>(raw: &'a str, separators: &Separators) -> Cow<'a, str> {
     match separators.escape {
         Some(escape) if raw.contains(escape) => {
-            Cow::Owned(tokens(raw, separators).map(|(_, text)| text).collect())
+            let mut text = String::with_capacity(raw.len());
+            tokens(raw, separators).for_each(|token| text.push_str(token.text()));
+            Cow::Owned(text)
         }
         _ => Cow::Borrowed(raw),
     }
@@ -67,22 +70,29 @@ pub(crate) fn replace(
     separators: &Separators,
 ) -> Result<(), NoEscape> {
     let mut middle = text;
-    let mut tokens: Vec<(&str, Cow<'_, str>)> = tokens(old, separators).collect();
-    let front = tokens
-        .iter()
-        .take_while(|(_, token)| strip(&mut middle, token, End::Front))
-        .count();
-    let raw_front: usize = tokens.drain(..front).map(|(raw, _)| raw.len()).sum();
-    let raw_back: usize = tokens
-        .iter()
-        .rev()
-        .take_while(|(_, token)| strip(&mut middle, token, End::Back))
-        .map(|(raw, _)| raw.len())
-        .sum();
+    let mut front = 0;
+    for token in tokens(old, separators) {
+        let same = token.common(middle, prefix);
+        front += same;
+        middle = &middle[token.text_len(same)..];
+        if same < token.raw.len() {
+            break;
+        }
+    }
+    let mut back = 0;
+    let rest: Vec<Token<'_>> = tokens(&old[front..], separators).collect();
+    for token in rest.iter().rev() {
+        let same = token.common(middle, suffix);
+        back += same;
+        middle = &middle[..middle.len() - token.text_len(same)];
+        if same < token.raw.len() {
+            break;
+        }
+    }
     let start = out.len();
-    out.push_str(&old[..raw_front]);
+    out.push_str(&old[..front]);
     escape(out, middle, separators)?;
-    out.push_str(&old[old.len() - raw_back..]);
+    out.push_str(&old[old.len() - back..]);
     // A lone escape character at a seam can make a sequence with what now follows.
     if unescape(&out[start..], separators) != text {
         out.truncate(start);
@@ -91,39 +101,64 @@ pub(crate) fn replace(
     Ok(())
 }
 
-#[derive(Clone, Copy)]
-enum End {
-    Front,
-    Back,
+/// A part of a raw leaf: an escape sequence, a lone escape character, or text without either.
+struct Token<'a> {
+    raw: &'a str,
+    /// The characters that a sequence means, if it means some; else the text is the raw form.
+    decoded: Option<String>,
+    is_plain: bool,
 }
 
-/// Takes `token` off one end of `text`, if it is there.
-fn strip(text: &mut &str, token: &str, end: End) -> bool {
-    let rest = match end {
-        End::Front => text.strip_prefix(token),
-        End::Back => text.strip_suffix(token),
-    };
-    *text = rest.unwrap_or(text);
-    rest.is_some()
+impl Token<'_> {
+    fn text(&self) -> &str {
+        self.decoded.as_deref().unwrap_or(self.raw)
+    }
+
+    /// Returns how many raw bytes at one end have their text at the same end of `other`: all, or of plain text some.
+    fn common(&self, other: &str, end: fn(&str, &str) -> usize) -> usize {
+        let same = end(self.text(), other);
+        if self.is_plain {
+            same
+        } else if same == self.text().len() {
+            self.raw.len()
+        } else {
+            0
+        }
+    }
+
+    /// Returns the length of the text of so many raw bytes, as [`Token::common`] counts them.
+    fn text_len(&self, raw: usize) -> usize {
+        if self.is_plain || raw == 0 {
+            raw
+        } else {
+            self.text().len()
+        }
+    }
 }
 
-/// Iterates over the characters and sequences of a raw leaf, each with its text.
-fn tokens<'a>(raw: &'a str, separators: &Separators) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+/// Iterates over the parts of a raw leaf.
+fn tokens<'a>(raw: &'a str, separators: &Separators) -> impl Iterator<Item = Token<'a>> {
     let mut rest = raw;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
-        let sequence = (Some(first) == separators.escape)
-            .then(|| sequence(rest, first, separators))
-            .flatten();
-        let (len, text) = sequence.unwrap_or((first.len_utf8(), None));
-        let (token, after) = rest.split_at(len);
+        let is_plain = Some(first) != separators.escape;
+        let (len, decoded) = if is_plain {
+            let end = separators.escape.and_then(|escape| rest.find(escape));
+            (end.unwrap_or(rest.len()), None)
+        } else {
+            sequence(rest, first, separators).unwrap_or((first.len_utf8(), None))
+        };
+        let (raw, after) = rest.split_at(len);
         rest = after;
-        Some((token, text.map_or(Cow::Borrowed(token), Cow::Owned)))
+        Some(Token {
+            raw,
+            decoded,
+            is_plain,
+        })
     })
 }
 
-/// Returns the length of the escape sequence at the start of `raw`, and the text it means, if it means
-/// one.
+/// Returns the length of the escape sequence at the start of `raw`, and the text it means, if it means one.
 fn sequence(raw: &str, escape: char, separators: &Separators) -> Option<(usize, Option<String>)> {
     let inner = &raw[escape.len_utf8()..];
     let code = &inner[..inner.find(escape)?];
@@ -144,7 +179,7 @@ fn sequence(raw: &str, escape: char, separators: &Separators) -> Option<(usize, 
     let hex = || rest.bytes().all(|b| b.is_ascii_hexdigit());
     match code.as_bytes()[0] {
         b'H' | b'N' if rest.is_empty() => Some((len, None)),
-        b'X' if !rest.is_empty() && rest.len() % 2 == 0 && hex() => Some((len, ascii(rest))),
+        b'X' if !rest.is_empty() && rest.len().is_multiple_of(2) && hex() => Some((len, ascii(rest))),
         b'C' | b'M' if matches!(rest.len(), 4 | 6) && hex() => Some((len, None)),
         b'Z' | b'.' if !rest.is_empty() && rest.len() < MAX_SEQUENCE && rest.bytes().all(is_command) => {
             Some((len, None))

@@ -5,6 +5,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::common::{prefix, suffix};
+
 /// What a step costs beside its texts; a bound for steps of no length.
 const STEP_BYTES: usize = 64;
 
@@ -81,15 +83,7 @@ impl History {
 
 /// Returns the ranges in which two texts differ: everything before and after them is the same.
 fn difference(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
-    let same = |(one, other): &(u8, u8)| one == other;
-    let mut front = before.bytes().zip(after.bytes()).take_while(same).count();
-    while !before.is_char_boundary(front) || !after.is_char_boundary(front) {
-        front -= 1;
-    }
-    let (old, new) = (&before[front..], &after[front..]);
-    let mut back = old.bytes().rev().zip(new.bytes().rev()).take_while(same).count();
-    while !old.is_char_boundary(old.len() - back) || !new.is_char_boundary(new.len() - back) {
-        back -= 1;
-    }
+    let front = prefix(before, after);
+    let back = suffix(&before[front..], &after[front..]);
     (front..before.len() - back, front..after.len() - back)
 }

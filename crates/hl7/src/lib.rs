@@ -10,6 +10,7 @@
 //! call, undo in bytes ([`Limits`]), segments ([`MAX_SEGMENTS`]), indices ([`MAX_INDEX`]), findings
 //! ([`MAX_FINDINGS`]). No error message has text of a message in it, except names of segments and keys.
 
+mod common;
 mod document;
 mod encoding;
 mod error;

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::path::{Path, Place, SegmentName};
+use crate::path::{Path, SegmentName};
 use crate::place::locate;
-use crate::separators::{Level, MAX_SEGMENTS, NotAMessage, Separators};
+use crate::separators::{MAX_SEGMENTS, NotAMessage, Separators};
 use crate::structure;
 use crate::value::Value;
 
@@ -128,18 +128,17 @@ impl Message {
         let usual = self.line_break();
         let before = &mut self.segments[after];
         let end = before.end().to_owned();
-        let first = &end[..if end.starts_with("\r\n") {
+        let first = if end.starts_with("\r\n") {
             2
         } else {
             end.len().min(1)
-        }];
-        let (line_break, last) = if first.is_empty() {
-            (usual, String::new())
-        } else {
-            (first, end.clone())
+        };
+        let (line_break, last) = match &end[..first] {
+            "" => (usual, ""),
+            line_break => (line_break, &*end),
         };
         before.set_end(line_break);
-        let inserted = (1..=count).map(|at| Segment::new(name, if at == count { &last } else { line_break }));
+        let inserted = (1..=count).map(|at| Segment::new(name, if at == count { last } else { line_break }));
         self.segments.splice(after + 1..=after, inserted);
     }
 }
@@ -202,17 +201,5 @@ impl Segment {
     pub(crate) fn set_end(&mut self, end: &str) {
         self.line.truncate(self.body);
         self.line.push_str(end);
-    }
-}
-
-impl Place {
-    /// Returns the level of what this place means.
-    pub(crate) const fn level(&self) -> Level {
-        match (self.repetition, self.component, self.subcomponent) {
-            (_, _, Some(_)) => Level::Subcomponent,
-            (_, Some(_), None) => Level::Component,
-            (Some(_), None, None) => Level::Repetition,
-            (None, None, None) => Level::Field,
-        }
     }
 }

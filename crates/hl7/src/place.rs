@@ -11,6 +11,18 @@ use crate::separators::{Level, Separators, parts};
 #[error("the message declares no separator for {0} in MSH-2")]
 pub struct NoSeparator(pub(crate) &'static str);
 
+impl Place {
+    /// Returns the level of what this place means.
+    pub(crate) const fn level(&self) -> Level {
+        match (self.repetition, self.component, self.subcomponent) {
+            (_, _, Some(_)) => Level::Subcomponent,
+            (_, Some(_), None) => Level::Component,
+            (Some(_), None, None) => Level::Repetition,
+            (None, None, None) => Level::Field,
+        }
+    }
+}
+
 /// A place found in a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Located {
@@ -32,22 +44,19 @@ pub(crate) fn locate(
     let body = segment.body();
     let mut steps = vec![(Some(separators.field), usize::from(place.field))];
     if segment.is_header(separators) {
-        match place.field {
-            1 => {
-                let rest = body.get(3..).unwrap_or_default();
-                let len = rest.chars().next().map_or(0, char::len_utf8);
-                let missing = if len == 0 {
-                    separators.field.to_string()
-                } else {
-                    String::new()
-                };
-                return Ok(Located {
-                    range: 3..3 + len,
-                    missing,
-                });
-            }
-            field => steps[0].1 = usize::from(field) - 1,
+        if place.field == 1 {
+            let len = body[3..].chars().next().map_or(0, char::len_utf8);
+            let missing = if len == 0 {
+                separators.field.to_string()
+            } else {
+                String::new()
+            };
+            return Ok(Located {
+                range: 3..3 + len,
+                missing,
+            });
         }
+        steps[0].1 = usize::from(place.field) - 1;
     }
     let level = place.level();
     let inner = [

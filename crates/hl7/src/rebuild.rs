@@ -127,15 +127,15 @@ fn in_data_order(entries: Vec<Entry>, old: &Message) -> Plan {
         let name = old.segments[position].name(&old.separators);
         free.entry(name).or_default().push_back(position);
     }
-    let former = |at: usize, entry: &Entry, free: &mut HashMap<&str, VecDeque<usize>>| match at {
-        _ if at < front => Some(at),
-        _ if at >= count - back => Some(at + old_count - count),
-        _ => free.get_mut(entry.name.as_str()).and_then(VecDeque::pop_front),
-    };
-    let plan = entries.into_iter().enumerate();
-    plan.map(|(at, entry)| (former(at, &entry, &mut free), entry))
-        .map(|(former, entry)| (entry, former))
-        .collect()
+    let plan = entries.into_iter().enumerate().map(|(at, entry)| {
+        let former = match at {
+            _ if at < front => Some(at),
+            _ if at >= count - back => Some(at + old_count - count),
+            _ => free.get_mut(entry.name.as_str()).and_then(VecDeque::pop_front),
+        };
+        (entry, former)
+    });
+    plan.collect()
 }
 
 /// Takes the order of the message, since data by name has none between names. New segments go behind the last of

@@ -119,7 +119,7 @@ pub(crate) fn read_segment(segment: &Segment, separators: &Separators) -> Value 
 /// Returns the structured form of a raw place.
 pub(crate) fn read(raw: &str, level: Level, separators: &Separators) -> Value {
     if level == Level::Subcomponent {
-        return Value::from(&*unescape(raw, separators));
+        return Value::from(unescape(raw, separators).into_owned());
     }
     let parts = parts(raw, separators.within(level)).map(|part| read(part, level.inner(), separators));
     if level == Level::Field {
@@ -223,7 +223,7 @@ fn fields_of(segment: &str, value: Value) -> Result<Value, ShapeError> {
 /// Returns the unique form of a repetition or of a part of it.
 fn inner(segment: &str, value: Value, level: Level) -> Result<Value, ShapeError> {
     match value {
-        Value::Text(text) => Ok(Value::from(text.as_str())),
+        Value::Text(text) => Ok(Value::from(text)),
         Value::Empty => Ok(Value::Empty),
         Value::Map(entries) if level < Level::Subcomponent => {
             Ok(numbers(sorted(segment, entries, |value| {

@@ -18,10 +18,16 @@ pub enum Value {
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
         if text.is_empty() {
             Self::Empty
         } else {
-            Self::Text(text.to_owned())
+            Self::Text(text)
         }
     }
 }
