@@ -50,7 +50,6 @@ pub struct FieldSchema {
 
 /// The properties of a field. What is absent is not known or not restricted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(default)]
 pub struct Properties {
     /// What the field is called.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,11 +10,11 @@ use super::{DataType, FieldSchema, Properties};
 use crate::path::SegmentName;
 
 /// The most entries of one extension; beyond them a warning says so.
-const MAX_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 2_000;
 /// The most bytes of a text of a property.
 const MAX_TEXT: usize = 10_000;
-/// The most bytes of a compiled pattern.
-const MAX_PATTERN: usize = 1 << 20;
+/// The most bytes of a compiled pattern, and of what matching it takes.
+const MAX_PATTERN: usize = 1 << 18;
 
 /// The schema overrides of one extension.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -268,5 +268,6 @@ fn length(value: &Value) -> Option<u32> {
 pub(super) fn compile(pattern: &str) -> Result<regex::Regex, regex::Error> {
     regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
         .size_limit(MAX_PATTERN)
+        .dfa_size_limit(MAX_PATTERN)
         .build()
 }

@@ -8,7 +8,7 @@ use crate::escape::unescape;
 use crate::message::{Message, Segment};
 use crate::path::{MAX_INDEX, Path, Place, SegmentName};
 use crate::place::locate;
-use crate::separators::{Level, parts};
+use crate::separators::parts;
 
 /// The most findings of one validation; an editor shows no more.
 pub const MAX_FINDINGS: usize = 1000;
@@ -127,58 +127,44 @@ struct Check<'a> {
 impl Check<'_> {
     fn run(&self, path: Path, findings: &mut Findings) {
         let separators = self.message.separators();
-        let mut place = Place::field(u16::from(self.field.field));
-        let whole = self.raw(&place);
-        // The separators of a header are one value.
-        let header = self.segment.is_header(separators) && place.field <= 2;
-        let repetitions = parts(whole, separators.within(Level::Field).filter(|_| !header)).count();
-        let mut valued = false;
-        for repetition in (1..=MAX_INDEX).take(repetitions) {
-            if repetitions > 1 {
-                place.repetition = Some(repetition);
+        let (field, component) = (u16::from(self.field.field), self.field.component.map(u16::from));
+        let place = |repetition| {
+            let place = Place {
+                repetition,
+                component,
+                ..Place::field(field)
+            };
+            Path {
+                place: Some(place),
+                ..path
             }
-            place.component = self.field.component.map(u16::from);
-            let raw = self.raw(&place);
-            if raw.is_empty() {
-                continue;
-            }
-            valued = true;
-            // A composite is checked by its components.
-            let composite = [Level::Repetition, Level::Component]
-                .into_iter()
-                .filter(|l| *l >= place.level().max(Level::Repetition));
-            let leaf = header
-                || !composite
-                    .filter_map(|level| separators.within(level))
-                    .any(|c| raw.contains(c));
-            if leaf && raw != DELETE {
-                let at = Path {
-                    place: Some(place),
-                    ..path
-                };
-                self.value(&unescape(raw, separators), at, findings);
-            }
-        }
-        if !valued && self.field.properties.required == Some(true) {
-            place.repetition = None;
-            place.component = self.field.component.map(u16::from);
-            findings.add(
-                Path {
-                    place: Some(place),
-                    ..path
-                },
-                Rule::Required,
-                "a value is required".to_owned(),
-            );
-        }
-    }
-
-    fn raw(&self, place: &Place) -> &str {
-        let located = locate(self.segment, place, self.message.separators()).ok();
+        };
+        let located = locate(self.segment, &Place::field(field), separators).ok();
         let range = located
             .filter(|located| located.missing.is_empty())
             .map(|located| located.range);
-        range.map_or("", |range| &self.segment.body()[range])
+        let whole = range.map_or("", |range| &self.segment.body()[range]);
+        // The separators of a header are one value.
+        let header = self.segment.is_header(separators) && field <= 2;
+        let separator = separators.repetition.filter(|_| !header);
+        let is_repeated = separator.is_some_and(|separator| whole.contains(separator));
+
+        let mut is_valued = false;
+        for (repetition, raw) in (1..=MAX_INDEX).zip(parts(whole, separator)) {
+            let part = component.map(|n| parts(raw, Some(separators.component)).nth(usize::from(n) - 1));
+            let raw = part.map_or(raw, Option::unwrap_or_default);
+            is_valued |= !raw.is_empty();
+            // A composite is checked by its components.
+            let inner = [Some(separators.component), separators.subcomponent];
+            let is_leaf = header || !inner.into_iter().flatten().any(|c| raw.contains(c));
+            if is_leaf && !raw.is_empty() && raw != DELETE {
+                let at = place(is_repeated.then_some(repetition));
+                self.value(&unescape(raw, separators), at, findings);
+            }
+        }
+        if !is_valued && self.field.properties.required == Some(true) {
+            findings.add(place(None), Rule::Required, "a value is required".to_owned());
+        }
     }
 
     fn value(&self, text: &str, path: Path, findings: &mut Findings) {

@@ -144,6 +144,7 @@ fn a_property_that_cannot_be_used_inherits_and_costs_a_warning(#[case] key: &str
 #[case("ZZ1|abc||||x1", "ZZ1.5 Pattern")]
 #[case("ZZ1|abc||||12", "")]
 #[case("ZZ1|abc||||1^x", "ZZ1.5.2 MinLength")]
+#[case("ZZ1|abc||||~1^x~2^yy~^z", "ZZ1.5[2].2 MinLength, ZZ1.5[4].2 MinLength")]
 #[case("ZZ1|abc\rZZ1||", "ZZ1[2].1 Required")]
 #[case("ZZ1|abc\rjunk", "line Segment")]
 fn findings_name_places_and_rules(#[case] segments: &str, #[case] expected: &str) {
