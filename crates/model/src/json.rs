@@ -45,6 +45,11 @@ impl Json {
         self.0.get()
     }
 
+    /// Returns the raw value.
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
     /// Decodes the text into a type.
     ///
     /// # Errors
@@ -54,10 +59,51 @@ impl Json {
     }
 }
 
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self::from_raw(raw)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Json {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
 impl Eq for Json {}
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_number_spelling_member_order_and_big_integers() {
+        let text = r#"{"z":1e2,"a":1.50,"n":123456789012345678901234567890,"B":{"b":[],"A":-0.0}}"#;
+        let json: Json = serde_json::from_str(text).unwrap();
+        assert_eq!(json.get(), text);
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+    }
+
+    #[test]
+    fn equality_is_equality_of_the_text() {
+        let one = Json::of(&1).unwrap();
+        assert_eq!(one, serde_json::from_str::<Json>(" 1 ").unwrap());
+        assert_ne!(one, serde_json::from_str::<Json>("1.0").unwrap());
     }
 }

@@ -224,15 +224,12 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             arguments_text,
             // Between the model's provider and us.
             kept: _,
-        } => {
-            let arguments = arguments.map(opaque);
-            wire::ItemPayload::ToolCall(wire::ToolCallPayload {
-                tool_name,
-                call_id,
-                arguments,
-                arguments_text,
-            })
-        }
+        } => wire::ItemPayload::ToolCall(wire::ToolCallPayload {
+            tool_name,
+            call_id,
+            arguments,
+            arguments_text,
+        }),
         Body::ToolResult {
             call_id,
             result,
@@ -368,10 +365,6 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
         truncated: run.truncated.then_some(true),
         background_reason: run.background_reason.map(|reason| reason.name().to_owned()),
     }
-}
-
-pub(crate) fn opaque(json: model::Json) -> wire::Opaque {
-    wire::Opaque::from_shared(json.into_shared())
 }
 
 /// The two shapes are one JSON object; what one does not know the other keeps.

@@ -152,7 +152,7 @@ impl Native {
 }
 
 /// Returns the name in a `channelAdapter` capability.
-fn channel_name(adapter: &wire::Opaque) -> Option<String> {
+fn channel_name(adapter: &wire::Json) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Adapter {

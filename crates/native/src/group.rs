@@ -84,6 +84,24 @@ pub struct Method {
     serve: Option<Serve>,
 }
 
+/// The rows of a group: kind (a constructor of [`Method`]), name, types of the wire, errors, how it is served, sentence.
+macro_rules! rows {
+    (@serve $how:ident $handler:path) => { |call| call.$how($handler) };
+    (@serve $how:ident ($service:ident) $handler:path) => {
+        |call| call.$how(|of| of.$service.as_ref(), $handler)
+    };
+    ($($(@$later:ident)? $kind:ident $name:tt ($($type:ident)=>+)
+        $([$($error:ident),*])? $($how:ident $(($service:ident))? $handler:path)?: $summary:literal;)+) => {
+        &[$($crate::group::Method::$kind::<$($crate::wire::$type),+>(
+            $name,
+            $summary
+            $(, &[$($crate::wire::ErrorCode::$error),*])?
+            $(, rows!(@serve $how $(($service))? $handler))?
+        )$(.$later())?),+]
+    };
+}
+pub(crate) use rows;
+
 /// Errors that any request of a client may get.
 pub const COMMON_ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidRequest,

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::DecodeError;
 
@@ -138,6 +139,7 @@ impl ErrorCode {
 }
 
 /// An error answer.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
@@ -146,25 +148,21 @@ pub struct RpcError {
     /// One line.
     pub message: String,
     /// More, where the table has more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<ErrorData>,
 }
 
 /// What an error says besides code and message.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
     /// A sentence for the user, free of secrets.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// A stable word for programs where the code alone does not tell the cases apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Extension, with the reason `filesChanged`: the files that have been changed since the Turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
     /// Extension, on `-32001`: milliseconds after which a retry is worth it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 

@@ -10,7 +10,7 @@
 pub mod decode;
 pub mod encode;
 pub mod error;
-pub mod opaque;
+pub mod nullable;
 pub mod timestamp;
 
 #[cfg(test)]
@@ -19,14 +19,14 @@ mod examples;
 // What the protocol shows as the model has it.
 pub use bobbin_model::{
     ApprovalKind, ApprovalPolicy, CommandStatus, Decision, DeliveryMode, EdgeStatus, ExecutionStatus,
-    HistoryMode, ItemStatus, ModelListErrorCode, Plan, QueueStatus, RevertAction, RevertedFile, Runtime,
-    ServerState, TerminalStatus, ThreadStatus, Todo, TodoPriority, TodoStatus, TurnStatus,
+    HistoryMode, ItemStatus, Json, ModelListErrorCode, Plan, QueueStatus, RevertAction, RevertedFile,
+    Runtime, ServerState, TerminalStatus, ThreadStatus, Todo, TodoPriority, TodoStatus, TurnStatus,
 };
 
 pub use decode::DecodeError;
 pub use encode::{EncodeError, encode_notification};
 pub use error::{ErrorCode, ErrorData, RpcError};
-pub use opaque::{Nullable, Opaque};
+pub use nullable::Nullable;
 pub use timestamp::Timestamp;
 
 pub use crate::groups::command::types::*;

@@ -3,30 +3,17 @@
 pub(crate) mod handlers;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire::{self, ErrorCode};
+use crate::group::{Group, rows};
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::request::<wire::CommandListParams, wire::CommandListResult>(
-            "command/list",
-            "Lists the slash commands.",
-            &[],
-            |call| call.now_with(|of| of.prompts.as_ref(), handlers::list),
-        ),
-        Method::request::<wire::CommandExecuteParams, wire::CommandExecuteResult>(
-            "command/execute",
-            "Runs a slash command, or returns the text of a custom one.",
-            &[
-                ErrorCode::ThreadNotFound,
-                ErrorCode::CommandNotFound,
-                ErrorCode::CommandDenied,
-                ErrorCode::CommandServiceMissing,
-            ],
-            |call| call.wait_with(|of| of.prompts.as_ref(), handlers::execute),
-        ),
-    ],
+    methods: rows! {
+        request "command/list" (CommandListParams => CommandListResult) [] now_with(prompts) handlers::list:
+            "Lists the slash commands.";
+        request "command/execute" (CommandExecuteParams => CommandExecuteResult)
+            [ThreadNotFound, CommandNotFound, CommandDenied, CommandServiceMissing] wait_with(prompts) handlers::execute:
+            "Runs a slash command, or returns the text of a custom one.";
+    },
     capabilities: |server, capabilities| {
         capabilities.command_management = server.services.prompts.is_some();
     },

@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ClientRequestId, SenderContext, Thread};
 
@@ -34,14 +35,13 @@ pub struct CommandInfo {
 }
 
 /// Params of `command/list`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandListParams {
     /// Language of the descriptions, `zh` or `en`. There is English only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// Whether the server's own are listed. Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_builtins: Option<bool>,
 }
 
@@ -54,6 +54,7 @@ pub struct CommandListResult {
 }
 
 /// Params of `command/execute`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecuteParams {
@@ -62,40 +63,32 @@ pub struct CommandExecuteParams {
     /// `/name`, possibly with arguments behind it.
     pub command: String,
     /// The arguments, one by one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     /// Who runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// The client's name for this request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Result of `command/execute`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecuteResult {
     /// Whether it was a command.
     pub handled: bool,
     /// Text to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Whether the text is Markdown.
     pub is_markdown: bool,
     /// Of a custom command: what the client sends with `turn/start`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded_prompt: Option<String>,
     /// Whether the conversation goes on in `thread`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_reset: Option<bool>,
     /// The new Thread.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<Thread>,
     /// Threads that were archived.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub archived_thread_ids: Option<Vec<String>>,
     /// Whether the new Thread is not stored before its first Turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_lazily: Option<bool>,
 }

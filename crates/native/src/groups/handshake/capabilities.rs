@@ -4,10 +4,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::Opaque;
+use crate::wire::Json;
 
 /// What a client can do. Absent keys have the defaults of the protocol.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(
@@ -41,16 +43,12 @@ pub struct ClientCapabilities {
     /// Exact names of notifications this connection does not want.
     pub opt_out_notification_methods: Vec<String>,
     /// Present when the connection is the backend of an external channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel_adapter: Option<Opaque>,
+    pub channel_adapter: Option<Json>,
     /// Present when the client serves `ext/acp/*`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub acp_extensions: Option<AcpExtensions>,
     /// Present when the client serves `ext/nodeRepl/*`, together with `browserUse`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_repl: Option<NodeReplCapability>,
     /// Present when the client has a browser runtime.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub browser_use: Option<BrowserUseCapability>,
 }
 
@@ -100,20 +98,21 @@ pub struct NodeReplCapability {
 }
 
 /// The client's browser runtime.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrowserUseCapability {
     /// Which runtime.
     pub backend: String,
     /// Its own protocol's version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol_version: Option<Opaque>,
+    pub protocol_version: Option<Json>,
     /// Whether `ext/nodeRepl/cancel` may be sent. Default `false`.
     #[serde(default)]
     pub supports_cancel: bool,
 }
 
 /// What the server can do. A key that is absent must be read as `false`, and its methods as unknown.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(
@@ -209,7 +208,6 @@ pub struct ServerCapabilities {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub workspace_trust: bool,
     /// What smaller extensions there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<ServerExtensions>,
 }
 

@@ -8,8 +8,9 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientCapabilities, Opaque, ServerCapabilities};
+use crate::wire::{ClientCapabilities, Json, ServerCapabilities};
 
 /// The version of the protocol that this crate describes.
 pub const PROTOCOL_VERSION: &str = "1";
@@ -26,19 +27,20 @@ pub struct InitializeParams {
 }
 
 /// Who is connecting.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
     /// Machine name of the client.
     pub name: String,
     /// Display name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Version of the client.
     pub version: String,
 }
 
 /// Result of `initialize`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
@@ -47,11 +49,11 @@ pub struct InitializeResult {
     /// What the server can do.
     pub capabilities: ServerCapabilities,
     /// Address of the local dashboard when one is served.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dashboard_url: Option<String>,
 }
 
 /// Who answers.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
@@ -62,7 +64,6 @@ pub struct ServerInfo {
     /// The version of the protocol, one integer as text.
     pub protocol_version: String,
     /// Extension namespaces that are available.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<String>>,
 }
 
@@ -78,7 +79,7 @@ pub struct EmptyResult {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelRequestParams {
     /// The id of the request to cancel, as it was sent.
-    pub id: Opaque,
+    pub id: Json,
 }
 
 /// Extension: a client's own id for a request that changes something.

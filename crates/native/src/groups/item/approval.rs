@@ -6,10 +6,12 @@ use bobbin_model::{ApprovalKind, Decision};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_with::skip_serializing_none;
 
-use crate::wire::{Opaque, decode};
+use crate::wire::{Json, decode};
 
 /// Params of `item/approval/request`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequestParams {
@@ -30,10 +32,8 @@ pub struct ApprovalRequestParams {
     /// What `acceptForSession` would cover.
     pub scope_key: String,
     /// A sentence for the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The answers that make sense; absent means all five.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub available_decisions: Option<Vec<Decision>>,
 }
 
@@ -60,7 +60,7 @@ impl ApprovalRequestResult {
 /// The result as a client wrote it.
 #[derive(Deserialize)]
 struct GivenResult {
-    decision: Option<Opaque>,
+    decision: Option<Json>,
 }
 
 #[cfg(test)]

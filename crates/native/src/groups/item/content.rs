@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::wire::{DecodeError, Opaque, decode};
+use crate::wire::{DecodeError, Json, decode};
 
 /// A piece of what a tool brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct ImageContent {
 }
 
 impl ContentItem {
-    fn read(given: &Opaque) -> Result<Self, DecodeError> {
+    fn read(given: &Json) -> Result<Self, DecodeError> {
         let raw = given.raw();
         match decode::tag(raw)?.as_deref() {
             Some("text") => decode::lenient(raw).map(Self::Text),
@@ -47,6 +47,6 @@ impl ContentItem {
 
 impl<'de> Deserialize<'de> for ContentItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&Opaque::deserialize(deserializer)?).map_err(de::Error::custom)
+        Self::read(&Json::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }

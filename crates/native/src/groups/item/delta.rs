@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// What kind of text a delta carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +71,7 @@ text_delta! {
 }
 
 /// Params of `item/toolCall/argumentsDelta`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallArgumentsDeltaNotification {
@@ -82,19 +84,17 @@ pub struct ToolCallArgumentsDeltaNotification {
     /// Always `toolCallArguments`.
     pub delta_kind: DeltaKind,
     /// The tool; sent every time, though the protocol does not ask for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
     /// The call; sent every time, since some clients match by nothing else.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The JSON text to append; not parseable before the end.
     pub delta: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `item/commandExecution/outputDelta`. Has no `deltaKind`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandOutputDeltaNotification {
@@ -107,6 +107,5 @@ pub struct CommandOutputDeltaNotification {
     /// The output to append.
     pub delta: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }

@@ -10,8 +10,7 @@ pub mod usage;
 pub(crate) mod user_input;
 pub mod user_input_types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 pub(crate) const ITEM_STARTED: &str = "item/started";
 pub(crate) const ITEM_COMPLETED: &str = "item/completed";
@@ -28,50 +27,28 @@ pub(crate) const ITEM_TOOL_REQUEST_USER_INPUT: &str = "item/tool/requestUserInpu
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::notification::<wire::ItemNotification>(ITEM_STARTED, "An Item was begun."),
-        Method::notification::<wire::ItemNotification>(ITEM_COMPLETED, "An Item is final."),
-        Method::notification::<wire::AgentMessageDeltaNotification>(
-            ITEM_AGENT_MESSAGE_DELTA,
-            "A piece of the agent's answer.",
-        ),
-        Method::notification::<wire::ReasoningDeltaNotification>(
-            ITEM_REASONING_DELTA,
-            "A piece of the agent's reasoning.",
-        ),
-        Method::notification::<wire::ToolCallArgumentsDeltaNotification>(
-            ITEM_TOOL_CALL_ARGUMENTS_DELTA,
-            "A piece of a tool call's arguments.",
-        ),
-        Method::notification::<wire::CommandOutputDeltaNotification>(
-            ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
-            "A piece of a command's output.",
-        ),
-        Method::notification::<wire::ItemNotification>(
-            ITEM_APPROVAL_RESOLVED,
-            "An approval is settled; open dialogs about it should close.",
-        ),
-        Method::notification::<wire::UserInputResolvedNotification>(
-            ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED,
-            "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.",
-        ),
-        Method::notification::<wire::UsageDeltaNotification>(
-            ITEM_USAGE_DELTA,
-            "One call of the model and its tokens.",
-        ),
-        Method::server_request::<wire::ApprovalRequestParams, wire::ApprovalRequestResult>(
-            ITEM_APPROVAL_REQUEST,
-            "Asks a person. An error or an unknown answer counts as `decline`.",
-        ),
-        Method::server_request::<wire::ToolCallParams, wire::ToolCallResult>(
-            ITEM_TOOL_CALL,
-            "Runs a tool that the client gave in `thread/start`.",
-        ),
-        Method::server_request::<wire::RequestUserInputParams, wire::RequestUserInputResult>(
-            ITEM_TOOL_REQUEST_USER_INPUT,
-            "Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer.",
-        ),
-    ],
+    methods: rows! {
+        notification ITEM_STARTED (ItemNotification): "An Item was begun.";
+        notification ITEM_COMPLETED (ItemNotification): "An Item is final.";
+        notification ITEM_AGENT_MESSAGE_DELTA (AgentMessageDeltaNotification):
+            "A piece of the agent's answer.";
+        notification ITEM_REASONING_DELTA (ReasoningDeltaNotification): "A piece of the agent's reasoning.";
+        notification ITEM_TOOL_CALL_ARGUMENTS_DELTA (ToolCallArgumentsDeltaNotification):
+            "A piece of a tool call's arguments.";
+        notification ITEM_COMMAND_EXECUTION_OUTPUT_DELTA (CommandOutputDeltaNotification):
+            "A piece of a command's output.";
+        notification ITEM_APPROVAL_RESOLVED (ItemNotification):
+            "An approval is settled; open dialogs about it should close.";
+        notification ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED (UserInputResolvedNotification):
+            "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.";
+        notification ITEM_USAGE_DELTA (UsageDeltaNotification): "One call of the model and its tokens.";
+        server_request ITEM_APPROVAL_REQUEST (ApprovalRequestParams => ApprovalRequestResult):
+            "Asks a person. An error or an unknown answer counts as `decline`.";
+        server_request ITEM_TOOL_CALL (ToolCallParams => ToolCallResult):
+            "Runs a tool that the client gave in `thread/start`.";
+        server_request ITEM_TOOL_REQUEST_USER_INPUT (RequestUserInputParams => RequestUserInputResult):
+            "Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer.";
+    },
     capabilities: |_, capabilities| {
         capabilities.approval_flow = true;
     },

@@ -6,56 +6,45 @@
 use bobbin_model::{ApprovalKind, Decision, DeliveryMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{
-    CommandExecutionPayload, DecodeError, DynamicToolCallPayload, FileChangePayload, InputPart, Opaque,
+    CommandExecutionPayload, DecodeError, DynamicToolCallPayload, FileChangePayload, InputPart, Json,
     PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload, ToolResultPayload, decode,
 };
 
 /// Payload of `userMessage`: what a person, or a trigger in a person's place, said.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessagePayload {
     /// The whole input as one text to show.
     pub text: String,
     /// As the user gave it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub native_input_parts: Option<Vec<InputPart>>,
     /// As the model got it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub materialized_input_parts: Option<Vec<InputPart>>,
     /// How it got into the Turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_mode: Option<DeliveryMode>,
     /// The person's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_id: Option<String>,
     /// What the person is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
     /// The person's role.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_role: Option<String>,
     /// The group it was said in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
     /// The channel it came through.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_name: Option<String>,
     /// The scope it came from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_context: Option<String>,
     /// Pictures that came with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<MessageImage>>,
     /// What said it, when no person did.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_kind: Option<TriggerKind>,
     /// What the trigger is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_label: Option<String>,
     /// Id of the job or task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_ref_id: Option<String>,
 }
 
@@ -72,16 +61,15 @@ pub enum TriggerKind {
 }
 
 /// A picture on the server's disk that came with a message.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageImage {
     /// Where it is.
     pub path: String,
     /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// How to show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
 }
 
@@ -135,6 +123,7 @@ pub struct ErrorPayload {
 }
 
 /// Payload of `systemNotice`: the server did something to the conversation.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemNoticePayload {
@@ -143,19 +132,14 @@ pub struct SystemNoticePayload {
     /// What made it do so.
     pub trigger: NoticeTrigger,
     /// How it compacted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<CompactionMode>,
     /// Tokens in the window before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     /// Tokens in the window after.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
     /// Free part of the window after, 0.0 to 1.0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent_left_after: Option<f64>,
     /// How many tool results were emptied.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cleared_tool_results: Option<u64>,
 }
 
@@ -202,7 +186,7 @@ macro_rules! payloads {
                 /// Its type.
                 kind: String,
                 /// Its payload, as it came.
-                payload: Opaque,
+                payload: Json,
             },
         }
 
@@ -222,7 +206,7 @@ macro_rules! payloads {
             ///
             /// # Errors
             /// The type is known and the payload does not have its shape.
-            pub fn decode(kind: &str, payload: Opaque) -> Result<Self, DecodeError> {
+            pub fn decode(kind: &str, payload: Json) -> Result<Self, DecodeError> {
                 match kind {
                     $($kind => decode::lenient(payload.raw()).map(Self::$variant),)+
                     _ => Ok(Self::Unknown { kind: kind.to_owned(), payload }),

@@ -5,10 +5,12 @@
 use bobbin_model::{CommandStatus, ExecutionStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{ContentItem, Opaque};
+use crate::wire::{ContentItem, Json};
 
 /// Payload of `toolCall`: the model asks for a tool.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallPayload {
@@ -17,11 +19,9 @@ pub struct ToolCallPayload {
     /// The call; every Item about it has the same.
     pub call_id: String,
     /// A JSON object; absent in `item/started` when argument deltas follow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Opaque>,
+    pub arguments: Option<Json>,
     /// Extension: what there is of arguments that never became a JSON object, because the call was cut off or the
     /// model wrote something else.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments_text: Option<String>,
 }
 
@@ -38,6 +38,7 @@ pub struct ToolResultPayload {
 }
 
 /// Payload of `commandExecution`: the terminal view of a tool call.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExecutionPayload {
@@ -48,35 +49,26 @@ pub struct CommandExecutionPayload {
     /// On what it runs.
     pub source: CommandSource,
     /// Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub held_by: Option<Vec<String>>,
     /// How far it is.
     pub status: CommandStatus,
     /// All output so far.
     pub aggregated_output: String,
     /// Its exit code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// How long it took, milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The tool call it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The background terminal it went on in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// File with the whole output.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_path: Option<String>,
     /// Length of the whole output.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub original_output_chars: Option<u64>,
     /// Whether `aggregatedOutput` was cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
     /// Why it went into the background.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub background_reason: Option<String>,
 }
 
@@ -91,6 +83,7 @@ pub enum CommandSource {
 }
 
 /// Payload of `toolExecution`: one call among parallel ones, as it runs. The result is in `toolResult`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolExecutionPayload {
@@ -101,78 +94,64 @@ pub struct ToolExecutionPayload {
     /// How far it is.
     pub status: ExecutionStatus,
     /// Whether the tool did what it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     /// How long it took, milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The beginning of the result, at most 4096 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result_preview: Option<String>,
     /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 
 /// Payload of `pluginFunctionCall`: a tool of a plugin or channel adapter, call and result in one Item.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginFunctionCallPayload {
     /// The plugin.
     pub plugin_id: String,
     /// Its group of functions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The function.
     pub function_name: String,
     /// The call.
     pub call_id: String,
     /// A JSON object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Opaque>,
+    pub arguments: Option<Json>,
     /// What came back, to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content_items: Option<Vec<ContentItem>>,
     /// What came back, for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_result: Option<Opaque>,
+    pub structured_result: Option<Json>,
     /// Whether the function did what it was asked; `false` until it has.
     pub success: bool,
     /// A stable word for what went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     /// What went wrong, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 
 /// Payload of `dynamicToolCall`: a tool that a client serves, call and result in one Item.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallPayload {
     /// Its group of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The tool.
     pub tool_name: String,
     /// The call; begins with `dyntool_`.
     pub call_id: String,
     /// A JSON object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Opaque>,
+    pub arguments: Option<Json>,
     /// What came back, to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content_items: Option<Vec<ContentItem>>,
     /// What came back, for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_result: Option<Opaque>,
+    pub structured_result: Option<Json>,
     /// Whether the tool did what it was asked; `false` until it has.
     pub success: bool,
     /// A stable word for what went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     /// What went wrong, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 
@@ -189,6 +168,7 @@ pub struct FileChangePayload {
 }
 
 /// A change to one file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
@@ -197,7 +177,6 @@ pub struct FileChange {
     /// What happens to it.
     pub kind: FileChangeKind,
     /// Where a renamed file was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     /// Unified diff.
     pub diff: String,

@@ -11,7 +11,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::json;
 
-use crate::wire::{ItemPayload, Opaque, Timestamp};
+use crate::wire::{ItemPayload, Json, Timestamp};
 
 /// One unit in a Turn. Ids are unique inside one Turn only.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +77,7 @@ struct ItemFrame {
     /// When it was completed.
     completed_at: Option<Timestamp>,
     /// Shape by `type`.
-    payload: Opaque,
+    payload: Json,
 }
 
 impl<'de> Deserialize<'de> for Item {

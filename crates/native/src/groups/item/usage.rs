@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Tokens of a whole Turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +37,7 @@ pub struct ContextUsage {
 }
 
 /// Params of `item/usage/delta`: one call of the model.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageDeltaNotification {
@@ -48,15 +50,11 @@ pub struct UsageDeltaNotification {
     /// Tokens received in this call.
     pub output_tokens: u64,
     /// Tokens in the window now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total_input_tokens: Option<u64>,
     /// Tokens received in this Turn so far.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total_output_tokens: Option<u64>,
     /// The window now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }

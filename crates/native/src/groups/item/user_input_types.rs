@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Params of `item/tool/requestUserInput`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,7 @@ pub struct RequestUserInputParams {
 }
 
 /// One question.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputQuestion {
@@ -32,20 +34,19 @@ pub struct UserInputQuestion {
     /// The question.
     pub question: String,
     /// Answers to choose from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<UserInputOption>>,
     /// Whether anything else may be answered.
     pub is_other: bool,
 }
 
 /// One answer to choose.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInputOption {
     /// The answer.
     pub label: String,
     /// What it would mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 

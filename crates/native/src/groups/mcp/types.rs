@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use bobbin_model::ServerState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ClientRequestId, Timestamp};
 
@@ -44,19 +45,17 @@ impl Serialize for Seconds {
 }
 
 /// Where an MCP server's configuration comes from.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerOrigin {
     /// Whose it is.
     pub kind: McpOriginKind,
     /// The plugin.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin_id: Option<String>,
     /// The plugin's title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin_display_name: Option<String>,
     /// The plugin's own name for the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub declared_name: Option<String>,
 }
 
@@ -73,59 +72,46 @@ pub enum McpOriginKind {
 }
 
 /// Configuration of an MCP server. Which members belong together follows from `transport`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerConfig {
     /// Its name, compared without case.
     pub name: String,
     /// Whether it may run. Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// How it is reached. When left out, it follows from `url`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<McpTransport>,
     /// `stdio`: the program.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// `stdio`: its arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Vec<String>>,
     /// `stdio`: variables that are set for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
     /// `stdio`: names of variables that it gets from the server's environment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub env_vars: Option<Vec<String>>,
     /// `stdio`: where it starts. Default: the workspace.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// `streamableHttp`: its address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// `streamableHttp`: name of the variable with the bearer token.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer_token_env_var: Option<String>,
     /// `streamableHttp`: headers of every request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub http_headers: Option<BTreeMap<String, String>>,
     /// `streamableHttp`: headers whose values stand in variables: header to variable name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub env_http_headers: Option<BTreeMap<String, String>>,
     /// How long it may take to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_timeout_sec: Option<Seconds>,
     /// How long a call may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_timeout_sec: Option<Seconds>,
     /// Where it comes from. Written by the server only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<McpServerOrigin>,
     /// Whether clients may not change it. Written by the server only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
 /// How an MCP server is.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpServerStatus {
@@ -136,24 +122,18 @@ pub struct McpServerStatus {
     /// How far it is.
     pub startup_state: ServerState,
     /// How many tools it offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_count: Option<u64>,
     /// How many resources it offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_count: Option<u64>,
     /// How many templates of resources it offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_template_count: Option<u64>,
     /// What went wrong last, while it is not ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// How it is reached.
     pub transport: McpTransport,
     /// Where it comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<McpServerOrigin>,
     /// Whether clients may not change it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
@@ -182,24 +162,24 @@ pub struct McpServerResult {
 }
 
 /// Params of `mcp/upsert`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpUpsertParams {
     /// The whole entry.
     pub server: McpServerConfig,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `mcp/remove`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpRemoveParams {
     /// The server.
     pub name: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -228,19 +208,17 @@ pub struct McpTestParams {
 }
 
 /// Result of `mcp/test`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpTestResult {
     /// Whether it could be started.
     pub success: bool,
     /// How many tools it offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_count: Option<u64>,
     /// `McpServerTestFailed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     /// What went wrong, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 

@@ -3,17 +3,14 @@
 pub(crate) mod handlers;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[Method::request::<wire::EmptyParams, wire::ModelListResult>(
-        "model/list",
-        "Lists the models that a Thread can be given.",
-        &[],
-        |call| call.now_with(|of| of.models.as_ref(), handlers::list),
-    )],
+    methods: rows! {
+        request "model/list" (EmptyParams => ModelListResult) [] now_with(models) handlers::list:
+            "Lists the models that a Thread can be given.";
+    },
     capabilities: |server, capabilities| {
         capabilities.model_catalog_management = server.services.models.is_some();
     },

@@ -3,10 +3,12 @@
 use bobbin_model::ModelListErrorCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::Timestamp;
 
 /// Result of `model/list`. Trouble with a provider is no error of the request.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelListResult {
@@ -15,10 +17,8 @@ pub struct ModelListResult {
     /// The models; none when it could not.
     pub models: Vec<ModelInfo>,
     /// What the trouble is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<ModelListErrorCode>,
     /// The trouble, for the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 

@@ -4,21 +4,23 @@
 use bobbin_model::Judgement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ApprovalKind, ClientRequestId};
 
 /// Parameters of `policy/explain`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyExplainParams {
     /// The command line, as a shell would get it. 1 to 65,536 bytes.
     pub command: String,
     /// A Thread whose settings and earlier answers count; those of the workspace when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
 }
 
 /// Result of `policy/explain`. Nothing was run, asked or remembered.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyExplainResult {
@@ -29,7 +31,6 @@ pub struct PolicyExplainResult {
     /// Why the rules say so: half a sentence.
     pub reason: String,
     /// The rule that decides, when one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<PolicyRule>,
     /// The commands that were found in the line, those inside of others included.
     pub commands: Vec<PolicyCommand>,
@@ -60,6 +61,7 @@ pub enum PolicyOutcome {
 }
 
 /// A rule.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
@@ -68,11 +70,11 @@ pub struct PolicyRule {
     /// The file it is written in.
     pub source: String,
     /// Why, in the words of who wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// One command of a line.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyCommand {
@@ -83,7 +85,6 @@ pub struct PolicyCommand {
     /// Why: half a sentence.
     pub reason: String,
     /// The rule that decides, when one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<PolicyRule>,
 }
 
@@ -115,14 +116,13 @@ pub struct StandingAnswer {
 }
 
 /// Parameters of `approval/rules/remove`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRulesRemoveParams {
     /// The ids of answers; all of them when left out. One that is not there is none that has to be removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<String>>,
     /// The client's name for the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 

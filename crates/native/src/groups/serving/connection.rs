@@ -152,7 +152,7 @@ impl ThreadClient for Serving {
                 call_id: call.call_id,
                 namespace: call.namespace,
                 tool: call.tool,
-                arguments: wire::Opaque::from_shared(call.arguments.into_shared()),
+                arguments: call.arguments,
             };
             let result = self.ask(wire::ITEM_TOOL_CALL, params, TOOL_LIMIT).await?;
             dynamic::answer_in(result).map_err(ClientFailure::Unusable)

@@ -6,7 +6,6 @@ use bobbin_agent_api::dynamic_tool;
 use bobbin_model as model;
 use bobbin_model::{DynamicApproval, DynamicOperation, DynamicTool, ToolAnswer, ToolContent};
 
-use crate::convert::opaque;
 use crate::wire::{self, RpcError};
 
 /// Most pieces of content in one answer.
@@ -55,7 +54,7 @@ fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, Rpc
         name: spec.name,
         namespace: spec.namespace,
         description: spec.description,
-        input_schema: json(spec.input_schema),
+        input_schema: spec.input_schema,
         approval,
     })
 }
@@ -67,11 +66,11 @@ pub(crate) fn call(call: model::DynamicToolCall) -> wire::DynamicToolCallPayload
         namespace: call.namespace,
         tool_name: call.tool_name,
         call_id: call.call_id,
-        arguments: call.arguments.map(opaque),
+        arguments: call.arguments,
         content_items: Some(answer.content)
             .filter(|content| !content.is_empty())
             .map(|content| content.into_iter().map(content_out).collect()),
-        structured_result: answer.structured.map(opaque),
+        structured_result: answer.structured,
         success: answer.success,
         error_code: answer.error_code,
         error_message: answer.error_message,
@@ -88,7 +87,7 @@ pub(crate) fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, Stri
         return Err(format!("it has more than {MAX_PIECES} content items"));
     }
     let content: Vec<ToolContent> = pieces.into_iter().map(content_in).collect();
-    let structured = result.structured_result.map(json);
+    let structured = result.structured_result;
     let of_content = |content: &ToolContent| match content {
         ToolContent::Text(text) => text.len(),
         ToolContent::Image {
@@ -139,10 +138,6 @@ fn content_out(content: ToolContent) -> wire::ContentItem {
             data_base64,
         }),
     }
-}
-
-fn json(opaque: wire::Opaque) -> model::Json {
-    model::Json::from_shared(opaque.into_shared())
 }
 
 #[cfg(test)]

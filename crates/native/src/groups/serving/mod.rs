@@ -4,8 +4,7 @@ pub(crate) mod connection;
 pub(crate) mod dynamic;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 pub(crate) const EXT_ACP_FS_READ_TEXT_FILE: &str = "ext/acp/fs/readTextFile";
 pub(crate) const EXT_ACP_FS_WRITE_TEXT_FILE: &str = "ext/acp/fs/writeTextFile";
@@ -17,45 +16,25 @@ pub(crate) const EXT_ACP_TERMINAL_RELEASE: &str = "ext/acp/terminal/release";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::server_request::<wire::AcpReadTextFileParams, wire::AcpReadTextFileResult>(
-            EXT_ACP_FS_READ_TEXT_FILE,
-            "Reads a file through the editor.",
-        ),
-        Method::server_request::<wire::AcpWriteTextFileParams, wire::AcpWriteTextFileResult>(
-            EXT_ACP_FS_WRITE_TEXT_FILE,
-            "Writes a file through the editor.",
-        ),
-        Method::server_request::<wire::AcpTerminalCreateParams, wire::AcpTerminalCreateResult>(
-            EXT_ACP_TERMINAL_CREATE,
-            "Runs a command in the editor.",
-        ),
-        Method::server_request::<wire::AcpTerminalParams, wire::AcpTerminalOutputResult>(
-            EXT_ACP_TERMINAL_GET_OUTPUT,
-            "Reads the output of a command in the editor.",
-        ),
-        Method::server_request::<wire::AcpTerminalWaitParams, wire::AcpTerminalWaitResult>(
-            EXT_ACP_TERMINAL_WAIT_FOR_EXIT,
-            "Waits for a command in the editor.",
-        ),
-        Method::server_request::<wire::AcpTerminalParams, wire::EmptyResult>(
-            EXT_ACP_TERMINAL_KILL,
-            "Ends a command in the editor.",
-        ),
-        Method::server_request::<wire::AcpTerminalParams, wire::EmptyResult>(
-            EXT_ACP_TERMINAL_RELEASE,
-            "Closes a terminal in the editor.",
-        ),
-        Method::server_request::<wire::NodeReplEvaluateParams, wire::NodeReplEvaluateResult>(
-            "ext/nodeRepl/evaluate",
-            "Runs JavaScript in the client.",
-        )
-        .later(),
-        Method::server_request::<wire::NodeReplCancelParams, wire::NodeReplCancelResult>(
-            "ext/nodeRepl/cancel",
-            "Gives up an evaluation.",
-        )
-        .later(),
-    ],
+    methods: rows! {
+        server_request EXT_ACP_FS_READ_TEXT_FILE (AcpReadTextFileParams => AcpReadTextFileResult):
+            "Reads a file through the editor.";
+        server_request EXT_ACP_FS_WRITE_TEXT_FILE (AcpWriteTextFileParams => AcpWriteTextFileResult):
+            "Writes a file through the editor.";
+        server_request EXT_ACP_TERMINAL_CREATE (AcpTerminalCreateParams => AcpTerminalCreateResult):
+            "Runs a command in the editor.";
+        server_request EXT_ACP_TERMINAL_GET_OUTPUT (AcpTerminalParams => AcpTerminalOutputResult):
+            "Reads the output of a command in the editor.";
+        server_request EXT_ACP_TERMINAL_WAIT_FOR_EXIT (AcpTerminalWaitParams => AcpTerminalWaitResult):
+            "Waits for a command in the editor.";
+        server_request EXT_ACP_TERMINAL_KILL (AcpTerminalParams => EmptyResult):
+            "Ends a command in the editor.";
+        server_request EXT_ACP_TERMINAL_RELEASE (AcpTerminalParams => EmptyResult):
+            "Closes a terminal in the editor.";
+        @later server_request "ext/nodeRepl/evaluate" (NodeReplEvaluateParams => NodeReplEvaluateResult):
+            "Runs JavaScript in the client.";
+        @later server_request "ext/nodeRepl/cancel" (NodeReplCancelParams => NodeReplCancelResult):
+            "Gives up an evaluation.";
+    },
     ..Group::EMPTY
 };

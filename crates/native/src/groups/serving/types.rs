@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{ContentItem, Opaque};
+use crate::wire::{ContentItem, Json};
 
 /// Params of `item/tool/call`: run a tool that the client gave in `thread/start`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallParams {
@@ -21,35 +23,32 @@ pub struct ToolCallParams {
     /// The call; begins with `dyntool_`.
     pub call_id: String,
     /// The tool's group, when it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The tool.
     pub tool: String,
     /// A JSON object.
-    pub arguments: Opaque,
+    pub arguments: Json,
 }
 
 /// Result of `item/tool/call`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallResult {
     /// Whether the tool did what it was asked.
     pub success: bool,
     /// What it brought back, to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content_items: Option<Vec<ContentItem>>,
     /// What it brought back, for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_result: Option<Opaque>,
+    pub structured_result: Option<Json>,
     /// A stable word for what went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     /// What went wrong, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 
 /// Params of `ext/acp/fs/readTextFile`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcpReadTextFileParams {
@@ -58,10 +57,8 @@ pub struct AcpReadTextFileParams {
     /// The file, absolute.
     pub path: String,
     /// First line, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// At most so many lines.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
@@ -94,6 +91,7 @@ pub struct AcpWriteTextFileResult {
 }
 
 /// Params of `ext/acp/terminal/create`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcpTerminalCreateParams {
@@ -102,10 +100,8 @@ pub struct AcpTerminalCreateParams {
     /// The command line.
     pub command: String,
     /// Where to run it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Its environment, besides the editor's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
 }
 
@@ -128,17 +124,18 @@ pub struct AcpTerminalParams {
 }
 
 /// Result of `ext/acp/terminal/getOutput`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcpTerminalOutputResult {
     /// The output so far.
     pub output: String,
     /// The exit code, once there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
 }
 
 /// Params of `ext/acp/terminal/waitForExit`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcpTerminalWaitParams {
@@ -147,20 +144,20 @@ pub struct AcpTerminalWaitParams {
     /// The editor's id for the terminal.
     pub terminal_id: String,
     /// Wait at most so long, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
 
 /// Result of `ext/acp/terminal/waitForExit`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AcpTerminalWaitResult {
     /// The exit code, if it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
 }
 
 /// Params of `ext/nodeRepl/evaluate`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReplEvaluateParams {
@@ -171,29 +168,24 @@ pub struct NodeReplEvaluateParams {
     /// JavaScript.
     pub code: String,
     /// Milliseconds, 1 000 to 120 000. Default 30 000.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
 /// Result of `ext/nodeRepl/evaluate`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReplEvaluateResult {
     /// What was printed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The value.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result_text: Option<String>,
     /// Pictures that were made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<crate::wire::ImageContent>>,
     /// Log lines, in the client's own shape.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub logs: Option<Opaque>,
+    pub logs: Option<Json>,
     /// What went wrong, in the client's own shape.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Opaque>,
+    pub error: Option<Json>,
 }
 
 /// Params of `ext/nodeRepl/cancel`.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 /// Whose a skill is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,7 @@ pub enum SkillSource {
 }
 
 /// A skill.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillInfo {
@@ -31,36 +33,31 @@ pub struct SkillInfo {
     /// What it is for.
     pub description: String,
     /// How people call it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Its description in a few words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub short_description: Option<String>,
     /// What to say to begin with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_prompt: Option<String>,
     /// Whose it is.
     pub source: SkillSource,
     /// Whether the machine has what it needs.
     pub available: bool,
     /// What is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable_reason: Option<String>,
     /// Whether agents are told of it.
     pub enabled: bool,
     /// Absolute path of its `SKILL.md`.
     pub path: String,
     /// What the head of the file says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<BTreeMap<String, Value>>,
 }
 
 /// Params of `skills/list`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListParams {
     /// Whether those are listed that miss something. Default `true`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_unavailable: Option<bool>,
 }
 
@@ -81,6 +78,7 @@ pub struct SkillParams {
 }
 
 /// Result of `skills/read`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsReadResult {
@@ -89,7 +87,6 @@ pub struct SkillsReadResult {
     /// The file as it is.
     pub content: String,
     /// What its head says.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<BTreeMap<String, Value>>,
 }
 

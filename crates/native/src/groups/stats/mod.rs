@@ -3,17 +3,14 @@
 pub(crate) mod handlers;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[Method::request::<wire::EmptyParams, wire::ServerStatsResult>(
-        "server/stats",
-        "Extension: the server's counters.",
-        &[],
-        |call| call.now(handlers::stats),
-    )],
+    methods: rows! {
+        request "server/stats" (EmptyParams => ServerStatsResult) [] now handlers::stats:
+            "Extension: the server's counters.";
+    },
     capabilities: |_, capabilities| {
         capabilities.server_stats = true;
     },

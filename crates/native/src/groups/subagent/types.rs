@@ -5,6 +5,7 @@
 use bobbin_model::EdgeStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ClientRequestId, Thread, Timestamp};
 
@@ -31,17 +32,18 @@ pub struct SubagentChildrenListResult {
 }
 
 /// One subagent of a Thread.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentChild {
     /// What joins the two.
     pub edge: SubagentEdge,
     /// The subagent's Thread, where it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<Thread>,
 }
 
 /// What joins a subagent to the Thread that started it. Open does not mean at work.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentEdge {
@@ -50,21 +52,16 @@ pub struct SubagentEdge {
     /// The Thread that was started.
     pub child_thread_id: String,
     /// The Turn that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_turn_id: Option<String>,
     /// Steps from the top of the tree, 1 for a direct child.
     pub depth: u32,
     /// What it is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_nickname: Option<String>,
     /// What it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
     /// The profile it runs with.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_name: Option<String>,
     /// What runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,
@@ -81,6 +78,7 @@ pub struct SubagentEdge {
 }
 
 /// Params of `subagent/close` and `subagent/resume`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentTargetParams {
@@ -89,11 +87,11 @@ pub struct SubagentTargetParams {
     /// The Thread that was started.
     pub child_thread_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Result of `subagent/close` and `subagent/resume`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentTargetResult {
@@ -102,19 +100,14 @@ pub struct SubagentTargetResult {
     /// Open or closed, now.
     pub status: EdgeStatus,
     /// A word for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What it is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_nickname: Option<String>,
     /// What it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
     /// The profile it runs with.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_name: Option<String>,
     /// What runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,

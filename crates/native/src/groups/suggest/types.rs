@@ -4,10 +4,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{SessionIdentity, Timestamp};
 
 /// Params of `workspace/commitMessage/suggest`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitMessageSuggestParams {
@@ -16,7 +18,6 @@ pub struct CommitMessageSuggestParams {
     /// The files, at least one.
     pub paths: Vec<String>,
     /// At most so much of the diff. Default 100 000.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_diff_chars: Option<u64>,
 }
 
@@ -29,13 +30,13 @@ pub struct CommitMessageSuggestResult {
 }
 
 /// Params of `welcome/suggestions`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WelcomeSuggestionsParams {
     /// Who asks.
     pub identity: SessionIdentity,
     /// At most so many, up to 4.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u32>,
 }
 

@@ -2,23 +2,15 @@
 
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 pub(crate) const SYSTEM_EVENT: &str = "system/event";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::notification::<wire::SystemEventNotification>(
-            SYSTEM_EVENT,
-            "The server did something to a conversation.",
-        ),
-        Method::notification::<wire::JobResultNotification>(
-            "system/jobResult",
-            "A job that the server ran has ended.",
-        )
-        .later(),
-    ],
+    methods: rows! {
+        notification SYSTEM_EVENT (SystemEventNotification): "The server did something to a conversation.";
+        @later notification "system/jobResult" (JobResultNotification): "A job that the server ran has ended.";
+    },
     ..Group::EMPTY
 };

@@ -4,33 +4,28 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Params of `system/event`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemEventNotification {
     /// The Thread; absent with `channelRejected` and `workspaceNotTrusted` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
     /// The Turn; consolidation may have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// What happened.
     pub kind: SystemEventKind,
     /// In words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Free part of the window, 0.0 to 1.0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent_left: Option<f64>,
     /// Tokens in the window.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_count: Option<u64>,
     /// The channel, with `channelRejected`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_name: Option<String>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
@@ -68,28 +63,23 @@ pub enum SystemEventKind {
 }
 
 /// Params of `system/jobResult`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResultNotification {
     /// What ran the job.
     pub source: JobSource,
     /// The job's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
     /// The job's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub job_name: Option<String>,
     /// The Thread it ran in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
     /// What it said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What it used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<JobTokenUsage>,
 }
 
@@ -114,6 +104,7 @@ pub struct JobTokenUsage {
 }
 
 /// Params of `subagent/progress`: a full snapshot.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentProgressNotification {
@@ -124,20 +115,20 @@ pub struct SubagentProgressNotification {
     /// One entry for each child.
     pub entries: Vec<SubagentProgress>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// How far one child is.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentProgress {
     /// What it is called.
     pub label: String,
     /// The tool it uses now; `null` while it thinks.
+    #[serialize_always]
     pub current_tool: Option<String>,
     /// The same, to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_tool_display: Option<String>,
     /// Tokens sent to the model.
     pub input_tokens: u64,

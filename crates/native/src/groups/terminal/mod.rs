@@ -4,8 +4,7 @@ pub(crate) mod convert;
 pub(crate) mod handlers;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire::{self, ErrorCode};
+use crate::group::{Group, rows};
 
 pub(crate) const TERMINAL_STARTED: &str = "terminal/started";
 pub(crate) const TERMINAL_OUTPUT_DELTA: &str = "terminal/outputDelta";
@@ -15,58 +14,29 @@ pub(crate) const TERMINAL_CLEANED: &str = "terminal/cleaned";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::request::<wire::TerminalListParams, wire::TerminalsResult>(
-            "terminal/list",
-            "Lists background terminals.",
-            &[],
-            |call| call.now_with(|of| of.terminals.as_ref(), handlers::list),
-        ),
-        Method::request::<wire::TerminalReadParams, wire::TerminalResult>(
-            "terminal/read",
-            "Reads a background terminal.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.now_with(|of| of.terminals.as_ref(), handlers::read),
-        ),
-        Method::request::<wire::TerminalWriteParams, wire::TerminalResult>(
-            "terminal/write",
-            "Types into a background terminal.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.now_with(|of| of.terminals.as_ref(), handlers::write),
-        ),
-        Method::request::<wire::TerminalStopParams, wire::TerminalResult>(
-            "terminal/stop",
-            "Ends a background terminal.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.now_with(|of| of.terminals.as_ref(), handlers::stop),
-        ),
-        Method::request::<wire::TerminalCleanParams, wire::TerminalsResult>(
-            "terminal/clean",
-            "Removes a Thread's background terminals.",
-            &[],
-            |call| call.now_with(|of| of.terminals.as_ref(), handlers::clean),
-        ),
-        Method::notification::<wire::TerminalNotification>(
-            TERMINAL_STARTED,
-            "A command went into the background.",
-        ),
-        Method::notification::<wire::TerminalOutputDeltaNotification>(
-            TERMINAL_OUTPUT_DELTA,
-            "Output of a background terminal.",
-        ),
-        Method::notification::<wire::TerminalNotification>(
-            TERMINAL_COMPLETED,
-            "A background terminal ended.",
-        ),
-        Method::notification::<wire::TerminalNotification>(
-            TERMINAL_STALLED,
-            "A background terminal has been silent for long.",
-        ),
-        Method::notification::<wire::TerminalNotification>(
-            TERMINAL_CLEANED,
-            "A background terminal was removed.",
-        ),
-    ],
+    methods: rows! {
+        request "terminal/list" (TerminalListParams => TerminalsResult) [] now_with(terminals) handlers::list:
+            "Lists background terminals.";
+        request "terminal/read" (TerminalReadParams => TerminalResult)
+            [ThreadNotFound] now_with(terminals) handlers::read:
+            "Reads a background terminal.";
+        request "terminal/write" (TerminalWriteParams => TerminalResult)
+            [ThreadNotFound] now_with(terminals) handlers::write:
+            "Types into a background terminal.";
+        request "terminal/stop" (TerminalStopParams => TerminalResult)
+            [ThreadNotFound] now_with(terminals) handlers::stop:
+            "Ends a background terminal.";
+        request "terminal/clean" (TerminalCleanParams => TerminalsResult)
+            [] now_with(terminals) handlers::clean:
+            "Removes a Thread's background terminals.";
+        notification TERMINAL_STARTED (TerminalNotification): "A command went into the background.";
+        notification TERMINAL_OUTPUT_DELTA (TerminalOutputDeltaNotification):
+            "Output of a background terminal.";
+        notification TERMINAL_COMPLETED (TerminalNotification): "A background terminal ended.";
+        notification TERMINAL_STALLED (TerminalNotification):
+            "A background terminal has been silent for long.";
+        notification TERMINAL_CLEANED (TerminalNotification): "A background terminal was removed.";
+    },
     capabilities: |server, capabilities| {
         capabilities.background_terminals = server.services.terminals.is_some();
     },

@@ -5,10 +5,12 @@
 use bobbin_model::TerminalStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ClientRequestId, CommandSource, Timestamp};
 
 /// A command that goes on while its Turn does other things.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTerminal {
@@ -17,10 +19,8 @@ pub struct BackgroundTerminal {
     /// The Thread it belongs to.
     pub thread_id: String,
     /// The Turn that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// The tool call that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The command line.
     pub command: String,
@@ -35,12 +35,10 @@ pub struct BackgroundTerminal {
     /// File with the whole output.
     pub output_path: String,
     /// Its exit code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
     /// How long it has been running, milliseconds.
     pub wall_time_ms: u64,
@@ -49,16 +47,15 @@ pub struct BackgroundTerminal {
     /// Whether `output` was cut.
     pub truncated: bool,
     /// Why it is in the background.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub background_reason: Option<String>,
 }
 
 /// Params of `terminal/list`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalListParams {
     /// Only those of this Thread.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
 }
 
@@ -71,16 +68,15 @@ pub struct TerminalsResult {
 }
 
 /// Params of `terminal/read`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalReadParams {
     /// The terminal.
     pub session_id: String,
     /// Wait so long for news, milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
     /// At most so much of the output.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_chars: Option<u64>,
 }
 
@@ -93,6 +89,7 @@ pub struct TerminalResult {
 }
 
 /// Params of `terminal/write`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalWriteParams {
@@ -101,35 +98,32 @@ pub struct TerminalWriteParams {
     /// What to type.
     pub input: String,
     /// Wait so long for the output, milliseconds. Default 1000.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub yield_time_ms: Option<u64>,
     /// At most so much of the output.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_chars: Option<u64>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `terminal/stop`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalStopParams {
     /// The terminal.
     pub session_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `terminal/clean`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalCleanParams {
     /// The Thread whose terminals go.
     pub thread_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 

@@ -10,73 +10,56 @@ use bobbin_model::ApprovalPolicy;
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::Opaque;
+use crate::wire::Json;
 
 /// Configuration of one Thread. Stored and replaced whole.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadConfiguration {
     /// `agent` or `plan`. Default `agent`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Model for this Thread instead of the workspace's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// How Approvals are decided here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_policy: Option<ApprovalPolicy>,
     /// `true`: ask about paths outside the workspace; `false`: refuse them without asking.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub require_approval_outside_workspace: Option<bool>,
     /// Another root for the file tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_override: Option<String>,
     /// More MCP servers for this Thread, in the shape of `mcp/upsert`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mcp_servers: Option<Vec<Opaque>>,
+    pub mcp_servers: Option<Vec<Json>>,
     /// A named set of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_profile: Option<String>,
     /// Offer the tools of `toolProfile` and no others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub use_tool_profile_only: Option<bool>,
     /// Names of further tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_tools: Option<Vec<String>>,
     /// When given, only these tools are offered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_allow_list: Option<Vec<String>>,
     /// These tools are not offered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_deny_list: Option<Vec<String>>,
     /// Prefixes of the ACP extensions in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<String>>,
     /// Appended to the instructions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_instructions: Option<String>,
     /// A named base prompt, for subagent roles.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_profile: Option<String>,
     /// Instructions of the role.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub role_instructions: Option<String>,
     /// `roleInstructions` replace the base prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub override_base_prompt: Option<bool>,
     /// Whether the agent may start and steer others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_control_tool_access: Option<AgentControlToolAccess>,
     /// The tools for that, with `allowList`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_agent_control_tools: Option<Vec<String>>,
     /// Directory of the task, in automation runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub automation_task_directory: Option<String>,
     /// Every other member, as it came.
     #[serde(flatten)]
-    pub extra: BTreeMap<String, Opaque>,
+    pub extra: BTreeMap<String, Json>,
 }
 
 /// Whether an agent may start and steer other agents.

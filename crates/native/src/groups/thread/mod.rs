@@ -12,8 +12,7 @@ pub mod search_types;
 pub(crate) mod subscribe;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire::{self, ErrorCode};
+use crate::group::{Group, rows};
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";
 pub(crate) const THREAD_STARTED: &str = "thread/started";
@@ -28,135 +27,60 @@ pub(crate) const THREAD_SYNCED: &str = "thread/synced";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::request::<wire::ThreadStartParams, wire::ThreadResult>(
-            "thread/start",
-            "Creates a Thread.",
-            &[],
-            |call| call.wait(lifecycle::start),
-        ),
-        Method::request::<wire::ThreadResumeParams, wire::ThreadResult>(
-            "thread/resume",
-            "Makes a Thread active and binds its client-side tools to this connection.",
-            &[ErrorCode::ThreadNotFound, ErrorCode::ThreadNotActive],
-            |call| call.wait(lifecycle::resume),
-        ),
-        Method::request::<wire::ThreadListParams, wire::ThreadListResult>(
-            "thread/list",
-            "Lists Threads, latest activity first.",
-            &[],
-            |call| call.now(read::list),
-        ),
-        Method::request::<wire::ThreadSearchParams, wire::ThreadSearchResult>(
-            "thread/search",
-            "Extension: finds text in the history of all Threads.",
-            &[],
-            |call| call.now(search::search),
-        ),
-        Method::request::<wire::ThreadReadParams, wire::ThreadReadResult>(
-            "thread/read",
-            "Reads a Thread without changing anything.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(read::read),
-        ),
-        Method::request::<wire::ThreadSubscribeParams, wire::ThreadSubscribeResult>(
-            THREAD_SUBSCRIBE,
-            "Starts the delivery of a Thread's events to this connection.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(subscribe::subscribe),
-        ),
-        Method::request::<wire::ThreadUnsubscribeParams, wire::EmptyResult>(
-            "thread/unsubscribe",
-            "Ends that delivery.",
-            &[],
-            |call| call.now(subscribe::unsubscribe),
-        ),
-        Method::request::<wire::ThreadRenameParams, wire::EmptyResult>(
-            "thread/rename",
-            "Gives a Thread another title.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::rename),
-        ),
-        Method::request::<wire::ThreadTargetParams, wire::EmptyResult>(
-            "thread/delete",
-            "Deletes a Thread and its subagents for good.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::delete),
-        ),
-        Method::request::<wire::ThreadTargetParams, wire::EmptyResult>(
-            "thread/pause",
-            "Keeps new Turns from starting. A running one goes on.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::pause),
-        ),
-        Method::request::<wire::ThreadTargetParams, wire::EmptyResult>(
-            "thread/archive",
-            "Puts a Thread and its subagents away.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::archive),
-        ),
-        Method::request::<wire::ThreadTargetParams, wire::EmptyResult>(
-            "thread/unarchive",
-            "Takes them out again.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::unarchive),
-        ),
-        Method::request::<wire::ThreadModeSetParams, wire::EmptyResult>(
-            "thread/mode/set",
-            "Sets the agent's mode, from the next Turn on.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::set_mode),
-        ),
-        Method::request::<wire::ThreadConfigUpdateParams, wire::EmptyResult>(
-            "thread/config/update",
-            "Replaces a Thread's configuration, from the next Turn on.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(lifecycle::configure),
-        ),
-        Method::request::<wire::ThreadRollbackParams, wire::ThreadRollbackResult>(
-            "thread/rollback",
-            "Drops Turns from the end of the conversation. Files stay as they are.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(rollback::rollback),
-        ),
-        Method::request::<wire::EmptyParams, wire::ChannelListResult>(
-            "channel/list",
-            "Lists the channels that Threads may come from.",
-            &[],
-            |call| call.now(channel::list),
-        ),
-        Method::client_notification::<wire::ThreadSubscribeParams>(
-            THREAD_SUBSCRIBE,
-            "The request of the same name, without an answer: some clients send it so after a reconnect.",
-        ),
-        Method::notification::<wire::ThreadStartedNotification>(THREAD_STARTED, "A Thread was created."),
-        Method::notification::<wire::ThreadResumedNotification>(THREAD_RESUMED, "A Thread was resumed."),
-        Method::notification::<wire::ThreadRenamedNotification>(
-            THREAD_RENAMED,
-            "A Thread has another title.",
-        ),
-        Method::notification::<wire::ThreadDeletedNotification>(THREAD_DELETED, "A Thread is gone."),
-        Method::notification::<wire::ThreadStatusChangedNotification>(
-            THREAD_STATUS_CHANGED,
-            "A Thread was paused, archived, or is active again.",
-        ),
-        Method::notification::<wire::ThreadRuntimeChangedNotification>(
-            THREAD_RUNTIME_CHANGED,
-            "What a Thread is doing has changed.",
-        ),
-        Method::notification::<wire::ThreadQueueUpdatedNotification>(
-            THREAD_QUEUE_UPDATED,
-            "A Thread's queue has changed.",
-        ),
-        Method::notification::<wire::ThreadRolledBackNotification>(
-            THREAD_ROLLED_BACK,
-            "Extension: Turns were dropped from the end of the conversation.",
-        ),
-        Method::notification::<wire::ThreadSyncedNotification>(
-            THREAD_SYNCED,
-            "Extension: the end of a replay.",
-        ),
-    ],
+    methods: rows! {
+        request "thread/start" (ThreadStartParams => ThreadResult) [] wait lifecycle::start:
+            "Creates a Thread.";
+        request "thread/resume" (ThreadResumeParams => ThreadResult)
+            [ThreadNotFound, ThreadNotActive] wait lifecycle::resume:
+            "Makes a Thread active and binds its client-side tools to this connection.";
+        request "thread/list" (ThreadListParams => ThreadListResult) [] now read::list:
+            "Lists Threads, latest activity first.";
+        request "thread/search" (ThreadSearchParams => ThreadSearchResult) [] now search::search:
+            "Extension: finds text in the history of all Threads.";
+        request "thread/read" (ThreadReadParams => ThreadReadResult) [ThreadNotFound] wait read::read:
+            "Reads a Thread without changing anything.";
+        request THREAD_SUBSCRIBE (ThreadSubscribeParams => ThreadSubscribeResult)
+            [ThreadNotFound] wait subscribe::subscribe:
+            "Starts the delivery of a Thread's events to this connection.";
+        request "thread/unsubscribe" (ThreadUnsubscribeParams => EmptyResult) [] now subscribe::unsubscribe:
+            "Ends that delivery.";
+        request "thread/rename" (ThreadRenameParams => EmptyResult) [ThreadNotFound] wait lifecycle::rename:
+            "Gives a Thread another title.";
+        request "thread/delete" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::delete:
+            "Deletes a Thread and its subagents for good.";
+        request "thread/pause" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::pause:
+            "Keeps new Turns from starting. A running one goes on.";
+        request "thread/archive" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::archive:
+            "Puts a Thread and its subagents away.";
+        request "thread/unarchive" (ThreadTargetParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::unarchive:
+            "Takes them out again.";
+        request "thread/mode/set" (ThreadModeSetParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::set_mode:
+            "Sets the agent's mode, from the next Turn on.";
+        request "thread/config/update" (ThreadConfigUpdateParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::configure:
+            "Replaces a Thread's configuration, from the next Turn on.";
+        request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
+            [ThreadNotFound] wait rollback::rollback:
+            "Drops Turns from the end of the conversation. Files stay as they are.";
+        request "channel/list" (EmptyParams => ChannelListResult) [] now channel::list:
+            "Lists the channels that Threads may come from.";
+        client_notification THREAD_SUBSCRIBE (ThreadSubscribeParams):
+            "The request of the same name, without an answer: some clients send it so after a reconnect.";
+        notification THREAD_STARTED (ThreadStartedNotification): "A Thread was created.";
+        notification THREAD_RESUMED (ThreadResumedNotification): "A Thread was resumed.";
+        notification THREAD_RENAMED (ThreadRenamedNotification): "A Thread has another title.";
+        notification THREAD_DELETED (ThreadDeletedNotification): "A Thread is gone.";
+        notification THREAD_STATUS_CHANGED (ThreadStatusChangedNotification):
+            "A Thread was paused, archived, or is active again.";
+        notification THREAD_RUNTIME_CHANGED (ThreadRuntimeChangedNotification):
+            "What a Thread is doing has changed.";
+        notification THREAD_QUEUE_UPDATED (ThreadQueueUpdatedNotification): "A Thread's queue has changed.";
+        notification THREAD_ROLLED_BACK (ThreadRolledBackNotification):
+            "Extension: Turns were dropped from the end of the conversation.";
+        notification THREAD_SYNCED (ThreadSyncedNotification): "Extension: the end of a replay.";
+    },
     capabilities: |_, capabilities| {
         capabilities.thread_management = true;
         capabilities.thread_subscriptions = true;

@@ -6,21 +6,23 @@
 use bobbin_model::{Runtime, ThreadStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{QueuedTurnInput, Thread};
 
 /// Params of `thread/started`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStartedNotification {
     /// The new Thread.
     pub thread: Thread,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/resumed`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumedNotification {
@@ -29,11 +31,11 @@ pub struct ThreadResumedNotification {
     /// Display name of who resumed it.
     pub resumed_by: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/renamed`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRenamedNotification {
@@ -42,22 +44,22 @@ pub struct ThreadRenamedNotification {
     /// Its new title.
     pub display_name: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/deleted`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadDeletedNotification {
     /// The Thread that is gone.
     pub thread_id: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/statusChanged`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatusChangedNotification {
@@ -68,11 +70,11 @@ pub struct ThreadStatusChangedNotification {
     /// What it is.
     pub new_status: ThreadStatus,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/runtimeChanged`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRuntimeChangedNotification {
@@ -81,11 +83,11 @@ pub struct ThreadRuntimeChangedNotification {
     /// What it is doing now.
     pub runtime: Runtime,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `thread/queue/updated`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadQueueUpdatedNotification {
@@ -94,7 +96,6 @@ pub struct ThreadQueueUpdatedNotification {
     /// The whole queue.
     pub queued_inputs: Vec<QueuedTurnInput>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 

@@ -5,47 +5,44 @@
 use bobbin_model::{ApprovalKind, HistoryMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, Opaque, SessionIdentity, Thread, ThreadConfiguration, ThreadSummary};
+use crate::wire::{ClientRequestId, Json, SessionIdentity, Thread, ThreadConfiguration, ThreadSummary};
 
 /// Params of `thread/start`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStartParams {
     /// Who starts it; `channelName` must not be blank.
     pub identity: SessionIdentity,
     /// Its first configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<ThreadConfiguration>,
     /// Who supplies the model's history. Default `server`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub history_mode: Option<HistoryMode>,
     /// Its title; blank means none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Tools that this connection serves.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `thread/resume`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumeParams {
     /// The Thread.
     pub thread_id: String,
     /// Tools that this connection serves, in place of those there were. Absent: it serves those.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// A tool that the client serves through `item/tool/call`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolSpec {
@@ -54,19 +51,17 @@ pub struct DynamicToolSpec {
     /// What the tool does, for the model.
     pub description: String,
     /// JSON Schema of the arguments, with `"type": "object"`.
-    pub input_schema: Opaque,
+    pub input_schema: Json,
     /// Groups tools; same alphabet as `name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// A hint that the tool need not be offered at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub defer_loading: Option<bool>,
     /// What to ask a person before the tool is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<DynamicToolApproval>,
 }
 
 /// What to ask a person before a tool is called.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolApproval {
@@ -75,10 +70,8 @@ pub struct DynamicToolApproval {
     /// The argument that names it.
     pub target_argument: String,
     /// What is done to it; exactly one of this and `operationArgument`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// The argument that says what is done to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation_argument: Option<String>,
 }
 
@@ -91,28 +84,29 @@ pub struct ThreadResult {
 }
 
 /// Result of `thread/rollback`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRollbackResult {
     /// The Thread with the Turns that are left.
     pub thread: Thread,
     /// Extension, given when not all of them are in this answer: where `thread/read` goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_page: Option<TurnPage>,
 }
 
 /// Params of `thread/pause`, `thread/archive`, `thread/unarchive` and `thread/delete`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTargetParams {
     /// The Thread.
     pub thread_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `thread/list`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListParams {
@@ -125,34 +119,30 @@ pub struct ThreadListParams {
     #[serde(default)]
     pub include_sub_agents: bool,
     /// Also every Thread of the workspace from these channels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cross_channel_origins: Option<Vec<String>>,
     /// Only Threads from this channel, without regard to case.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_name: Option<String>,
     /// Extension: only Threads whose title contains this text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// Extension: at most so many, 1 to 100. Absent: all, up to 5,000 an answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Extension: go on after an earlier answer's `nextCursor`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
 /// Result of `thread/list`: latest activity first.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListResult {
     /// The Threads.
     pub data: Vec<ThreadSummary>,
     /// Extension: given when there are more, which without `limit` are those beyond 5,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 /// Params of `thread/read`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadReadParams {
@@ -162,14 +152,13 @@ pub struct ThreadReadParams {
     #[serde(default)]
     pub include_turns: bool,
     /// Extension: at most so many Turns, the latest ones. Absent: all that an answer holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_limit: Option<u32>,
     /// Extension: the Turns before an earlier answer's `turnPage`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
 /// Result of `thread/read`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadReadResult {
@@ -177,23 +166,22 @@ pub struct ThreadReadResult {
     pub thread: Thread,
     /// Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
     /// answer holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_page: Option<TurnPage>,
     /// Extension, for clients that declared `eventCursors`: the last event that this answer contains.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Where to go on reading a Thread's Turns.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPage {
     /// The `cursor` for the Turns before these; absent when these are the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 /// Params of `thread/subscribe`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSubscribeParams {
@@ -203,19 +191,17 @@ pub struct ThreadSubscribeParams {
     #[serde(default)]
     pub replay_recent: bool,
     /// Extension: first everything after this event, 0 for everything there is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after_seq: Option<u64>,
 }
 
 /// Result of `thread/subscribe`: empty unless the client declared `eventCursors`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSubscribeResult {
     /// Extension: the last event there is; everything up to it comes before `thread/synced`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// Extension: how the gap from `afterSeq` is closed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<SubscribeMode>,
 }
 
@@ -238,6 +224,7 @@ pub struct ThreadUnsubscribeParams {
 }
 
 /// Params of `thread/rename`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRenameParams {
@@ -246,11 +233,11 @@ pub struct ThreadRenameParams {
     /// The new title; must not be blank.
     pub display_name: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `thread/mode/set`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadModeSetParams {
@@ -259,11 +246,11 @@ pub struct ThreadModeSetParams {
     /// `agent` or `plan`.
     pub mode: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `thread/config/update`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadConfigUpdateParams {
@@ -272,11 +259,11 @@ pub struct ThreadConfigUpdateParams {
     /// Replaces the whole configuration.
     pub config: ThreadConfiguration,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `thread/rollback`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRollbackParams {
@@ -285,7 +272,6 @@ pub struct ThreadRollbackParams {
     /// How many Turns to drop from the end, at least 1.
     pub num_turns: i64,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 

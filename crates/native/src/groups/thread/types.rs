@@ -7,27 +7,27 @@ use std::collections::BTreeMap;
 use bobbin_model::{HistoryMode, Plan, Runtime, ThreadStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{ContextUsage, Nullable, QueuedTurnInput, ThreadConfiguration, Timestamp, Turn};
 
 /// Who is talking, and where.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionIdentity {
     /// The channel: `desktop`, `cli`, `telegram`, … Becomes the Thread's `originChannel`.
     pub channel_name: String,
     /// The owner inside that channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
     /// A free text that tells scopes apart, as in `group:77`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_context: Option<String>,
     /// Absolute path; absent or blank means the workspace the server runs in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_path: Option<String>,
 }
 
 /// A resumable conversation.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
@@ -36,15 +36,12 @@ pub struct Thread {
     /// The workspace it belongs to.
     pub workspace_path: String,
     /// Its owner inside the channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
     /// The channel that created it; never changes.
     pub origin_channel: String,
     /// The scope it was created in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_context: Option<String>,
     /// Its title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Who started it.
     pub source: ThreadSource,
@@ -57,7 +54,6 @@ pub struct Thread {
     /// Who supplies the model's history.
     pub history_mode: HistoryMode,
     /// Its configuration, when it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub configuration: Option<ThreadConfiguration>,
     /// Free texts; keys that begin with `dotcraft.` are reserved.
     pub metadata: BTreeMap<String, String>,
@@ -66,10 +62,8 @@ pub struct Thread {
     /// Inputs that wait for their Turn.
     pub queued_inputs: Vec<QueuedTurnInput>,
     /// Its Turns, where the message carries them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
     /// How full the model's window is, when known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
     /// On `thread/read`: the current plan or `null`; absent elsewhere.
     #[serde(
@@ -81,23 +75,21 @@ pub struct Thread {
 }
 
 /// A Thread in a list. A missing `runtime` means "unknown", not "idle".
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSummary {
     /// The Thread's id.
     pub id: String,
     /// Its owner inside the channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
     /// The workspace it belongs to.
     pub workspace_path: String,
     /// The channel that created it.
     pub origin_channel: String,
     /// The scope it was created in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_context: Option<String>,
     /// Its title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Who started it.
     pub source: ThreadSource,
@@ -110,7 +102,6 @@ pub struct ThreadSummary {
     /// How many Turns it has.
     pub turn_count: u64,
     /// What it is doing now, when known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
     /// Free texts.
     pub metadata: BTreeMap<String, String>,
@@ -131,32 +122,27 @@ pub enum ThreadSource {
 }
 
 /// The place of a subagent's Thread in the tree of Threads.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubAgentSource {
     /// The Thread that started it.
     pub parent_thread_id: String,
     /// The Turn that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_turn_id: Option<String>,
     /// The tool call that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spawn_call_id: Option<String>,
     /// The Thread at the top of the tree.
     pub root_thread_id: String,
     /// Distance from the root; 1 for a direct child.
     pub depth: u32,
     /// What it is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_nickname: Option<String>,
     /// What it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
     /// The profile it runs with.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_name: Option<String>,
     /// What runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,

@@ -3,31 +3,21 @@
 pub(crate) mod handlers;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire;
+use crate::group::{Group, rows};
 
 pub(crate) const WORKSPACE_TRUST_CHANGED: &str = "workspace/trustChanged";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::request::<wire::EmptyParams, wire::WorkspaceTrustResult>(
-            "workspace/trust/get",
-            "Extension: says what the folder brings along, and what of it counts.",
-            &[],
-            |call| call.now_with(|of| of.trust.as_ref(), handlers::get),
-        ),
-        Method::request::<wire::WorkspaceTrustSetParams, wire::WorkspaceTrustResult>(
-            "workspace/trust/set",
-            "Extension: takes the user's word about the folder.",
-            &[],
-            |call| call.wait_with(|of| of.trust.as_ref(), handlers::set),
-        ),
-        Method::notification::<wire::WorkspaceTrustChangedNotification>(
-            WORKSPACE_TRUST_CHANGED,
-            "Extension: the user has said something about the folder.",
-        ),
-    ],
+    methods: rows! {
+        request "workspace/trust/get" (EmptyParams => WorkspaceTrustResult) [] now_with(trust) handlers::get:
+            "Extension: says what the folder brings along, and what of it counts.";
+        request "workspace/trust/set" (WorkspaceTrustSetParams => WorkspaceTrustResult)
+            [] wait_with(trust) handlers::set:
+            "Extension: takes the user's word about the folder.";
+        notification WORKSPACE_TRUST_CHANGED (WorkspaceTrustChangedNotification):
+            "Extension: the user has said something about the folder.";
+    },
     capabilities: |server, capabilities| {
         capabilities.workspace_trust = server.services.trust.is_some();
     },

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::ClientRequestId;
 
 /// Params of `workspace/trust/set`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTrustSetParams {
@@ -13,10 +15,8 @@ pub struct WorkspaceTrustSetParams {
     pub trusted: bool,
     /// What the user was shown. With it exactly these things count, and an earlier word stays; without it all that the
     /// folder brings now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprints: Option<Vec<String>>,
     /// The client's name for the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -35,6 +35,7 @@ pub struct WorkspaceTrustResult {
 }
 
 /// One thing that a folder brings.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrustItem {
@@ -43,10 +44,8 @@ pub struct TrustItem {
     /// What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
     pub name: String,
     /// What it says, for the user to judge. Written by whoever wrote the folder.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Stands for its content; texts have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
 

@@ -5,8 +5,10 @@
 use bobbin_model::FileChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Params of `turn/diff/updated`: cumulative over the Turn.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDiffUpdatedNotification {
@@ -17,12 +19,9 @@ pub struct TurnDiffUpdatedNotification {
     /// Unified diff of all changes, git style, paths relative to the workspace; empty when all was undone.
     pub diff: String,
     /// The changed files; complete even when `diff` was cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<FileChange>>,
     /// `true` when `diff` was cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }

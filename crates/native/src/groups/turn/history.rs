@@ -46,7 +46,7 @@ struct Function {
 ///
 /// # Errors
 /// -32602, naming the first message that cannot be read.
-pub(crate) fn read(messages: &[wire::Opaque], said: &[InputPart]) -> Result<Arc<[GivenMessage]>, RpcError> {
+pub(crate) fn read(messages: &[wire::Json], said: &[InputPart]) -> Result<Arc<[GivenMessage]>, RpcError> {
     let read: Result<Vec<GivenMessage>, RpcError> = messages
         .iter()
         .enumerate()
@@ -62,7 +62,7 @@ pub(crate) fn read(messages: &[wire::Opaque], said: &[InputPart]) -> Result<Arc<
     Ok(read.into())
 }
 
-fn message(raw: &wire::Opaque) -> Result<GivenMessage, String> {
+fn message(raw: &wire::Json) -> Result<GivenMessage, String> {
     let said: Said = raw
         .decode()
         .map_err(|_| "must be an object with a 'role' and a 'content'".to_owned())?;
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn read_all(messages: Value, said: &str) -> Result<Arc<[GivenMessage]>, RpcError> {
-        let messages: Vec<wire::Opaque> = serde_json::from_value(messages).unwrap();
+        let messages: Vec<wire::Json> = serde_json::from_value(messages).unwrap();
         let text = said.to_owned();
         read(&messages, &[InputPart::Text { text }])
     }

@@ -5,8 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{Opaque, decode};
+use crate::wire::{Json, decode};
 
 /// One part of an input.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub enum InputPart {
     /// A part of a type that this version does not know, or without one.
     #[serde(untagged)]
     #[schemars(skip)]
-    Unknown(Opaque),
+    Unknown(Json),
 }
 
 /// Literal text.
@@ -38,16 +39,15 @@ pub struct TextPart {
 }
 
 /// A reference to a custom slash command.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandRefPart {
     /// Its name; a leading slash is taken off.
     pub name: String,
     /// What follows the name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub args_text: Option<String>,
     /// The line as typed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_text: Option<String>,
 }
 
@@ -59,13 +59,13 @@ pub struct SkillRefPart {
 }
 
 /// A reference to a file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRefPart {
     /// Where it is.
     pub path: String,
     /// How to show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_path: Option<String>,
 }
 
@@ -77,16 +77,15 @@ pub struct ImagePart {
 }
 
 /// A picture on the server's disk.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalImagePart {
     /// Where it is.
     pub path: String,
     /// Its media type.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// How to show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
 }
 
@@ -101,7 +100,7 @@ impl InputPart {
         !matches!(self, Self::Unknown(_))
     }
 
-    fn read(given: Opaque) -> Result<Self, decode::DecodeError> {
+    fn read(given: Json) -> Result<Self, decode::DecodeError> {
         let raw = given.raw();
         Ok(match decode::tag(raw)?.as_deref() {
             Some("text") => Self::Text(decode::lenient(raw)?),
@@ -119,7 +118,7 @@ impl InputPart {
 // numbers and the text of unknown parts.
 impl<'de> Deserialize<'de> for InputPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(Opaque::deserialize(deserializer)?).map_err(de::Error::custom)
+        Self::read(Json::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
@@ -159,7 +158,7 @@ mod tests {
     #[case(r#"{"type":7}"#, "'type' must be a string.")]
     #[case(r#""text""#, "must be an object.")]
     fn broken_parts_are_refused(#[case] text: &str, #[case] sentence: &str) {
-        let given: Opaque = serde_json::from_str(text).unwrap();
+        let given: Json = serde_json::from_str(text).unwrap();
         assert_eq!(InputPart::read(given).unwrap_err().to_string(), sentence);
     }
 }

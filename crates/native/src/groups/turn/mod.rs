@@ -14,8 +14,7 @@ pub mod revert_types;
 pub(crate) mod start;
 pub mod types;
 
-use crate::group::{Group, Method};
-use crate::wire::{self, ErrorCode};
+use crate::group::{Group, rows};
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
 pub(crate) const TURN_COMPLETED: &str = "turn/completed";
@@ -27,72 +26,34 @@ pub(crate) const PLAN_UPDATED: &str = "plan/updated";
 
 /// The group.
 pub(crate) static GROUP: Group = Group {
-    methods: &[
-        Method::request::<wire::TurnStartParams, wire::TurnStartResult>(
-            "turn/start",
-            "Starts a Turn.",
-            &[
-                ErrorCode::ThreadNotFound,
-                ErrorCode::ThreadNotActive,
-                ErrorCode::TurnInProgress,
-            ],
-            |call| call.wait(start::start),
-        ),
-        Method::request::<wire::TurnEnqueueParams, wire::TurnEnqueueResult>(
-            "turn/enqueue",
-            "Puts an input into the queue.",
-            &[ErrorCode::ThreadNotFound, ErrorCode::ThreadNotActive],
-            |call| call.wait(queue::enqueue),
-        ),
-        Method::request::<wire::TurnInterruptParams, wire::EmptyResult>(
-            "turn/interrupt",
-            "Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.",
-            &[
-                ErrorCode::ThreadNotFound,
-                ErrorCode::TurnNotFound,
-                ErrorCode::TurnNotRunning,
-            ],
-            |call| call.wait(start::interrupt),
-        ),
-        Method::request::<wire::TurnQueueRemoveParams, wire::TurnQueueRemoveResult>(
-            "turn/queue/remove",
-            "Takes an input out of the queue.",
-            &[ErrorCode::ThreadNotFound],
-            |call| call.wait(queue::remove),
-        ),
-        Method::request::<wire::TurnSteerParams, wire::TurnSteerResult>(
-            "turn/steer",
-            "Makes a queued input guidance for the running Turn.",
-            &[ErrorCode::ThreadNotFound, ErrorCode::ThreadNotActive],
-            |call| call.wait(queue::steer),
-        ),
-        Method::request::<wire::TurnRevertParams, wire::TurnRevertResult>(
-            "turn/revert",
-            "Extension: undoes what a Turn did to files. The conversation stays.",
-            &[
-                ErrorCode::ThreadNotFound,
-                ErrorCode::TurnInProgress,
-                ErrorCode::TurnNotFound,
-            ],
-            |call| call.wait(revert::revert),
-        ),
-        Method::notification::<wire::TurnNotification>(
-            TURN_STARTED,
-            "A Turn began; the user's Item is in it.",
-        ),
-        Method::notification::<wire::TurnNotification>(TURN_COMPLETED, "A Turn ended well."),
-        Method::notification::<wire::TurnFailedNotification>(TURN_FAILED, "A Turn ended by an error."),
-        Method::notification::<wire::TurnCancelledNotification>(TURN_CANCELLED, "A Turn was cancelled."),
-        Method::notification::<wire::TurnDiffUpdatedNotification>(
-            TURN_DIFF_UPDATED,
-            "The Turn has changed files.",
-        ),
-        Method::notification::<wire::TurnRevertedNotification>(
-            TURN_REVERTED,
-            "Extension: what a Turn did to files was undone.",
-        ),
-        Method::notification::<wire::PlanUpdatedNotification>(PLAN_UPDATED, "A Thread has another plan."),
-    ],
+    methods: rows! {
+        request "turn/start" (TurnStartParams => TurnStartResult)
+            [ThreadNotFound, ThreadNotActive, TurnInProgress] wait start::start:
+            "Starts a Turn.";
+        request "turn/enqueue" (TurnEnqueueParams => TurnEnqueueResult)
+            [ThreadNotFound, ThreadNotActive] wait queue::enqueue:
+            "Puts an input into the queue.";
+        request "turn/interrupt" (TurnInterruptParams => EmptyResult)
+            [ThreadNotFound, TurnNotFound, TurnNotRunning] wait start::interrupt:
+            "Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.";
+        request "turn/queue/remove" (TurnQueueRemoveParams => TurnQueueRemoveResult)
+            [ThreadNotFound] wait queue::remove:
+            "Takes an input out of the queue.";
+        request "turn/steer" (TurnSteerParams => TurnSteerResult)
+            [ThreadNotFound, ThreadNotActive] wait queue::steer:
+            "Makes a queued input guidance for the running Turn.";
+        request "turn/revert" (TurnRevertParams => TurnRevertResult)
+            [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert:
+            "Extension: undoes what a Turn did to files. The conversation stays.";
+        notification TURN_STARTED (TurnNotification): "A Turn began; the user's Item is in it.";
+        notification TURN_COMPLETED (TurnNotification): "A Turn ended well.";
+        notification TURN_FAILED (TurnFailedNotification): "A Turn ended by an error.";
+        notification TURN_CANCELLED (TurnCancelledNotification): "A Turn was cancelled.";
+        notification TURN_DIFF_UPDATED (TurnDiffUpdatedNotification): "The Turn has changed files.";
+        notification TURN_REVERTED (TurnRevertedNotification):
+            "Extension: what a Turn did to files was undone.";
+        notification PLAN_UPDATED (PlanUpdatedNotification): "A Thread has another plan.";
+    },
     capabilities: |server, capabilities| {
         capabilities.turn_revert = server.hub.settings().undo.is_some();
     },

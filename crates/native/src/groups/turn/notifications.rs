@@ -5,10 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{Item, Turn};
 
 /// Params of `turn/started`, with the user's Item in the Turn, and of `turn/completed`, with all Items.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnNotification {
@@ -19,7 +21,6 @@ pub struct TurnNotification {
     /// The Turn.
     pub turn: Turn,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
@@ -36,6 +37,7 @@ impl TurnNotification {
 }
 
 /// Params of `turn/failed`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFailedNotification {
@@ -48,11 +50,11 @@ pub struct TurnFailedNotification {
     /// Why, for people.
     pub error: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `turn/cancelled`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCancelledNotification {
@@ -65,11 +67,11 @@ pub struct TurnCancelledNotification {
     /// Why, for people.
     pub reason: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 /// Params of `item/started`, `item/completed` and `item/approval/resolved`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemNotification {
@@ -80,7 +82,6 @@ pub struct ItemNotification {
     /// The Item; final in `item/completed`.
     pub item: Item,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 

@@ -4,10 +4,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, InputPart, Opaque, QueuedTurnInput, Turn};
+use crate::wire::{ClientRequestId, InputPart, Json, QueuedTurnInput, Turn};
 
 /// The person behind an input.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderContext {
@@ -16,14 +18,13 @@ pub struct SenderContext {
     /// What the person is called.
     pub sender_name: String,
     /// The person's role.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_role: Option<String>,
     /// The group it was said in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
 }
 
 /// Params of `turn/start`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartParams {
@@ -32,13 +33,10 @@ pub struct TurnStartParams {
     /// At least one part that the server knows.
     pub input: Vec<InputPart>,
     /// Who says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// The model's whole history; required in the history mode `client`, forbidden in `server`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Vec<Opaque>>,
+    pub messages: Option<Vec<Json>>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -51,6 +49,7 @@ pub struct TurnStartResult {
 }
 
 /// Params of `turn/enqueue`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnqueueParams {
@@ -59,10 +58,8 @@ pub struct TurnEnqueueParams {
     /// At least one part that the server knows.
     pub input: Vec<InputPart>,
     /// Who says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -77,6 +74,7 @@ pub struct TurnEnqueueResult {
 }
 
 /// Params of `turn/interrupt`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnInterruptParams {
@@ -85,11 +83,11 @@ pub struct TurnInterruptParams {
     /// The Turn; empty for the one that runs.
     pub turn_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
 /// Params of `turn/queue/remove`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnQueueRemoveParams {
@@ -98,7 +96,6 @@ pub struct TurnQueueRemoveParams {
     /// The entry to take out.
     pub queued_input_id: String,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -111,6 +108,7 @@ pub struct TurnQueueRemoveResult {
 }
 
 /// Params of `turn/steer`: a queued input becomes guidance for the running Turn.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerParams {
@@ -121,10 +119,8 @@ pub struct TurnSteerParams {
     /// Must be an entry with the status `queued`.
     pub queued_input_id: String,
     /// Replaces the stored sender.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 

@@ -5,8 +5,10 @@
 use bobbin_model::{Plan, Todo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Params of `plan/updated`: always the complete plan.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUpdatedNotification {
@@ -21,7 +23,6 @@ pub struct PlanUpdatedNotification {
     /// The steps.
     pub todos: Vec<Todo>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 

@@ -5,10 +5,12 @@
 use bobbin_model::QueueStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::{InputPart, SenderContext, Timestamp};
 
 /// One waiting input.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedTurnInput {
@@ -23,13 +25,11 @@ pub struct QueuedTurnInput {
     /// One line that sums it up.
     pub display_text: String,
     /// Who gave it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// Whether it waits for a Turn of its own or for a boundary in the running one.
     pub status: QueueStatus,
     /// When it was given.
     pub created_at: Timestamp,
     /// The Turn that ran then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after_turn_id: Option<String>,
 }

@@ -5,10 +5,12 @@
 use bobbin_model::RevertedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::wire::ClientRequestId;
 
 /// Params of `turn/revert`.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRevertParams {
@@ -18,10 +20,8 @@ pub struct TurnRevertParams {
     pub turn_id: String,
     /// Whether files that have been changed since are put back too, and what was done to them is lost. Left out:
     /// nothing is done then, and the error names them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
     /// Extension: makes a repeated request safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<ClientRequestId>,
 }
 
@@ -39,6 +39,7 @@ pub struct TurnRevertResult {
 }
 
 /// Params of `turn/reverted`: to every client.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRevertedNotification {
@@ -52,6 +53,5 @@ pub struct TurnRevertedNotification {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }

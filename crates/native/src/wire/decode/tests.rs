@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use rstest::rstest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::*;
 use crate::wire::{
-    ClientRequestId, InitializeParams, InputPart, Opaque, ThreadListParams, ThreadStartParams, Timestamp,
+    ClientRequestId, InitializeParams, InputPart, Json, ThreadListParams, ThreadStartParams, Timestamp,
     TurnInterruptParams, TurnStartParams,
 };
 
@@ -26,7 +27,7 @@ struct Sample {
     inner: Option<Box<Sample>>,
     list: Vec<u8>,
     by_key: BTreeMap<String, u64>,
-    arguments: Option<Opaque>,
+    arguments: Option<Json>,
     at: Option<Timestamp>,
     key: Option<ClientRequestId>,
 }
@@ -284,7 +285,7 @@ fn sample() -> impl Strategy<Value = Sample> {
         .prop_map(|(leaf, by_key)| {
             let (text_value, flag, count, signed, quarters, list) = leaf;
             let ratio = f64::from(quarters) / 4.0;
-            let arguments = Some(Opaque::of(&by_key).unwrap());
+            let arguments = Some(Json::of(&by_key).unwrap());
             Sample {
                 text_value,
                 flag,

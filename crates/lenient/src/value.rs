@@ -1,6 +1,6 @@
 //! A serde deserializer over raw JSON that applies the leniency rules.
 //!
-//! Takes one level apart at a time and keeps the levels below as borrowed text, so [`crate::wire::Opaque`]
+//! Takes one level apart at a time and keeps the levels below as borrowed text, so raw
 //! members come out untouched. Recursion is as deep as the type, never as deep as the input.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-use super::DecodeError;
+use crate::DecodeError;
 
 /// How `serde_json` asks for raw text. The prefix is all that is relied on; a test would notice a change.
 const RAW_TEXT_WANTED: &str = "$serde_json::private";

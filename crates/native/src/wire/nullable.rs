@@ -1,0 +1,42 @@
+//! JSON that may be an explicit `null`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A member that is sent as an explicit `null` when there is no value.
+///
+/// `Option<Nullable<T>>` tells "not part of this message" (`None`) from "part of it, and there is none"
+/// (`Some(Nullable(None))`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nullable<T>(pub Option<T>);
+
+impl<T> Nullable<T> {
+    /// Decodes a member that is there; with `#[serde(default)]` an absent one stays `None`.
+    ///
+    /// # Errors
+    /// The member is neither `null` nor a `T`.
+    pub(crate) fn present<'de, D>(deserializer: D) -> Result<Option<Self>, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: Deserialize<'de>,
+    {
+        Option::<T>::deserialize(deserializer).map(|value| Some(Self(value)))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Nullable<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Nullable{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [generator.subschema_for::<T>(), { "type": "null" }] })
+    }
+}
