@@ -8,7 +8,8 @@
 //!
 //! The crate does no IO, has no clock and knows nothing of who asks. Everything has a bound: the text, patches of a
 //! call, undo in bytes ([`Limits`]), segments ([`MAX_SEGMENTS`]), indices ([`MAX_INDEX`]), findings
-//! ([`MAX_FINDINGS`]). No error message has text of a message in it, except names of segments and keys.
+//! ([`MAX_FINDINGS`]). No error shows a value of the message: names of segments, keys and single characters are all
+//! that it quotes.
 
 mod common;
 mod document;

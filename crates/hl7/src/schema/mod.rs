@@ -117,9 +117,4 @@ impl Schema {
     pub fn segment(&self, name: &str) -> &[FieldSchema] {
         self.segments.get(name).map_or(&[], Vec::as_slice)
     }
-
-    /// Returns the names of the segments that the schema knows.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.segments.keys().map(String::as_str)
-    }
 }
