@@ -39,6 +39,8 @@ mod dynamic_tools;
 #[cfg(test)]
 mod eca;
 #[cfg(test)]
+mod eca_frames;
+#[cfg(test)]
 mod eca_golden;
 #[cfg(test)]
 mod eca_golden_whole;

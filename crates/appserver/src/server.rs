@@ -348,13 +348,13 @@ pub(crate) async fn run(
         }
         None => None,
     };
+    let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
     held.announce(address.clone())?;
     greet(address.as_deref());
     let stdio = async {
-        if endpoints.stdio {
-            handler.through(bobbin_transport::stdio(), Endpoint::Stdio).await;
-        } else {
-            std::future::pending::<()>().await;
+        match own {
+            Some(transport) => handler.through(transport, Endpoint::Stdio).await,
+            None => std::future::pending().await,
         }
     };
     tokio::pin!(stdio);

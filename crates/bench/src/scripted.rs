@@ -75,7 +75,7 @@ pub async fn serve(workspace: &Path, endpoint: Endpoint) -> anyhow::Result<()> {
     match endpoint {
         Endpoint::Stdio => {
             native
-                .through(bobbin_transport::stdio(), NativeEndpoint::Stdio)
+                .through(bobbin_transport::stdio()?, NativeEndpoint::Stdio)
                 .await;
         }
         Endpoint::WebSocket => {

@@ -81,7 +81,7 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
     let workspace = Arc::new(EditorWorkspace::new(eca.config_file, eca.token));
     let looking = workspace.clone();
     let (transport, handover) = handover::wrap(
-        bobbin_transport::stdio_with_headers(),
+        bobbin_transport::stdio_with_headers()?,
         bobbin_eca::open_request_in,
         Box::new(move |wanted| looking.clone().look(wanted).boxed()),
     );
