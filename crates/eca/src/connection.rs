@@ -224,12 +224,13 @@ impl Connection {
         }
         match self.open(request).await {
             Ok(client) => {
-                let offer = &client.offer;
-                let mode = client.eca.chosen.lock().mode.unwrap_or(Mode::Agent);
+                let (mode, model) = client.chosen();
+                let models = client.offer.models.known();
+                client.eca.known_models.lock().clone_from(&models);
                 responder.ok(InitializeResult {
                     chat_welcome_message: methods::WELCOME,
-                    models: &offer.models,
-                    chat_default_model: &offer.default_model,
+                    models: &models,
+                    chat_default_model: &model,
                     chat_behaviors: [behavior(Mode::Agent), behavior(Mode::Plan)],
                     chat_default_behavior: behavior(mode),
                     server_info: ServerInfo {

@@ -35,6 +35,10 @@ pub(crate) struct Eca {
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
+    /// The models that it has been told of.
+    pub(crate) known_models: Mutex<Vec<String>>,
+    /// Providers are being asked for their models.
+    pub(crate) refreshing: AtomicBool,
     /// It speaks a later version than the first (20.8).
     current: AtomicBool,
     /// `shutdown` was asked for; `exit` comes next.
@@ -126,6 +130,8 @@ impl Eca {
             ownership,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
+            known_models: Mutex::default(),
+            refreshing: AtomicBool::new(false),
             current: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
             hosted: Mutex::default(),

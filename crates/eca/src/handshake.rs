@@ -91,7 +91,7 @@ pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> 
     let mode = options.chat_agent.or(options.chat_behavior);
     Chosen {
         mode: mode.as_deref().map(wire::mode_of),
-        model: options.default_model.filter(|model| offer.models.contains(model)),
+        model: options.default_model.and_then(|model| offer.models.find(&model)),
         policy,
         ..Chosen::default()
     }

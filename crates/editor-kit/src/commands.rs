@@ -149,7 +149,7 @@ pub fn doctor(services: &EditorServices, tools: &[&str]) -> String {
     format!(
         "\nWorkspace: {}\nModel: {}\nTools: {}\nLive chats: {}\n",
         services.hub.settings().workspace.display(),
-        services.default_model,
+        services.models.usual(),
         tools.join(", "),
         services.hub.stats().live_threads,
     )

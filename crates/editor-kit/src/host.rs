@@ -2,7 +2,6 @@
 //!
 //! The workspace is known only once `initialize` has arrived (the working directory means nothing), so the core is opened by the handshake.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +39,24 @@ pub trait Pages: Send + Sync + 'static {
     fn read<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<String, String>>;
 }
 
+/// The models that users of editors choose from. A full name is `offline` or `PROVIDER/MODEL`.
+pub trait EditorModels: Send + Sync + 'static {
+    /// Returns the full names that are known now; never empty.
+    fn known(&self) -> Vec<String>;
+
+    /// Returns the full name of the model of chats that choose none.
+    fn usual(&self) -> String;
+
+    /// Returns the full name of the model that a name means; `None` if it means none.
+    fn find(&self, name: &str) -> Option<String>;
+
+    /// Returns the limits of a model, if they are known.
+    fn limit(&self, name: &str) -> Option<Limit>;
+
+    /// Asks the providers for their models, unless they were asked a moment ago. `known` has them afterwards.
+    fn refresh(&self) -> BoxFuture<'_, ()>;
+}
+
 /// What a client asks for in its handshake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenRequest {
@@ -70,12 +87,8 @@ pub struct Limit {
 pub struct EditorServices {
     /// The core.
     pub hub: Arc<Hub>,
-    /// Models a prompt may name; never empty.
-    pub models: Vec<String>,
-    /// One of them.
-    pub default_model: String,
-    /// The limits of those models whose are known.
-    pub limits: BTreeMap<String, Limit>,
+    /// The models that prompts may name.
+    pub models: Arc<dyn EditorModels>,
     /// The built-in tools.
     pub tools: Vec<ToolSpec>,
     /// The features of the server.

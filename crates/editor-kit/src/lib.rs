@@ -26,6 +26,8 @@ pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
 pub use files::{Entry, MAX_FILES, find};
-pub use host::{EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice};
+pub use host::{
+    EditorModels, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice,
+};
 pub use process::gone;
 pub use uri::{path_of, uri_of};

@@ -47,6 +47,20 @@ impl Catalogue {
         }
     }
 
+    /// Returns the models that the provider listed last, however long ago; none before its first list.
+    pub(crate) fn last(&self) -> Arc<[Listed]> {
+        let known = self.known.lock();
+        known
+            .as_ref()
+            .map(|(_, models)| models.clone())
+            .unwrap_or_default()
+    }
+
+    /// Whether the provider has listed a model of this name, and its models are offered.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.provider.settings().offered && self.last().iter().any(|model| model.id == name)
+    }
+
     /// Returns the provider's models under the provider's names; those from settings come first.
     pub(crate) async fn list(&self) -> Result<Arc<[Listed]>, ProviderError> {
         let known = self.known.lock().clone();

@@ -1,8 +1,9 @@
 //! All models that Turns can use: the offline model, and those of providers.
 //!
 //! A Thread names a model or uses the usual one. Names are `offline`, `PROVIDER/MODEL`, a model that a provider's
-//! settings name, or a model of the usual model's provider.
+//! settings name, a model of the usual model's provider, or a model that one provider alone has listed.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
@@ -107,8 +108,34 @@ impl ModelSet {
         }
     }
 
-    /// Returns the models that are known without a request: the offline one, the usual one, those in settings.
+    /// Returns the full names of the models that are known without a request: those of settings, and those that
+    /// providers have listed.
     pub fn known(&self) -> Vec<String> {
+        let mut known = self.configured();
+        let mut seen: HashSet<String> = known.iter().cloned().collect();
+        let offered = |catalogue: &&Catalogue| catalogue.provider.settings().offered;
+        for catalogue in self.providers.iter().filter(offered) {
+            let provider = &catalogue.provider.settings().name;
+            for model in catalogue.last().iter() {
+                let name = format!("{provider}/{}", model.id);
+                if seen.insert(name.clone()) {
+                    known.push(name);
+                }
+            }
+        }
+        known
+    }
+
+    /// Returns the full name of the model that a name means; `None` if it means none.
+    pub fn full_name(&self, name: &str) -> Option<String> {
+        match self.choose(Some(name)).ok()? {
+            Chosen::Offline => Some(OFFLINE.to_owned()),
+            Chosen::Provided { provider, model } => Some(format!("{}/{model}", provider.settings().name)),
+        }
+    }
+
+    /// Returns the models of settings: the offline one, the usual one, those that providers' settings name.
+    fn configured(&self) -> Vec<String> {
         let mut known = vec![OFFLINE.to_owned()];
         let settings = self
             .providers
@@ -120,8 +147,8 @@ impl ModelSet {
                 .iter()
                 .map(|model| format!("{}/{model}", settings.name))
         });
-        let usual = self.usual.iter().filter(|name| self.at(name).is_some());
-        for name in usual.cloned().chain(named) {
+        let usual = self.full_name(self.usual());
+        for name in usual.into_iter().chain(named) {
             if !known.contains(&name) {
                 known.push(name);
             }
@@ -142,9 +169,15 @@ impl ModelSet {
             return Ok(Chosen::Offline);
         }
         let found = self.at(name).or_else(|| self.bare(name)).or_else(|| {
-            // Only the usual model's provider can know such a name.
-            let (usual, _) = self.at(self.usual())?;
-            (!name.contains('/')).then_some((usual, name))
+            let usual = self.usual_provider();
+            if usual.is_some_and(|usual| usual.lists(name)) {
+                return usual.map(|usual| (&usual.provider, name));
+            }
+            self.listed(name).or_else(|| {
+                // Only the usual model's provider can know such a name.
+                let usual = usual.filter(|_| !name.contains('/'));
+                usual.map(|usual| (&usual.provider, name))
+            })
         });
         match found {
             Some((provider, model)) => Ok(Chosen::Provided {
@@ -176,8 +209,24 @@ impl ModelSet {
         found.map(|known| (&known.provider, name))
     }
 
+    /// Finds a model that one provider alone has listed.
+    fn listed<'a>(&self, name: &'a str) -> Option<(&Provider, &'a str)> {
+        let mut found = self.providers.iter().filter(|known| known.lists(name));
+        match (found.next(), found.next()) {
+            (Some(only), None) => Some((&only.provider, name)),
+            _ => None,
+        }
+    }
+
+    /// Finds the provider that the usual model's name names.
+    fn usual_provider(&self) -> Option<&Catalogue> {
+        let (name, _) = self.usual().split_once('/')?;
+        let is_usual = |known: &&Catalogue| known.provider.settings().name.eq_ignore_ascii_case(name);
+        self.providers.iter().find(is_usual)
+    }
+
     fn unknown(&self, name: &str) -> NoSuchModel {
-        let mut known: Vec<String> = self.known();
+        let mut known: Vec<String> = self.configured();
         known.extend(
             self.providers
                 .iter()

@@ -12,6 +12,7 @@ use bobbin_transport::Connections;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use super::Choices;
 use crate::cli::home;
 use crate::config::Config;
 use crate::pages::WebPages;
@@ -33,9 +34,7 @@ impl Editors {
             trust: opened.trust.clone(),
             offer: EditorServices {
                 hub: opened.hub.clone(),
-                models: opened.models.known(),
-                default_model: opened.models.usual().to_owned(),
-                limits: super::limits(&opened.models),
+                models: Arc::new(Choices(opened.models.clone())),
                 tools: opened.tools.specs(Mode::Agent),
                 services: server::services(opened),
                 editor_tools: opened.editor_tools.clone(),

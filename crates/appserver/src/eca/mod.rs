@@ -5,20 +5,19 @@
 //! `shutdown` and `exit` or at the end of input, 1 after `exit` alone or when a joined server goes away, and
 //! the ordinary ones when the workspace cannot be served (ECA section 4.5).
 
+mod choices;
 mod editors;
 mod workspace;
 
 pub(crate) use editors::Editors;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_eca::End;
-use bobbin_editor_kit::{Limit, bridge, handover};
-use bobbin_models::ModelSet;
+use bobbin_editor_kit::{bridge, handover};
 use clap::{Args, ValueEnum};
 use futures_util::FutureExt;
 
@@ -27,6 +26,7 @@ use crate::signals::Signals;
 use crate::token::TokenOptions;
 use crate::{console, exit, logging};
 
+use choices::Choices;
 use workspace::{EditorWorkspace, Open};
 
 /// How long the end may take once the editor has left (ECA section 4.5).
@@ -146,13 +146,4 @@ fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
         }
         .into()),
     }
-}
-
-/// Returns the limits of the models that can be named, where they are known.
-fn limits(models: &ModelSet) -> BTreeMap<String, Limit> {
-    let limits = models.known().into_iter().filter_map(|name| {
-        let (context, output) = models.limits(&name)?;
-        Some((name, Limit { context, output }))
-    });
-    limits.collect()
 }

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Editors;
+use super::{Choices, Editors};
 use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Endpoint, JoinError};
@@ -222,9 +222,7 @@ impl EditorWorkspace {
         }
         let offer = EditorServices {
             hub: opened.hub.clone(),
-            models: opened.models.known(),
-            default_model: opened.models.usual().to_owned(),
-            limits: super::limits(&opened.models),
+            models: Arc::new(Choices(opened.models.clone())),
             tools: opened.tools.specs(Mode::Agent),
             services: server::services(&opened),
             editor_tools: opened.editor_tools.clone(),

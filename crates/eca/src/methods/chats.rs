@@ -200,7 +200,7 @@ pub(super) async fn open(client: &Client, request: &CallContext, responder: Resp
 
 fn model_of(client: &Client, config: &ThreadConfig) -> String {
     let own = config.model.clone();
-    own.unwrap_or_else(|| client.offer.default_model.clone())
+    own.unwrap_or_else(|| client.offer.models.usual())
 }
 
 fn selection(model: String, mode: Mode, config: &ThreadConfig) -> Selection {

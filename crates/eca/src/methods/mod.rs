@@ -33,7 +33,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use crate::chats::{alias, may_be_made_up, stored_id};
-use crate::dialect::Eca;
+use crate::dialect::{Chosen, Eca};
 use crate::errors;
 use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer};
 use crate::wire::content::ChatContent;
@@ -153,7 +153,8 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
 /// Tells a client that has just become ready what there is (4.3).
 pub(crate) async fn greet(client: &Client) {
     let offer = &client.offer;
-    let mode = client.eca.chosen.lock().mode.unwrap_or(Mode::Agent);
+    let (mode, model) = client.chosen();
+    let models = client.eca.known_models.lock().clone();
     let progress = |kind| Progress {
         kind,
         task_id: "models",
@@ -161,7 +162,7 @@ pub(crate) async fn greet(client: &Client) {
     };
     let config = ConfigUpdated {
         chat_id: None,
-        chat: ChatConfig::complete(&offer.models, &offer.default_model, mode, WELCOME),
+        chat: ChatConfig::complete(&models, &model, mode, WELCOME),
     };
     let mut messages = vec![
         wire::message("$/progress", &progress("start")),
@@ -178,6 +179,7 @@ pub(crate) async fn greet(client: &Client) {
     }));
     client.send(messages.into_iter().flatten().collect()).await;
     servers::tell(client);
+    select::refresh_models(client);
 }
 
 /// Why a notification had no effect.
@@ -214,6 +216,13 @@ pub(crate) enum Found {
 impl Client {
     pub(crate) fn hub(&self) -> &Arc<Hub> {
         &self.offer.hub
+    }
+
+    /// Returns the mode and the model that the client's options or its user have chosen for new chats.
+    pub(crate) fn chosen(&self) -> (Mode, String) {
+        let Chosen { mode, model, .. } = self.eca.chosen.lock().clone();
+        let model = model.unwrap_or_else(|| self.offer.models.usual());
+        (mode.unwrap_or(Mode::Agent), model)
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -337,8 +346,11 @@ impl Client {
 
     /// Takes note of which model a chat uses, for its limits; without one it is the usual.
     pub(crate) fn limit(&self, thread: &ThreadId, model: Option<&str>) {
-        let model = model.unwrap_or(&self.offer.default_model);
-        let limit = self.offer.limits.get(model).copied();
+        let models = &self.offer.models;
+        let limit = match model {
+            Some(model) => models.limit(model),
+            None => models.limit(&models.usual()),
+        };
         self.eca.chats.with(thread, |chat| chat.view.limit = limit);
     }
 

@@ -13,6 +13,7 @@ use bobbin_model::{ApprovalPolicy, InputPart, Mode, Spent, ThreadConfig, ThreadI
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
+use super::select::refresh_models;
 use super::{CHANNEL, Client, Found, params};
 use crate::chats::{Said, may_be_made_up};
 use crate::commands;
@@ -57,6 +58,7 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     if params.agent.is_some() || params.variant.is_some() || params.trust.is_some() {
         client.eca.speaks_currently();
     }
+    refresh_models(client);
     let found = match &params.chat_id {
         None => Ok(Found::Free),
         Some(id) => client.find(id).await,
@@ -69,9 +71,10 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         (Ok(Found::Bad), id) => return refuse(id, responder),
         (Ok(Found::Chat(handle)), Some(id)) => resume(client, handle, id, choice, message).await,
         (Ok(Found::Chat(_) | Found::Free), id) => {
-            // A model nobody knows is told of, not kept.
-            choice.model = choice.model.filter(|model| is_known(client, model));
-            start(client, id, choice, params.model, message, opened).await
+            // A model that nobody knows is named in the chat and not stored.
+            let named = choice.model.clone();
+            choice.model = known(client, choice.model);
+            start(client, id, choice, named, message, opened).await
         }
     };
     let prompt = match prepared {
@@ -89,7 +92,7 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         }
         asked => asked,
     };
-    if !is_known(client, &prompt.model) {
+    if client.offer.models.find(&prompt.model).is_none() {
         let text = format!("\n\nError: there is no model {}\n", prompt.model);
         return prompt.say(request.ordinal, &text, responder).await;
     }
@@ -105,8 +108,9 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     prompt.go(attached, request.ordinal, responder).await;
 }
 
-pub(super) fn is_known(client: &Client, model: &str) -> bool {
-    client.offer.models.iter().any(|known| known == model)
+/// Returns the full name of a model, if its name means one.
+fn known(client: &Client, model: Option<String>) -> Option<String> {
+    model.and_then(|model| client.offer.models.find(&model))
 }
 
 /// Returns what a prompt chooses: what it says itself; else, for a chat that is there, what was selected after the chat
@@ -172,7 +176,7 @@ async fn cannot_begin(client: &Client, id: Option<ChatId>, why: &str, responder:
     client.tell_as(&id, &told).await;
     responder.ok(PromptResult {
         chat_id: id.clone(),
-        model: client.offer.default_model.clone(),
+        model: client.offer.models.usual(),
         status: PromptStatus::Prompting,
     });
     let mut told = vec![ChatContent::system(format!("\n\nError: {why}\n"))];
@@ -191,7 +195,7 @@ async fn start(
     message: String,
     opened: bool,
 ) -> Result<Prompt, CoreError> {
-    let model = choice.model.clone();
+    let model = choice.model.clone().or(named);
     let mut config = ThreadConfig::default();
     apply(&mut config, choice);
     let config = (config != ThreadConfig::default()).then_some(config);
@@ -199,9 +203,7 @@ async fn start(
     let thread = handle.id().clone();
     let id = id.unwrap_or_else(|| ChatId::Text(thread.to_string()));
     client.know(&thread, id.clone());
-    let model = named
-        .or(model)
-        .unwrap_or_else(|| client.offer.default_model.clone());
+    let model = model.unwrap_or_else(|| client.offer.models.usual());
     client.limit(&thread, Some(&model));
     let now = client.eca.chosen.lock().tick();
     client.eca.chats.with(&thread, |chat| {
@@ -235,12 +237,14 @@ async fn resume(
 ) -> Result<Prompt, CoreError> {
     let snapshot = client.hub().snapshot(&handle).await?;
     let before = snapshot.state.header.config.clone().unwrap_or_default();
+    let named = choice.model.clone();
+    choice.model = known(client, choice.model);
     let model = choice
         .model
         .clone()
+        .or(named)
         .or_else(|| before.model.clone())
-        .unwrap_or_else(|| client.offer.default_model.clone());
-    choice.model = choice.model.filter(|model| is_known(client, model));
+        .unwrap_or_else(|| client.offer.models.usual());
     let mut config = before.clone();
     apply(&mut config, choice);
     if config != before {

@@ -73,7 +73,7 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
 }
 
 pub(super) fn providers(client: &Client, responder: Responder) {
-    let models = client.offer.models.iter().map(|id| {
+    let models = client.offer.models.known().into_iter().map(|id| {
         let capabilities = json!({ "reason": false, "vision": false, "tools": true, "webSearch": false });
         json!({ "id": id, "capabilities": capabilities })
     });

@@ -1,9 +1,10 @@
 //! What a user selects in the editor: mode and model (sections 14 and 20.5).
 
+use std::sync::atomic::Ordering;
+
 use bobbin_core::Command;
 use bobbin_peer::NotificationContext;
 
-use super::prompt::is_known;
 use super::{Client, Ignored};
 use crate::chats::Said;
 use crate::wire::chat::{SelectedModeParams, SelectedModelParams};
@@ -36,9 +37,9 @@ pub(super) async fn mode(client: &Client, notification: &NotificationContext) ->
 
 pub(super) async fn model(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let params: SelectedModelParams = wire::params(notification.params.as_deref())?;
-    if !is_known(client, &params.model) {
+    let Some(model) = client.offer.models.find(&params.model) else {
         return Err(Ignored::new("there is no such model"));
-    }
+    };
     let known = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
     if let Some(thread) = known {
         let now = client.eca.chosen.lock().tick();
@@ -47,16 +48,16 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
             model: true,
         };
         client.eca.chats.with(&thread, |chat| chat.says(said, now));
-        client.limit(&thread, Some(&params.model));
+        client.limit(&thread, Some(&model));
         let handle = client.hub().thread(&thread).await?;
         let snapshot = client.hub().snapshot(&handle).await?;
         let mut config = snapshot.state.header.config.clone().unwrap_or_default();
-        config.model = Some(params.model);
+        config.model = Some(model);
         let reply = Box::new(|_| {});
         handle.send(Command::Configure { config, reply }).await;
     } else {
         let mut chosen = client.eca.chosen.lock();
-        chosen.model = Some(params.model);
+        chosen.model = Some(model);
         chosen.model_at = chosen.tick();
     }
     let config = ConfigUpdated {
@@ -65,4 +66,29 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
     };
     client.notify("config/updated", &config).await;
     Ok(())
+}
+
+/// Has providers asked for their models, and tells the client of a list that has changed. One such task runs at a time.
+pub(super) fn refresh_models(client: &Client) {
+    if client.eca.refreshing.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let of = client.clone();
+    client.tasks.spawn(async move {
+        tokio::select! {
+            () = of.peer.closed() => return,
+            () = of.offer.models.refresh() => {}
+        }
+        let models = of.offer.models.known();
+        let is_new = std::mem::replace(&mut *of.eca.known_models.lock(), models.clone()) != models;
+        if is_new {
+            let chat = ChatConfig {
+                models: Some(&models),
+                ..ChatConfig::default()
+            };
+            of.notify("config/updated", &ConfigUpdated { chat_id: None, chat })
+                .await;
+        }
+        of.eca.refreshing.store(false, Ordering::Release);
+    });
 }

@@ -99,6 +99,46 @@ async fn a_model_that_nobody_knows_cannot_be_selected() {
 }
 
 #[tokio::test]
+async fn a_model_that_a_provider_lists_later_is_offered_and_chosen_by_its_bare_name() {
+    let server = Server::start().await;
+    server
+        .models
+        .lists_more
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    let (mut client, _) = server.connect();
+    let opened = client.call("initialize", hello()).await;
+    assert_eq!(opened["models"], json!(["kiln/large", "kiln/small"]));
+    client.notify("initialized", json!({})).await;
+    let first = client.wait_for("config/updated").await;
+    assert_eq!(first["params"]["chat"]["models"], opened["models"]);
+    let later = client.wait_for("config/updated").await;
+    let all = json!(["kiln/large", "kiln/small", "kiln/new"]);
+    assert_eq!(later["params"], json!({ "chat": { "models": all } }));
+    say(
+        &mut client,
+        json!({ "chatId": "c", "message": "say one", "model": "new" }),
+    )
+    .await;
+    assert_eq!(selection(&mut client, "c").await.1, "kiln/new");
+}
+
+#[tokio::test]
+async fn options_choose_what_the_client_is_told_to_select() {
+    let server = Server::start().await;
+    let (mut client, _) = server.connect();
+    let mut hello = hello();
+    hello["initializationOptions"] = json!({ "chatAgent": "plan", "defaultModel": "small" });
+    let opened = client.call("initialize", hello).await;
+    assert_eq!(opened["chatDefaultModel"], "kiln/small");
+    client.notify("initialized", json!({})).await;
+    let chat = client.wait_for("config/updated").await["params"]["chat"].take();
+    for member in ["selectModel", "defaultModel"] {
+        assert_eq!(chat[member], "kiln/small", "{member}");
+    }
+    assert_eq!(chat["selectAgent"], "plan");
+}
+
+#[tokio::test]
 async fn trust_that_is_taken_back_leaves_what_another_door_has_chosen() {
     let server = Server::start().await;
     let mut client = server.editor().await;

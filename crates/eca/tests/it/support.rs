@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
@@ -12,7 +13,8 @@ use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, ListFilter};
 use bobbin_eca::End;
 use bobbin_editor_kit::{
-    EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice,
+    EditorModels, EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership,
+    Pages, UserNotice,
 };
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{InputPart, ItemBody, Json, TurnId};
@@ -29,6 +31,7 @@ pub(crate) struct Server {
     pub(crate) hub: Arc<Hub>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     editor_tools: Arc<EditorTools>,
+    pub(crate) models: Arc<Kiln>,
 }
 
 /// Hands out a core that is open already.
@@ -37,6 +40,7 @@ struct Opened(
     Ownership,
     Option<Arc<dyn ToolServers>>,
     Arc<EditorTools>,
+    Arc<Kiln>,
 );
 
 /// Has the pages `https://tea.example/…`; those of `slow.example` never come.
@@ -56,6 +60,43 @@ impl Pages for Shelf {
     }
 }
 
+/// Two models of the provider `kiln`, and a third one once it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Kiln {
+    /// The provider lists `kiln/new`.
+    pub(crate) lists_more: AtomicBool,
+    asked: AtomicBool,
+}
+
+impl EditorModels for Kiln {
+    fn known(&self) -> Vec<String> {
+        let more = self.lists_more.load(Ordering::Relaxed) && self.asked.load(Ordering::Relaxed);
+        let names = ["large", "small"].into_iter().chain(more.then_some("new"));
+        names.map(|name| format!("kiln/{name}")).collect()
+    }
+
+    fn usual(&self) -> String {
+        "kiln/large".to_owned()
+    }
+
+    fn find(&self, name: &str) -> Option<String> {
+        let name = name.strip_prefix("kiln/").unwrap_or(name);
+        self.known().into_iter().find(|known| known[5..] == *name)
+    }
+
+    fn limit(&self, name: &str) -> Option<Limit> {
+        (name == "kiln/large").then_some(Limit {
+            context: 64_000,
+            output: 8000,
+        })
+    }
+
+    fn refresh(&self) -> BoxFuture<'_, ()> {
+        self.asked.store(true, Ordering::Relaxed);
+        std::future::ready(()).boxed()
+    }
+}
+
 impl Host for Opened {
     fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
         let tool = |name: &str, effect| ToolSpec {
@@ -64,15 +105,9 @@ impl Host for Opened {
             input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
             effect,
         };
-        let limit = Limit {
-            context: 64_000,
-            output: 8000,
-        };
         let offer = EditorServices {
             hub: self.0.clone(),
-            models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
-            default_model: "kiln/large".to_owned(),
-            limits: [("kiln/large".to_owned(), limit)].into(),
+            models: self.4.clone(),
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
                 tool_servers: self.2.clone(),
@@ -119,6 +154,7 @@ impl Server {
             hub,
             tool_servers: None,
             editor_tools,
+            models: Arc::default(),
         }
     }
 
@@ -132,6 +168,7 @@ impl Server {
             hub,
             tool_servers: None,
             editor_tools: Arc::default(),
+            models: Arc::default(),
         }
     }
 
@@ -161,6 +198,7 @@ impl Server {
                 ownership,
                 self.tool_servers.clone(),
                 self.editor_tools.clone(),
+                self.models.clone(),
             )),
         ));
         let (reader, writer) = tokio::io::split(far);

@@ -93,3 +93,38 @@ async fn a_provider_that_fails_is_left_out_unless_all_do() {
     );
     assert_eq!(ids(&hidden).await, ["offline"]);
 }
+
+#[tokio::test]
+async fn a_listed_model_is_known_and_understood_by_its_bare_name_if_one_provider_has_it() {
+    let server = ModelServer::start(script()).await.unwrap();
+    let network = Network::new(&Proxies::default()).unwrap();
+    let named = |name: &str, models: &[&str]| {
+        let mut settings = settings(Wire::ChatCompletions, &server.base_url());
+        settings.name = name.into();
+        settings.models = models.iter().map(|&model| model.into()).collect();
+        Provider::new(settings, &network).unwrap()
+    };
+    let providers = vec![named("p", &[]), named("q", &["own"])];
+    let offline = std::sync::Arc::new(bobbin_offline::Offline);
+    let models = ModelSet::new(offline.clone(), providers.clone(), None);
+    assert_eq!(models.known(), ["offline", "q/own"]);
+    models.list().await.unwrap();
+    assert_eq!(models.known(), ["offline", "q/own", "p/m", "p/n", "q/m", "q/n"]);
+    for (name, full) in [
+        ("own", Some("q/own")),
+        ("p/m", Some("p/m")),
+        ("Q/n", Some("q/n")),
+        ("OFFLINE", Some("offline")),
+        // Two providers have it, and neither is the usual model's.
+        ("m", None),
+        ("tea", None),
+    ] {
+        assert_eq!(models.full_name(name).as_deref(), full, "{name}");
+    }
+    let models = ModelSet::new(offline.clone(), providers, Some("q/own".into()));
+    models.list().await.unwrap();
+    assert_eq!(models.full_name("m").as_deref(), Some("q/m"));
+    let models = ModelSet::new(offline, vec![named("p", &[])], None);
+    models.list().await.unwrap();
+    assert_eq!(models.full_name("n").as_deref(), Some("p/n"));
+}

@@ -1,0 +1,39 @@
+//! The models that editors choose from, over the configured ones.
+
+use bobbin_editor_kit::{EditorModels, Limit};
+use bobbin_models::ModelSet;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+/// Offers what the set has.
+pub(super) struct Choices(pub(super) ModelSet);
+
+impl EditorModels for Choices {
+    fn known(&self) -> Vec<String> {
+        self.0.known()
+    }
+
+    fn usual(&self) -> String {
+        let usual = self.0.usual();
+        self.0.full_name(usual).unwrap_or_else(|| usual.to_owned())
+    }
+
+    fn find(&self, name: &str) -> Option<String> {
+        self.0.full_name(name)
+    }
+
+    fn limit(&self, name: &str) -> Option<Limit> {
+        let (context, output) = self.0.limits(name)?;
+        Some(Limit { context, output })
+    }
+
+    fn refresh(&self) -> BoxFuture<'_, ()> {
+        async move {
+            // A provider that does not answer is asked again later; the log has the reason.
+            if let Err(error) = self.0.list().await {
+                tracing::debug!(%error, "no provider has listed its models");
+            }
+        }
+        .boxed()
+    }
+}
