@@ -51,6 +51,8 @@ mod exec;
 #[cfg(test)]
 mod held_place;
 #[cfg(test)]
+mod logging;
+#[cfg(test)]
 mod many_clients;
 #[cfg(test)]
 mod mcp;
@@ -80,5 +82,7 @@ mod subagents;
 mod support;
 #[cfg(test)]
 mod terminals;
+#[cfg(all(test, feature = "otel"))]
+mod traces;
 #[cfg(test)]
 mod web_socket;

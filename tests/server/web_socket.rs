@@ -115,3 +115,34 @@ async fn shutdown_ends_turns_and_closes_with_1000() {
     );
     assert_eq!(ended.await.unwrap().code(), Some(0));
 }
+
+#[tokio::test]
+async fn counters_are_for_those_who_may_connect() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let address = server.address().await;
+    let (_, token) = address.split_once('?').unwrap();
+    assert!(http(&address, "GET /metrics HTTP/1.1").await.0.contains("401"));
+    let mut client = server.client("counter").await;
+    let output = workspace.run(&["exec", "list files"]).await;
+    assert!(output.status.success());
+    let (status, body) = http(&address, &format!("GET /metrics?{token} HTTP/1.1")).await;
+    assert!(status.contains("200"), "{status}");
+    for line in [
+        "bobbin_turns_total{outcome=\"completed\"} 1",
+        "bobbin_tool_calls_total{outcome=\"ok\"} 1",
+        "bobbin_model_requests_total{outcome=\"ok\"} 2",
+        "bobbin_refused_clients_total{reason=\"no_token\"} 1",
+        "bobbin_connections 1",
+        "# TYPE bobbin_memory_bytes gauge",
+    ] {
+        assert!(body.contains(line), "{line} is not in\n{body}");
+    }
+    assert!(!body.contains("thread_"), "{body}");
+    let stats = client.call("server/stats", json!({})).await;
+    assert_eq!(
+        (&stats["connections"], &stats["version"]),
+        (&json!(1), &json!(env!("CARGO_PKG_VERSION")))
+    );
+    assert!(stats["memoryBytes"].as_u64() > Some(1 << 20), "{stats}");
+}

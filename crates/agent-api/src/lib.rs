@@ -12,6 +12,7 @@ pub mod model;
 pub mod model_catalog;
 mod once;
 pub mod policy;
+mod process;
 mod services;
 pub mod sub_agent;
 pub mod suggest;
@@ -25,6 +26,7 @@ mod upkeep;
 
 pub use clock::{Clock, SystemClock};
 pub use once::Once;
+pub use process::{OpenConnection, ServerProcess};
 pub use services::{ConfigNews, Services};
 
 /// The Turn takes nothing more: it was interrupted, or its Thread could not record it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bobbin_prompts::Prompts;
 
 use crate::model_catalog::ModelCatalog;
+use crate::process::ServerProcess;
 use crate::suggest::Suggestions;
 use crate::terminal::Terminals;
 use crate::tool_server::ToolServers;
@@ -15,6 +16,8 @@ use crate::trust::WorkspaceTrust;
 pub struct Services {
     /// The server's version.
     pub version: &'static str,
+    /// The server as a process.
+    pub process: Option<Arc<ServerProcess>>,
     /// Runs tool servers.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
     /// Stores what the user says about the folder.

@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use bobbin_agent_api::model::Call;
 
@@ -23,6 +24,18 @@ const OUTPUT_QUEUE: usize = 16;
 const MAX_STREAMED_BYTES: usize = 1 << 20;
 /// Longest preview, characters (03 §5.7).
 const PREVIEW_CHARS: usize = 4096;
+
+/// Says in the log and in the counters how a call ended. Its tool is named by the span.
+fn report(success: bool, cancelled: bool, began: Instant) {
+    let outcome = match (success, cancelled) {
+        (true, _) => "ok",
+        (false, true) => "cancelled",
+        (false, false) => "failed",
+    };
+    metrics::counter!("bobbin_tool_calls_total", "outcome" => outcome).increment(1);
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(outcome, ms, "tool call ended");
+}
 
 /// One running call.
 pub(super) struct Execution<'a> {
@@ -96,7 +109,8 @@ impl<'a> Execution<'a> {
             max_bytes,
             ..self.turn.call_context(&self.call.id, self.stop.clone(), output)
         };
-        let mut running = prepared.run(context);
+        let span = tracing::info_span!("tool_call", tool = self.call.tool);
+        let mut running = prepared.run(context).instrument(span.clone());
         let output = loop {
             tokio::select! {
                 biased;
@@ -107,6 +121,7 @@ impl<'a> Execution<'a> {
         while let Ok(piece) = queue.try_recv() {
             self.stream(piece).await?;
         }
+        span.in_scope(|| report(output.success, self.stop.is_cancelled(), began));
         self.complete(&output, began).await?;
         Ok(output)
     }

@@ -1,8 +1,57 @@
 //! Requests to a server of this user, by the commands that are its clients.
 
 use anyhow::bail;
-use bobbin_peer::{CallError, PeerHandle};
+use bobbin_peer::{CallError, Handlers, Peer, PeerHandle, PeerOptions, Transport};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::exit::Failure;
+use crate::join::{self, Endpoint};
+use crate::token::TokenOptions;
+use crate::workspace::Workspace;
+use crate::{console, server};
+
+/// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
+///
+/// # Errors
+/// What `ask` returns; a process has the workspace that cannot be joined; its state cannot be opened.
+pub(crate) async fn ask_server<T>(
+    workspace: &Workspace,
+    config: &Config,
+    token: &TokenOptions,
+    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Some(holder) = workspace.holder() else {
+        let held = workspace.hold().await?;
+        let opened = server::prepare(&held, config, &CancellationToken::new()).await?;
+        for complaint in config.warnings.iter().chain(&opened.complaints) {
+            console::complain(complaint);
+        }
+        let (ours, serving) = server::serve_in_memory(&opened);
+        let asked = ask_through(ours, ask).await;
+        opened.end().await;
+        drop(serving.await);
+        return asked;
+    };
+    let Some(address) = holder.address else {
+        return Err(workspace.busy().into());
+    };
+    let token = token.presented(config)?;
+    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
+    ask_through(joined.map_err(Failure::from)?, ask).await
+}
+
+async fn ask_through<T>(
+    transport: Transport,
+    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new())?;
+    let handle = peer.handle();
+    let asked = ask(&handle).await;
+    handle.shutdown().await;
+    asked
+}
 
 /// Shakes hands as the client of this name, with these capabilities.
 ///

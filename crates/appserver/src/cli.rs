@@ -10,10 +10,12 @@ use clap_complete::Shell;
 
 use crate::config::{self, Config, ConfigCommand, Mode};
 use crate::server::{Endpoints, Listen};
+use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
 use crate::{
-    console, copies, doctor, eca, exec, logging, rules, server, state, state_command, tool_servers, trust,
+    console, copies, doctor, eca, exec, rules, server, state, state_command, telemetry, threads,
+    tool_servers, trust,
 };
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
@@ -56,7 +58,9 @@ enum Command {
     Exec(exec::Exec),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
     Trust(trust::Trust),
-    /// Show the workspace's MCP servers, and allow those that come with it to run.
+    /// List the workspace's threads; show, rename or delete one.
+    Threads(threads::Threads),
+    /// Show the workspace's MCP servers, try one, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
     /// Copy the workspace's conversations to a file, also while a server runs.
     Backup(copies::Backup),
@@ -86,9 +90,8 @@ struct Common {
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// What to log to stderr: error, warn, info, debug, trace, or a filter by module.
-    #[arg(long, value_name = "FILTER", env = "BOBBIN_LOG")]
-    log: Option<String>,
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 #[derive(Debug, Args, Clone, Default)]
@@ -125,7 +128,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Trust(trust)) => trust::run(&trust),
-        Some(Command::Mcp(mcp)) => tool_servers::run(mcp),
+        Some(Command::Threads(threads)) => threads::run(threads).await,
+        Some(Command::Mcp(mcp)) => tool_servers::run(mcp).await,
         Some(Command::Backup(backup)) => copies::backup(backup).await,
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
@@ -141,7 +145,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
-    logging::start(serve.common.log.as_deref().unwrap_or("warn"))?;
+    telemetry::start(&serve.common.log, "warn")?;
     let workspace = Workspace::find(serve.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
     let held = workspace.hold().await?;
@@ -183,7 +187,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 }
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
-    logging::start(app_server.common.log.as_deref().unwrap_or("warn"))?;
+    telemetry::start(&app_server.common.log, "warn")?;
     let workspace = Workspace::find(app_server.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
     let mut endpoints = match app_server.listen.as_deref() {

@@ -13,7 +13,6 @@ mod eca;
 mod exec;
 mod exit;
 mod join;
-mod logging;
 mod models;
 mod pages;
 mod prompts;
@@ -24,7 +23,9 @@ mod shell;
 mod signals;
 mod state;
 mod state_command;
+mod telemetry;
 mod temporary;
+mod threads;
 mod token;
 mod tool_servers;
 mod trust;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(cli::run(cli));
     // A thread may still sit in a read of stdin, which nothing can end but the process's end.
     runtime.shutdown_background();
+    telemetry::finish();
     match ended {
         Ok(code) => code,
         Err(error) => exit::report(&error),

@@ -10,19 +10,17 @@ use std::process::ExitCode;
 use anyhow::bail;
 use bobbin_model::Judgement;
 use bobbin_native::wire;
-use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
+use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::call::{call, initialize};
+use crate::call::{ask_server, call, initialize};
 use crate::config::Config;
-use crate::exit::Failure;
-use crate::join::{self, Endpoint};
+use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
 use crate::workspace::Workspace;
-use crate::{cli, console, logging, server};
+use crate::{cli, console, telemetry};
 
 /// Arguments of `bobbin rules`.
 #[derive(Debug, Args)]
@@ -56,36 +54,14 @@ enum Action {
 
 /// Does what was asked.
 pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
-    logging::start("error")?;
+    telemetry::start(&LogOptions::default(), "error")?;
     let workspace = Workspace::find(rules.workspace.as_deref())?;
     let config = Config::read(&workspace.root, cli::home().as_deref())?;
-    let Some(holder) = workspace.holder() else {
-        let held = workspace.hold().await?;
-        let opened = server::prepare(&held, &config, &CancellationToken::new()).await?;
-        for complaint in config.warnings.iter().chain(&opened.complaints) {
-            console::complain(complaint);
-        }
-        let (ours, serving) = server::serve_in_memory(&opened);
-        let ended = answered(ours, rules.action).await;
-        opened.end().await;
-        drop(serving.await);
-        return ended;
-    };
-    let Some(address) = holder.address else {
-        return Err(workspace.busy().into());
-    };
-    let token = rules.token.presented(&config)?;
-    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
-    answered(joined.map_err(Failure::from)?, rules.action).await
-}
-
-/// Asks a server, and shows what it answers.
-async fn answered(transport: Transport, action: Option<Action>) -> anyhow::Result<ExitCode> {
-    let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new())?;
-    let handle = peer.handle();
-    let ended = act(&handle, action).await;
-    handle.shutdown().await;
-    ended
+    let action = rules.action;
+    ask_server(&workspace, &config, &rules.token, async |peer| {
+        act(peer, action).await
+    })
+    .await
 }
 
 async fn act(peer: &PeerHandle, action: Option<Action>) -> anyhow::Result<ExitCode> {

@@ -15,7 +15,7 @@ use bobbin_agent::{AgentEngine, Helpers};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
-use bobbin_agent_api::{Services, SystemClock};
+use bobbin_agent_api::{ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
@@ -39,10 +39,11 @@ use crate::eca::Editors;
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::state::StateDirectory;
+use crate::telemetry::Metrics;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
 use crate::workspace::{Held, Workspace};
-use crate::{cli, console, exit, join, models, prompts, state, undo};
+use crate::{cli, console, exit, join, models, prompts, state, telemetry, undo};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -88,6 +89,8 @@ pub(crate) struct Opened {
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
     pub(crate) models: ModelSet,
+    /// The figures of this process.
+    pub(crate) process: Arc<ServerProcess>,
     /// What is wrong with the configuration of models, or missing.
     pub(crate) complaints: Vec<String>,
 }
@@ -277,6 +280,7 @@ pub(crate) async fn prepare(
         editor_tools,
         undo,
         models,
+        process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })
 }
@@ -323,6 +327,8 @@ pub(crate) async fn run(
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
     let removed = CancellationToken::new();
+    // Before anything that counts.
+    let metrics = Metrics::start()?;
     let opened = open(&held, config, &removed).await?;
     let notice = opened.trust.notice().await;
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
@@ -342,6 +348,10 @@ pub(crate) async fn run(
                 .route(
                     join::Endpoint::Eca.path(),
                     web_socket(bobbin_transport::MAX_BODY_BYTES, editors),
+                )
+                .route(
+                    "/metrics",
+                    metrics.route(opened.hub.clone(), opened.process.clone()),
                 );
             let is_ready = readiness(opened.hub.clone());
             Some(tokio::spawn(listener.run(access, router, is_ready, stop.clone())))
@@ -426,6 +436,7 @@ fn readiness(hub: Arc<Hub>) -> Readiness {
 pub(crate) fn services(opened: &Opened) -> Services {
     Services {
         version: env!("CARGO_PKG_VERSION"),
+        process: Some(opened.process.clone()),
         tool_servers: Some(opened.servers.clone()),
         trust: Some(opened.trust.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),

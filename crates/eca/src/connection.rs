@@ -98,6 +98,14 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
             peer.closed().await;
         }
     }
+    let stats = peer.stats();
+    tracing::info!(
+        endpoint = "Eca",
+        ms = stats.uptime_ms,
+        messages_read = stats.messages_read,
+        messages_written = stats.messages_written,
+        "connection ended"
+    );
     parts.ending.cancel();
     parts.tasks.close();
     parts.tasks.wait().await;

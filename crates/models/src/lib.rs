@@ -23,6 +23,7 @@ mod memory;
 mod model_set;
 mod provider;
 mod refusal;
+mod request_log;
 mod retry;
 mod schema;
 mod settings;

@@ -10,10 +10,12 @@ use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRe
 use bobbin_model::ContextWindow;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+use tracing::Instrument as _;
 
 use crate::failing::Failing;
 use crate::listing::{Catalogue, Listed};
 use crate::provider::{Ended, Shown};
+use crate::request_log::RequestLog;
 use crate::{Provider, ProviderError};
 
 /// Name of the model that needs no provider.
@@ -296,11 +298,21 @@ impl ModelSet {
         let mut others = order.into_iter();
         loop {
             let (provider, model) = match &chosen {
-                Chosen::Offline => return self.offline.respond(request, sink).await,
+                Chosen::Offline => {
+                    let mut log = RequestLog::new(OFFLINE, OFFLINE, &mut *sink);
+                    let span = log.span();
+                    let reply = self.offline.respond(request, &mut log).instrument(span).await;
+                    log.ended(reply.as_ref().ok());
+                    return reply;
+                }
                 Chosen::Provided { provider, model } => (provider, model),
             };
             let place = &provider.settings().name;
-            let error = match provider.reply(model, request, sink).await {
+            let mut log = RequestLog::new(place, model, &mut *sink);
+            let span = log.span();
+            let reply = provider.reply(model, request, &mut log).instrument(span).await;
+            log.ended(reply.as_ref().ok());
+            let error = match reply {
                 Ok(reply) => {
                     self.failing.answered(place, model);
                     return Ok(reply);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::Services;
+use bobbin_agent_api::{ServerProcess, Services};
 use bobbin_core::Hub;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
@@ -77,6 +77,8 @@ impl Server {
 
 /// Serves one connection until it ends.
 pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>) {
+    let process = server.services.process.clone();
+    let _open = process.as_ref().map(ServerProcess::connection);
     let parts = Arc::new(Parts {
         server,
         state: Mutex::new(State::Fresh),
@@ -113,6 +115,14 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
             peer.closed().await;
         }
     }
+    let stats = peer.stats();
+    tracing::info!(
+        ?endpoint,
+        ms = stats.uptime_ms,
+        messages_read = stats.messages_read,
+        messages_written = stats.messages_written,
+        "connection ended"
+    );
     parts.reads.close();
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
@@ -227,6 +237,9 @@ impl Connection {
         }
         // A failure leaves the connection fresh, so that it can be tried again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
+        let name = &params.client_info.name;
+        // Quoted: the text is the client's.
+        tracing::info!(client = ?&name[..name.floor_char_boundary(64)], "client connected");
         *state = State::Answered(Arc::new(Native::new(params)));
         let server = &self.parts.server;
         let mut capabilities = wire::ServerCapabilities::default();

@@ -88,9 +88,27 @@ enum Denied {
     WrongToken,
 }
 
+impl Denied {
+    /// Returns the word for it in logs and counters.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::NoToken => "no_token",
+            Self::WrongToken => "wrong_token",
+        }
+    }
+}
+
 /// Passes a request on if its client may connect; answers 401 or 403 otherwise. A layer of the listener's router.
 pub(crate) async fn require(State(access): State<Access>, request: Request, next: Next) -> Response {
-    let (status, text) = match access.check(request.uri(), request.headers()) {
+    let checked = access.check(request.uri(), request.headers());
+    if let Err(denied) = checked {
+        // Neither the address nor a header: both can have a token in them.
+        tracing::warn!(reason = denied.word(), "a client was refused");
+        metrics::counter!("bobbin_refused_clients_total", "reason" => denied.word()).increment(1);
+    }
+    let (status, text) = match checked {
         Ok(()) => return next.run(request).await,
         Err(Denied::Host) => (StatusCode::FORBIDDEN, FOREIGN_HOST),
         Err(Denied::Origin) => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),

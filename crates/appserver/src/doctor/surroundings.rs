@@ -27,7 +27,7 @@ pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
             error.desc(),
             root.display()
         );
-        report.add("workspace", Verdict::Note, text);
+        report.add("workspace", Verdict::Bad, text);
     }
 }
 

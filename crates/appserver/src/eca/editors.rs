@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::ServerProcess;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
 use bobbin_model::Mode;
@@ -52,6 +53,8 @@ impl Connections for Editors {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
         let served = self.0.clone();
         async move {
+            let process = served.offer.services.process.clone();
+            let _open = process.as_ref().map(ServerProcess::connection);
             let end = bobbin_eca::serve(transport, served).await;
             tracing::debug!(?end, "an editor has left");
         }

@@ -23,8 +23,9 @@ use futures_util::FutureExt;
 
 use crate::exit::Failure;
 use crate::signals::Signals;
+use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
-use crate::{console, exit, logging};
+use crate::{console, exit, telemetry};
 
 use choices::Choices;
 use workspace::{EditorWorkspace, Open};
@@ -71,12 +72,13 @@ pub(crate) fn is_asked_for_its_version() -> bool {
 
 /// Serves one editor.
 pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
-    logging::start(match (eca.log_level, eca.verbose) {
+    let level = match (eca.log_level, eca.verbose) {
         (Some(Level::Error), _) => "error",
         (Some(Level::Info), _) => "info",
         (Some(Level::Debug), _) | (None, true) => "debug",
         (Some(Level::Warn), _) | (None, false) => "warn",
-    })?;
+    };
+    telemetry::start(&LogOptions::default(), level)?;
     let mut signals = Signals::listen()?;
     let workspace = Arc::new(EditorWorkspace::new(eca.config_file, eca.token));
     let looking = workspace.clone();

@@ -15,6 +15,7 @@ use super::schema::OutputSchema;
 use crate::call::{call, initialize};
 use crate::console;
 use crate::signals::Signals;
+use crate::threads;
 
 /// What is asked, and how.
 pub(super) struct Request {
@@ -238,7 +239,8 @@ impl Client<'_> {
                 return text(&started, "/thread/id");
             }
             ThreadChoice::Last => {
-                let params = json!({ "identity": identity, "limit": 1 });
+                let mut params = threads::of_every_channel(peer, &request.workspace).await?;
+                params["limit"] = 1.into();
                 let listed = call(peer, "thread/list", &params).await?;
                 text(&listed, "/data/0/id").context("there is no thread to continue")?
             }

@@ -28,10 +28,11 @@ use crate::exit::Failure;
 use crate::join::{self, Endpoint};
 use crate::signals::Signals;
 use crate::state::StateDirectory;
+use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
 use crate::trust::{self, Scan, TrustFile};
 use crate::workspace::Workspace;
-use crate::{cli, console, exit, logging, server};
+use crate::{cli, console, exit, server, telemetry};
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 use entry::Entry;
@@ -93,9 +94,8 @@ pub(crate) struct Exec {
     workspace: Option<PathBuf>,
     #[command(flatten)]
     token: TokenOptions,
-    /// What to log to stderr.
-    #[arg(long, value_name = "FILTER", env = "BOBBIN_LOG")]
-    log: Option<String>,
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -108,7 +108,7 @@ enum Mode {
 
 /// Runs one prompt.
 pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
-    logging::start(exec.log.as_deref().unwrap_or("error"))?;
+    telemetry::start(&exec.log, "error")?;
     let deadline = exec.timeout.map(|time| Instant::now() + time);
     let workspace = Workspace::find(exec.workspace.as_deref())?;
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];

@@ -3,10 +3,11 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use bobbin_model::{Event, ItemBody, Outcome, TurnId};
+use bobbin_model::{Event, ItemBody, Outcome, TurnId, UnixMillis};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::Owner;
 use super::record::{After, Effect};
@@ -87,7 +88,9 @@ impl Owner {
         };
         let engine = self.hub.engine.clone();
         // Called in the task, where a panic is the Turn's failure.
-        let task = tokio::spawn(async move { engine.run(context).await });
+        let span = tracing::info_span!("turn", thread = %self.state.header.id, turn = %turn);
+        span.in_scope(|| tracing::info!("turn started"));
+        let task = tokio::spawn(async move { engine.run(context).await }.instrument(span));
         self.run = Some(Run {
             turn,
             task,
@@ -195,6 +198,7 @@ impl Owner {
         let mut staged = self.stage(events);
         let go_on = self.delete.is_none() && !self.hub.stopping.is_cancelled();
         let is_good = outcome == Outcome::Completed;
+        self.report_end(&outcome, code, now);
         let ended = self.state.decide_end_turn(outcome, now);
         staged.append(self.stage(ended));
         let mut effect = Effect::default();
@@ -213,6 +217,29 @@ impl Owner {
             None => {}
         }
         self.commit(staged, effect).await
+    }
+
+    /// Says in the log and in the counters how a Turn ended.
+    fn report_end(&self, outcome: &Outcome, code: &str, now: UnixMillis) {
+        let Some(turn) = self.state.live.as_ref().map(|live| &live.turn) else {
+            return;
+        };
+        let (outcome, code) = match outcome {
+            Outcome::Completed => ("completed", None),
+            Outcome::Failed { .. } => ("failed", Some(code)),
+            Outcome::Cancelled { .. } => ("cancelled", None),
+        };
+        metrics::counter!("bobbin_turns_total", "outcome" => outcome).increment(1);
+        tracing::info!(
+            thread = %self.state.header.id,
+            turn = %turn.id,
+            outcome,
+            code,
+            ms = now.0.saturating_sub(turn.started_at.0),
+            input_tokens = turn.usage.input_tokens,
+            output_tokens = turn.usage.output_tokens,
+            "turn ended"
+        );
     }
 
     /// Stages the Turn of the queue's head, if the Thread is ready for it.

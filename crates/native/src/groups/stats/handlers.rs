@@ -9,6 +9,8 @@ use crate::wire;
 pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
     let peer = client.peer.stats();
     let hub = client.hub().stats();
+    let services = client.services();
+    let process = services.process.as_ref();
     responder.ok(wire::ServerStatsResult {
         connection: wire::ConnectionStats {
             phase: match peer.phase {
@@ -41,5 +43,9 @@ pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
             transactions: hub.store.commits,
             events_written: hub.store.events,
         },
+        version: services.version.to_owned(),
+        uptime_ms: process.map(|process| u64::try_from(process.uptime().as_millis()).unwrap_or(u64::MAX)),
+        connections: process.map(|process| process.connections() as u64),
+        memory_bytes: process.and_then(|process| process.memory_bytes()),
     });
 }

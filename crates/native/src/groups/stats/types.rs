@@ -19,6 +19,17 @@ pub struct ServerStatsResult {
     pub log: LogStats,
     /// The store.
     pub store: StoreStats,
+    /// The server's version.
+    pub version: String,
+    /// Milliseconds since the server started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uptime_ms: Option<u64>,
+    /// Clients that are connected now, of every dialect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
+    /// Bytes of memory that the server occupies; absent where the system does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
 }
 
 /// One connection's counters.
