@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::bail;
 use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
+use bobbin_mcp::Host;
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
 use super::declared::Declared;
+use super::resolve;
 use crate::config::Config;
 use crate::state::StateDirectory;
 use crate::trust::TrustFile;
 use crate::workspace::Workspace;
-use crate::{cli, console};
+use crate::{cli, console, server};
 
 /// Arguments of `bobbin mcp`.
 #[derive(Debug, Args)]
@@ -29,6 +32,11 @@ pub(crate) struct Mcp {
 enum Action {
     /// List the servers, what they run, and whether they may.
     List,
+    /// Start a server, ask it for its tools, end it.
+    Test {
+        /// Its name.
+        name: String,
+    },
     /// Allow a server that comes with the workspace to run, exactly as it is defined now.
     Allow {
         /// Its name.
@@ -42,7 +50,7 @@ enum Action {
 }
 
 /// Does what was asked.
-pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find(mcp.workspace.as_deref())?;
     let home = cli::home();
     let config = Config::read(&workspace.root, home.as_deref())?;
@@ -59,6 +67,7 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
                 console::say(&line(declared));
             }
         }
+        Action::Test { name } => return test(&config, &workspace, &name).await,
         Action::Allow { name } => {
             let mut declared = of_workspace(&config, &name)?.clone();
             file.change(|record| declared.fingerprint.iter().for_each(|one| record.add(one)))?;
@@ -76,6 +85,31 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tries a server that may run. Of two with one name this is the workspace's, as when the server runs.
+async fn test(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Result<ExitCode> {
+    let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
+    let mut found: Vec<&Declared> = config.tool_servers.iter().filter(named).collect();
+    found.sort_by_key(|declared| (declared.trusted, !declared.is_users()));
+    let Some(declared) = found.pop() else {
+        bail!("there is no MCP server {name}; `bobbin mcp list` shows those there are");
+    };
+    if !declared.trusted {
+        bail!("{name} may not run yet: read `bobbin mcp list`, then `bobbin mcp allow {name}`");
+    }
+    let variables: Vec<_> = std::env::vars_os().collect();
+    let spec = resolve::spec(declared, &workspace.root, &variables);
+    let host = Host::new(server::children(), Arc::new(drop));
+    let tried = host.probe(&spec).await;
+    host.end().await;
+    match tried {
+        Ok(tools) => {
+            console::say(&format!("{}: works, {tools} tools", declared.config.name));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(why) => bail!("{}: {why}", declared.config.name),
+    }
 }
 
 fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declared> {
