@@ -82,6 +82,8 @@ mod subagents;
 mod support;
 #[cfg(test)]
 mod terminals;
+#[cfg(test)]
+mod threads;
 #[cfg(all(test, feature = "otel"))]
 mod traces;
 #[cfg(test)]

@@ -160,7 +160,7 @@ async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: b
 }
 
 fn line(thread: &wire::ThreadSummary) -> String {
-    let at = serde_json::to_value(&thread.last_active_at).unwrap_or_default();
+    let at = serde_json::to_value(thread.last_active_at).unwrap_or_default();
     // To the minute; what follows are seconds.
     let at = at
         .as_str()

@@ -58,6 +58,7 @@ async fn keep_running<S: Service>(one: &Supervised<S>, requests: &mut watch::Rec
             Ok((handle, connection)) => {
                 let since = Instant::now();
                 one.running(&handle);
+                tracing::info!(service = service.name(), "service started");
                 let Some(failure) = serve(one, connection, requests).await else {
                     return;
                 };
@@ -104,5 +105,6 @@ async fn serve<S: Service>(
     };
     let ended = timeout(LONGEST_END, service.end(connection)).await;
     let failure = ended.unwrap_or_else(|_| Failure::passing("it did not end and was killed"));
+    tracing::info!(service = service.name(), lost, "service ended");
     lost.then_some(failure)
 }
