@@ -24,10 +24,8 @@ touch /mnt/bobbin
 mount --bind "$binary" /mnt/bobbin
 mount --bind /mnt/tea /mnt/tea
 mount --bind /mnt/state /mnt/state
-echo 0123456789abcdef0123456789abcdef >/mnt/token
-chmod 0400 /mnt/token
 chmod 0700 /mnt/state
-chown 65534:65534 /mnt/token /mnt/tea /mnt/state
+chown 65534:65534 /mnt/tea /mnt/state
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -o remount,bind,ro /mnt
 mount -o remount,bind,ro /
@@ -43,8 +41,6 @@ fn values(name: &str) -> Vec<String> {
     let values = values.map(|value| {
         value
             .replace("%I", "mnt/tea")
-            .replace("%d", "/mnt")
-            .replace("/var/lib/bobbin", "/mnt/state")
             .replace("/usr/bin/bobbin", "/mnt/bobbin")
             .replace("${PORT}", "0")
     });
@@ -81,14 +77,14 @@ async fn the_units_command_serves_and_undoes_where_all_else_is_read_only() {
             env!("CARGO_BIN_EXE_bobbin"),
         ])
         .arg("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-        .args(values("Environment"))
+        .arg("HOME=/mnt/state")
         .args(values("ExecStart")[0].split(' '))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .kill_on_drop(true);
     let child = command.spawn().unwrap();
     let inside = PathBuf::from(format!("/proc/{}/root/mnt", child.id().unwrap()));
-    let folders = inside.join("state/state/workspaces");
+    let folders = inside.join("state/.local/state/bobbin/workspaces");
     let folder = async {
         loop {
             if let Some(folder) = std::fs::read_dir(&folders).ok().and_then(|mut all| all.next()) {
