@@ -22,7 +22,7 @@ static PROVIDER: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
 ///
 /// # Errors
 /// A variable cannot be used.
-pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>()
+pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync>()
 -> anyhow::Result<Option<impl Layer<S> + Send + Sync>> {
     let named = [
         "OTEL_EXPORTER_OTLP_ENDPOINT",
