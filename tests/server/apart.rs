@@ -5,11 +5,15 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 
+use bobbin_model::Json;
 use bobbin_sandbox::{Files, Profile};
 use bobbin_tools::Sandbox;
+use serde_json::json;
+use tokio::time::timeout;
 
 use crate::held_place::{OPEN, Place, STRICT};
 use crate::sandbox_attempts::{ATTEMPT, NAME, OBJECT};
+use crate::support::PATIENCE;
 
 const READ_ONLY: Profile = Profile {
     files: Files::ReadOnly,
@@ -27,19 +31,63 @@ impl Place {
 
     /// Tries something in the sandbox; whether it was held.
     async fn is_apart_from(&self, sandbox: &Sandbox, attempt: &str, object: &Path) -> bool {
-        let this = std::env::current_exe().unwrap();
-        let command = format!(
-            "{ATTEMPT}='{attempt}' {OBJECT}='{}' '{}' {NAME} --exact --nocapture",
-            object.display(),
-            this.display()
-        );
+        let command = trying(attempt, object);
         let text = self.run(sandbox, &command).await.text;
-        let held = text.contains(&format!("{attempt}: held: "));
-        let done = text.contains(&format!("{attempt}: did it"));
-        assert!(held != done, "{text}");
         println!("{text}");
-        held
+        was_held(attempt, &text)
     }
+}
+
+/// Returns the command that starts this test again to try something.
+fn trying(attempt: &str, object: &Path) -> String {
+    let this = std::env::current_exe().unwrap();
+    format!(
+        "{ATTEMPT}='{attempt}' {OBJECT}='{}' '{}' {NAME} --exact --nocapture",
+        object.display(),
+        this.display()
+    )
+}
+
+fn was_held(attempt: &str, text: &str) -> bool {
+    let held = text.contains(&format!("{attempt}: held: "));
+    let done = text.contains(&format!("{attempt}: did it"));
+    assert!(held != done, "{text}");
+    held
+}
+
+#[tokio::test]
+async fn commands_of_one_thread_reach_each_other_and_those_of_another_do_not() {
+    let place = Place::new();
+    let Some(sandbox) = place.apart(STRICT).await else {
+        return;
+    };
+    let tool = place.shell(&sandbox).await;
+    let run = async |thread: &str, command: &str| {
+        let arguments = Json::of(&json!({ "command": command })).unwrap();
+        let prepared = tool.prepare(&arguments, &place.environment()).unwrap();
+        prepared.run(Place::context_of(thread)).await.text
+    };
+    let said = place.work.join("address");
+    nix::unistd::mkfifo(&said, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let serve = trying("serve one", &said);
+    // Reading the pipe waits until the server listens.
+    let address = tokio::task::spawn_blocking(move || std::fs::read_to_string(said).unwrap());
+    let speak = async {
+        let address = PathBuf::from(address.await.unwrap());
+        let connect = trying("connect", &address);
+        let other = run("other", &connect).await;
+        assert!(was_held("connect", &other), "{other}");
+        let same = run("one", &connect).await;
+        assert!(!was_held("connect", &same), "{same}");
+    };
+    let served = timeout(PATIENCE, async { tokio::join!(run("one", &serve), speak).0 });
+    let served = served.await.unwrap();
+    assert!(!was_held("serve one", &served), "{served}");
+    // A command starts with its own processes and no one else's, in the same network as before.
+    let network = "readlink /proc/self/ns/net";
+    let first = run("one", network).await;
+    assert_eq!(first, run("one", network).await);
+    assert_ne!(first, run("other", network).await);
 }
 
 #[tokio::test]

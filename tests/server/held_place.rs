@@ -10,7 +10,7 @@ use bobbin_agent_api::tool::{
     ToolOutput,
 };
 use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
-use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig, ThreadId};
 use bobbin_sandbox::{Files, Network, Profile, Support};
 use bobbin_tools::{Bubblewrap, BubblewrapUse, RulesPolicy, Sandbox, ToolSet};
 use futures_util::FutureExt as _;
@@ -156,6 +156,13 @@ impl Place {
         let prepared = self.prepared(sandbox, command).await.unwrap();
         let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
         prepared.run(context).await
+    }
+
+    /// Returns the context of a call of a Thread.
+    pub(crate) fn context_of(thread: &str) -> CallContext {
+        let mut context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
+        context.origin.thread = ThreadId::new(thread);
+        context
     }
 
     /// Runs a command until it says something, and ends it then.

@@ -106,6 +106,11 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
             UnixStream::connect_addr(&address).map(drop)
         }
         "serve itself" => serve_itself(),
+        "serve one" => {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+            std::fs::write(object, listener.local_addr()?.to_string())?;
+            listener.accept().map(drop)
+        }
         "pair" => UnixStream::pair().map(drop),
         "message from a pair" => UnixDatagram::pair()?.0.send_to(b"x", object).map(drop),
         "raw socket" => nix::sys::socket::socket(

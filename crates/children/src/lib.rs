@@ -22,6 +22,7 @@ mod error;
 mod files;
 #[cfg(target_os = "linux")]
 mod link;
+mod network;
 mod outcome;
 mod output;
 #[cfg(target_os = "linux")]
@@ -43,5 +44,5 @@ pub use output::{CHUNK_BYTES, OutputSink, output_channel};
 #[cfg(target_os = "linux")]
 pub use parent::{RUN_CHILD_ARGUMENT, run_child};
 pub use piped::{PipedChild, Pipes};
-pub use spec::{Confinement, Input, ProcessSpec, ResourceLimits, Shell};
+pub use spec::{Confinement, Input, Network, ProcessSpec, ResourceLimits, Shell};
 pub use variables::{Dropped, VariableRules};

@@ -15,8 +15,9 @@ use tokio::process::Child;
 use tokio::time::timeout;
 
 use crate::children::{Helper, command};
-use crate::parent::SOCKET;
-use crate::parent::message::{Order, Report, StartFailure, encode, take};
+use crate::parent::message::{NetworkOrder, Order, Report, StartFailure, encode, take};
+use crate::parent::{NETWORK, SOCKET};
+use crate::spec::NetworkUse;
 use crate::{ChildError, Exit, ProcessSpec};
 
 /// The longest time for a child to start: many times the need of a busy machine.
@@ -58,7 +59,19 @@ impl Link {
             parent_fd: theirs.into(),
             child_fd: SOCKET,
         };
-        let mapped = parent.fd_mappings(vec![socket]);
+        let (network, descriptor) = match &spec.network {
+            NetworkUse::Own => (NetworkOrder::Own, None),
+            NetworkUse::Shown(socket) => (NetworkOrder::Shown, Some(socket)),
+            NetworkUse::Joined(network) => (NetworkOrder::Joined, Some(&network.0)),
+        };
+        let descriptor = descriptor.map(|descriptor| descriptor.try_clone()).transpose();
+        let descriptor = descriptor
+            .map_err(ChildError::Parent)?
+            .map(|parent_fd| FdMapping {
+                parent_fd,
+                child_fd: NETWORK,
+            });
+        let mapped = parent.fd_mappings([socket].into_iter().chain(descriptor).collect());
         mapped.map_err(|error| ChildError::Parent(io::Error::other(error)))?;
         // A start takes one or two milliseconds, in which the kernel copies this process's tables.
         let parent = tokio::task::spawn_blocking(move || parent.spawn()).await;
@@ -87,6 +100,7 @@ impl Link {
                 .collect(),
             confinement: spec.confinement,
             limits: spec.limits,
+            network,
             files: crate::files::limit_of_children(),
         };
         let too_large = |source| ChildError::Spawn {

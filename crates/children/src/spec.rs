@@ -3,7 +3,9 @@
 //! A plain value; `Children` starts it.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bobbin_sandbox::Plan;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,25 @@ pub struct ProcessSpec {
     pub confinement: Option<Confinement>,
     /// Its limits.
     pub limits: ResourceLimits,
+    /// Whose network it has, if its plan gives it one apart from the machine's.
+    pub(crate) network: NetworkUse,
+}
+
+/// A network with a loopback and nothing else, for children whose plans give them one. It ends with the last clone and
+/// the last child in it.
+#[derive(Debug, Clone)]
+pub struct Network(pub(crate) Arc<OwnedFd>);
+
+/// Whose network a child has.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum NetworkUse {
+    /// One of its own.
+    #[default]
+    Own,
+    /// One of its own, a descriptor of which is sent over this socket.
+    Shown(Arc<OwnedFd>),
+    /// That of other children.
+    Joined(Network),
 }
 
 /// How a child and all its descendants are confined.
@@ -89,6 +110,7 @@ impl ProcessSpec {
             input: Input::Null,
             confinement: None,
             limits: ResourceLimits::default(),
+            network: NetworkUse::Own,
         }
     }
 
@@ -120,6 +142,13 @@ impl ProcessSpec {
     #[must_use]
     pub fn input(mut self, input: Input) -> Self {
         self.input = input;
+        self
+    }
+
+    /// Has the child share a network, if it is confined by a plan that gives it one apart from the machine's.
+    #[must_use]
+    pub fn in_network(mut self, network: Network) -> Self {
+        self.network = NetworkUse::Joined(network);
         self
     }
 

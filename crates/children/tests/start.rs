@@ -140,7 +140,9 @@ mod tests {
         let spec = || ProcessSpec::new("/bin/echo", "/", Environment::empty());
         let mut env = Environment::empty();
         env.set("NAME", "a\0b");
-        for spec in [spec().arg("a\0b"), ProcessSpec { env, ..spec() }] {
+        let mut with_variable = spec();
+        with_variable.env = env;
+        for spec in [spec().arg("a\0b"), with_variable] {
             let error = run(spec).await.unwrap_err();
             assert!(matches!(error, ChildError::Spawn { source, .. }
                 if source.kind() == std::io::ErrorKind::InvalidInput));

@@ -15,7 +15,7 @@ use crate::descriptors::{keep_back, take_descriptor};
 use crate::{Files, Outer, Plan, SandboxError};
 
 /// First argument of the helper mode. The numbers of two descriptors follow: one for its report, one for its
-/// [`Handed`].
+/// [`Handed`]. A third is a socket over which the helper sends a descriptor of the command's network.
 pub const HELPER_ARGUMENT: &str = "sandbox-exec";
 
 /// Most bytes of an encoded [`Handed`].
@@ -133,7 +133,8 @@ pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
         ));
         return Some(ExitCode::FAILURE);
     };
-    let failure = match become_command(&mut report, handed) {
+    let show_network = descriptor();
+    let failure = match become_command(&mut report, handed, show_network) {
         Ok(never) => match never {},
         Err(failure) => postcard::to_extend(&failure, vec![FAILED]).unwrap_or_default(),
     };
@@ -142,7 +143,11 @@ pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
     Some(ExitCode::FAILURE)
 }
 
-fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure> {
+fn become_command(
+    report: &mut File,
+    handed: File,
+    show_network: Option<File>,
+) -> Result<Infallible, Failure> {
     let not_read = |error: String| Failure::Confinement(format!("its plan cannot be read: {error}"));
     let mut bytes = Vec::new();
     let read = handed.take(MAX_HANDED).read_to_end(&mut bytes);
@@ -152,6 +157,10 @@ fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure
     let confined = check(plan, handed.network).and_then(|()| {
         keep_back();
         limit_processes(handed.processes, handed.namespace)?;
+        if let Some(to) = show_network {
+            let not_shown = |error| SandboxError::Kernel(format!("its network cannot be shared: {error}"));
+            crate::network::show(to).map_err(not_shown)?;
+        }
         confine(plan)
     });
     confined.map_err(|error| Failure::Confinement(error.full()))?;

@@ -19,6 +19,8 @@ mod error;
 mod files;
 #[cfg(target_os = "linux")]
 mod helper;
+#[cfg(target_os = "linux")]
+mod network;
 mod plan;
 mod profile;
 #[cfg(target_os = "linux")]
@@ -27,12 +29,14 @@ mod serialized;
 mod support;
 mod written;
 
-pub use bubblewrap::{PLACES, Unfit, find, view_arguments};
+pub use bubblewrap::{CommandNetwork, PLACES, Unfit, find, view_arguments};
 #[cfg(target_os = "linux")]
 pub use descriptors::{keep_back, take_descriptor};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};
+#[cfg(target_os = "linux")]
+pub use network::{join, shown};
 pub use plan::{Outer, Plan};
 pub use profile::{Files, Network, Profile};
 pub use serialized::{optional_path, path};

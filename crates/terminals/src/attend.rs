@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Limits, Outcome, ProcessSpec, output_channel};
+use bobbin_children::{Captured, ChildError, Exit, Limits, Outcome, ProcessSpec, output_channel};
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, UnixMillis};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -76,6 +76,7 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
         kept: None,
     };
     let order = &command.order;
+    let thread = order.origin.thread.clone();
     let limits = Limits {
         wall_clock: order.time_limit.unwrap_or(FOREVER),
         grace: order.grace,
@@ -83,6 +84,18 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
     };
     let (sink, chunks) = output_channel();
     let run = async {
+        let joined = inner.networks.join(&inner.children, &thread, spec);
+        let (spec, _network) = tokio::select! {
+            joined = joined => joined,
+            () = stop.cancelled() => {
+                let outcome = Outcome {
+                    exit: Exit::Cancelled,
+                    duration: Duration::ZERO,
+                    output: Captured::default(),
+                };
+                return Ok(outcome);
+            }
+        };
         match to_write {
             Some(typed) => {
                 inner

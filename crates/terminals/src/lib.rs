@@ -13,6 +13,7 @@ mod attend;
 mod bounds;
 mod entry;
 mod follow;
+mod networks;
 mod record;
 mod running;
 mod shelf;

@@ -27,6 +27,7 @@ use crate::Bounds;
 use crate::attend::{Task, attend};
 use crate::entry::{Entry, Output, Why};
 use crate::follow::follow;
+use crate::networks::Networks;
 use crate::record::Record;
 use crate::running::{NotLeft, Order, Running};
 use crate::shelf::{Item, Shelf};
@@ -54,6 +55,7 @@ pub(crate) struct Inner {
     entries: Mutex<BTreeMap<String, Arc<Entry>>>,
     /// Commands whose files are being written.
     active: Mutex<BTreeSet<String>>,
+    pub(crate) networks: Networks,
     tasks: TaskTracker,
 }
 
@@ -92,6 +94,7 @@ impl Terminals {
             hub: OnceLock::new(),
             entries: Mutex::default(),
             active: Mutex::default(),
+            networks: Networks::default(),
             tasks: TaskTracker::new(),
         }))
     }
@@ -350,6 +353,7 @@ impl Inner {
 
     /// Stops the terminals of a Thread and removes all their files.
     pub(crate) async fn forget(&self, thread: &ThreadId) {
+        self.networks.forget(thread);
         let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;
         let found: Vec<_> = self.entries.lock().values().filter(own).cloned().collect();
         for entry in found {

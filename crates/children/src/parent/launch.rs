@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use bobbin_sandbox::{Failure, HELPER_ARGUMENT, Handed, confine, view_arguments};
+use bobbin_sandbox::{CommandNetwork, Failure, HELPER_ARGUMENT, Handed, confine, join, view_arguments};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl::set_pdeathsig;
@@ -23,7 +23,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, getpid, getppid};
 
-use super::message::{Order, StartFailure};
+use super::message::{NetworkOrder, Order, StartFailure};
 use super::tree::Tree;
 use crate::{Confinement, ResourceLimits};
 
@@ -34,16 +34,16 @@ pub(super) struct Launched {
     pub(super) report: Option<File>,
 }
 
-/// Starts the child of an order.
+/// Starts the child of an order. `network` is what its network takes.
 ///
 /// # Errors
 /// The reason; nothing of the child runs.
-pub(super) fn launch(order: Order) -> Result<Launched, StartFailure> {
+pub(super) fn launch(order: Order, network: Option<OwnedFd>) -> Result<Launched, StartFailure> {
     std::env::set_current_dir(&order.directory)
         .map_err(|error| StartFailure::Directory(error.raw_os_error().unwrap_or_default()))?;
     match &order.confinement {
         Some(confinement) if let Some(bubblewrap) = confinement.bubblewrap.clone() => {
-            in_bubblewrap(&order, &bubblewrap).map_err(|error| not_confined(&error))
+            in_bubblewrap(&order, &bubblewrap, network).map_err(|error| not_confined(&error))
         }
         Some(_) | None => directly(order).map_err(StartFailure::Start),
     }
@@ -99,12 +99,22 @@ fn directly(order: Order) -> Result<Launched, Failure> {
 }
 
 /// Starts bubblewrap, which starts the helper, which becomes the program.
-fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
+fn in_bubblewrap(order: &Order, bubblewrap: &Path, network: Option<OwnedFd>) -> io::Result<Launched> {
     let Some(Confinement { plan, .. }) = &order.confinement else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
+    let (joined, shown) = match order.network {
+        NetworkOrder::Own => (None, None),
+        NetworkOrder::Shown => (None, network),
+        // The machine's, or none at all, is no network to join for.
+        NetworkOrder::Joined => (network.filter(|_| plan.is_apart()), None),
+    };
+    let whose = match joined {
+        Some(_) => CommandNetwork::Joined,
+        None => CommandNetwork::New,
+    };
     // By its real name: in the view, a link may lead elsewhere.
-    let view = view_arguments(plan, &order.directory.canonicalize()?);
+    let view = view_arguments(plan, &order.directory.canonicalize()?, whose);
     let handed = Handed {
         plan: plan.within(),
         program: order.program.clone(),
@@ -125,11 +135,15 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
     command
         .args(["--args", &number(&view)])
         .arg(format!("/proc/self/fd/{}", number(&helper)))
-        .args([HELPER_ARGUMENT, &number(&writer), &number(&handed)]);
+        .args([HELPER_ARGUMENT, &number(&writer), &number(&handed)])
+        .args(shown.as_ref().map(number));
     let (parent, limits, files) = (getpid(), order.limits, order.files);
     let prepare = move || {
+        if let Some(network) = &joined {
+            join(network)?;
+        }
         before_exec(parent, limits, files)?;
-        for descriptor in [&view, &handed, &helper, &writer] {
+        for descriptor in [&view, &handed, &helper, &writer].into_iter().chain(&shown) {
             fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
         // Bubblewrap must not end before its processes had time to end, so TERM stays blocked; the helper unblocks

@@ -25,8 +25,20 @@ pub(crate) struct Order {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) confinement: Option<Confinement>,
     pub(crate) limits: ResourceLimits,
+    pub(crate) network: NetworkOrder,
     /// The soft limit of open files, if this server's own limit differs.
     pub(crate) files: Option<u64>,
+}
+
+/// The network of the child to start, if it is apart from the machine's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum NetworkOrder {
+    /// One of its own.
+    Own,
+    /// One of its own; a descriptor of it goes to the socket of [`super::NETWORK`].
+    Shown,
+    /// The one of [`super::NETWORK`].
+    Joined,
 }
 
 /// What a parent reports, in this order; `Failed` is the last.

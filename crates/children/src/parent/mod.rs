@@ -16,3 +16,5 @@ pub use run::run_child;
 pub const RUN_CHILD_ARGUMENT: &str = "run-child";
 /// The number of the socket that the server and the parent share.
 pub(crate) const SOCKET: i32 = 3;
+/// The number of a network, or of the socket to show one, where the order has it.
+pub(crate) const NETWORK: i32 = 4;

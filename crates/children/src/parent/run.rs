@@ -15,10 +15,10 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
-use super::SOCKET;
 use super::launch::{Launched, launch};
-use super::message::{Order, Report, StartFailure, read, write};
+use super::message::{NetworkOrder, Order, Report, StartFailure, read, write};
 use super::tree::{Tree, memory};
+use super::{NETWORK, SOCKET};
 use crate::Exit;
 
 /// How often the child's memory is measured.
@@ -46,6 +46,10 @@ fn run() -> io::Result<()> {
     let Some(order) = read::<Order>(&mut socket)? else {
         return Ok(());
     };
+    let network = match order.network {
+        NetworkOrder::Own => None,
+        NetworkOrder::Shown | NetworkOrder::Joined => Some(take_descriptor(NETWORK)?),
+    };
     // A session and not only a group: without a terminal for a prompt, `ssh` or `sudo` fails at once instead of
     // being stopped until the time-out.
     setsid()?;
@@ -54,7 +58,7 @@ fn run() -> io::Result<()> {
     ended.thread_block()?;
     let ended = SignalFd::with_flags(&ended, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let memory = order.limits.memory_bytes;
-    let launched = match launch(order) {
+    let launched = match launch(order, network) {
         Ok(launched) => launched,
         Err(failure) => return write(&mut socket, &Report::Failed(failure)),
     };

@@ -13,4 +13,4 @@ mod sockets;
 mod view;
 
 pub use find::{PLACES, Unfit, find};
-pub use view::view_arguments;
+pub use view::{CommandNetwork, view_arguments};

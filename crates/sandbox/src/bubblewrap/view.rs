@@ -16,8 +16,19 @@ use crate::{Files, Network, Plan, Profile};
 ///
 /// There is no `--new-session`: the caller has made a session, and another one would leave the group that the
 /// caller ends.
-pub fn view_arguments(plan: &Plan, directory: &Path) -> Vec<OsString> {
-    View::of(plan).arguments(directory)
+///
+/// With [`CommandNetwork::Joined`] the caller has joined the network of other commands, and bubblewrap makes none.
+pub fn view_arguments(plan: &Plan, directory: &Path, network: CommandNetwork) -> Vec<OsString> {
+    View::of(plan).arguments(directory, network)
+}
+
+/// Where the network of a command without the machine's comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandNetwork {
+    /// Bubblewrap makes it.
+    New,
+    /// The process that becomes bubblewrap is in it.
+    Joined,
 }
 
 /// A command's view of the machine's files. All other places are readable and not writable.
@@ -110,7 +121,7 @@ impl View {
     }
 
     /// Returns the arguments for [`view_arguments`].
-    pub(super) fn arguments(&self, directory: &Path) -> Vec<OsString> {
+    pub(super) fn arguments(&self, directory: &Path, network: CommandNetwork) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |flag: &str, paths: &[&Path]| {
             all.push(flag.into());
@@ -124,7 +135,7 @@ impl View {
         ] {
             add(flag, &[]);
         }
-        if self.profile.network == Network::Off {
+        if self.profile.network == Network::Off && network == CommandNetwork::New {
             add("--unshare-net", &[]);
         }
         let root = Path::new("/");

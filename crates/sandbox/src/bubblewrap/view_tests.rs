@@ -35,7 +35,7 @@ fn mounts_in(top: &Path, plan: &Plan) -> BTreeMap<PathBuf, Mount> {
 /// Returns the arguments without the fixed ones at the start and the end.
 fn mounted(view: &View) -> String {
     let all: Vec<String> = view
-        .arguments(Path::new("/w"))
+        .arguments(Path::new("/w"), CommandNetwork::New)
         .into_iter()
         .map(|argument| argument.into_string().unwrap())
         .collect();
@@ -81,13 +81,18 @@ fn each_profile_has_its_arguments() {
         ),
     ] {
         let profile = Profile { files, network };
-        let arguments = view(profile, mounts).arguments(Path::new("/w"));
+        let arguments = view(profile, mounts).arguments(Path::new("/w"), CommandNetwork::New);
         let arguments: Vec<_> = arguments
             .iter()
             .map(|argument| argument.to_str().unwrap())
             .collect();
         assert_eq!(arguments.join(" "), format!("{private} {expected}"), "{profile}");
     }
+    let joined = view(STRICT, write).arguments(Path::new("/w"), CommandNetwork::Joined);
+    assert!(
+        !joined.iter().any(|argument| argument == "--unshare-net"),
+        "{joined:?}"
+    );
 }
 
 #[test]

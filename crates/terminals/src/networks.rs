@@ -1,0 +1,90 @@
+//! The networks of Threads: commands of one Thread reach what another of its commands serves on loopback.
+//!
+//! The first command of a Thread that has a network apart from the machine's makes it. It stays for the next ones, also
+//! while none runs; nobody is in it then, and it costs a descriptor. Bounded: a network beyond [`MOST`] takes the place of
+//! one in which nothing runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bobbin_children::{Children, Network, ProcessSpec};
+use bobbin_model::ThreadId;
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+
+/// Most networks that stay although nothing runs in them (guess: more Threads than work at a time).
+const MOST: usize = 64;
+
+/// A Thread's network, once it is made.
+type Shared = Arc<OnceCell<Network>>;
+
+/// The networks of a workspace's Threads.
+#[derive(Debug, Default)]
+pub(crate) struct Networks(Mutex<BTreeMap<ThreadId, Shared>>);
+
+impl Networks {
+    /// Puts a command into its Thread's network, if its plan gives it one apart from the machine's. The second value
+    /// marks the network as used and lives as long as the command. Where commands cannot share a network, each has its
+    /// own.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind; the next command makes the network.
+    pub(crate) async fn join(
+        &self,
+        children: &Children,
+        thread: &ThreadId,
+        spec: ProcessSpec,
+    ) -> (ProcessSpec, Option<Shared>) {
+        let apart = spec.confinement.as_ref().filter(|held| held.plan.is_apart());
+        let Some(confinement) = apart else {
+            return (spec, None);
+        };
+        let shared = self.of(thread);
+        let made = shared.get_or_try_init(|| children.network(confinement)).await;
+        let spec = match made.cloned() {
+            Ok(network) => spec.in_network(network),
+            Err(error) => {
+                tracing::debug!(%error, "commands of a thread cannot share a network");
+                spec
+            }
+        };
+        (spec, Some(shared))
+    }
+
+    fn of(&self, thread: &ThreadId) -> Shared {
+        let mut networks = self.0.lock();
+        if let Some(shared) = networks.get(thread) {
+            return shared.clone();
+        }
+        if networks.len() >= MOST {
+            networks.retain(|_, shared| Arc::strong_count(shared) > 1);
+        }
+        networks.entry(thread.clone()).or_default().clone()
+    }
+
+    /// Forgets a Thread's network, which ends with what runs in it.
+    pub(crate) fn forget(&self, thread: &ThreadId) {
+        self.0.lock().remove(thread);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_in_which_nothing_runs_make_room() {
+        let networks = Networks::default();
+        let thread = |number: usize| ThreadId::new(format!("thread_{number}"));
+        let used = networks.of(&thread(0));
+        for number in 1..MOST {
+            networks.of(&thread(number));
+        }
+        assert_eq!(networks.0.lock().len(), MOST);
+        networks.of(&thread(MOST));
+        assert_eq!(networks.0.lock().len(), 2);
+        assert!(Arc::ptr_eq(&used, &networks.of(&thread(0))));
+        networks.forget(&thread(0));
+        assert!(!Arc::ptr_eq(&used, &networks.of(&thread(0))));
+    }
+}
