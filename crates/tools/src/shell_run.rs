@@ -14,7 +14,7 @@ use bobbin_agent_api::tool::{
 use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
-use bobbin_sandbox::{Outer, Plan};
+use bobbin_sandbox::{Network, Outer, Plan};
 use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -33,6 +33,11 @@ const CAPTURED_BYTES: usize = 1 << 20;
 const MODEL_BYTES: usize = 64 << 10;
 /// Default time of a command in a terminal of the editor.
 const IN_EDITOR: Duration = Duration::from_mins(2);
+/// What a command without bubblewrap lacks.
+const NO_SOCKETS: &str = " Without bubblewrap it has no sockets, not even on 127.0.0.1.";
+/// What the user can do about that.
+const INSTALL: &str = " The user can install it: `apt install bubblewrap` or `dnf install bubblewrap`.";
+
 /// How long a Turn waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
@@ -185,8 +190,8 @@ impl PreparedCall for Prepared {
             bubblewrap.inspect(|bubblewrap| bubblewrap.has_held());
             let path = ended.output_path.map(|path| (path, ended.left_out));
             let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
-            if sandboxed {
-                add_hint(&mut output);
+            if let Some((plan, sandbox)) = &held {
+                add_hint(&mut output, plan, sandbox.bubblewrap.may_work());
             }
             output
         }
@@ -362,7 +367,7 @@ fn told(
 }
 
 /// Adds a note about the sandbox if it may be why a command failed.
-fn add_hint(output: &mut ToolOutput) {
+fn add_hint(output: &mut ToolOutput, plan: &Plan, is_installed: bool) {
     let refusals = [
         "Permission denied",
         "Operation not permitted",
@@ -374,9 +379,14 @@ fn add_hint(output: &mut ToolOutput) {
         "dubious ownership",
     ];
     if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
-        output
-            .text
-            .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
+        output.text.push_str("\n[It ran in a sandbox, which may be why.");
+        if plan.outer == Outer::Nothing && plan.profile.network == Network::Off {
+            output.text.push_str(NO_SOCKETS);
+            if !is_installed {
+                output.text.push_str(INSTALL);
+            }
+        }
+        output.text.push_str(" outsideSandbox asks a person for more.]");
     }
 }
 

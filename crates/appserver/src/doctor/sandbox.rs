@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bobbin_children::{Children, Environment, Exit, ProcessSpec, ResourceLimits, Shell};
-use bobbin_sandbox::{Files, Outer, Support};
+use bobbin_sandbox::{Files, Network, Outer, Support};
 use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
 use super::{Report, Verdict, run_child};
@@ -62,10 +62,12 @@ pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut
                         "bubblewrap is not used: {why}; `apt install bubblewrap` or `dnf install bubblewrap` installs it"
                     );
                     report.add(WHAT, Verdict::Note, text);
+                    lacks(&sandbox, report);
                 }
                 (BubblewrapUse::Off, None) => {
                     let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
                     report.add(WHAT, Verdict::Note, text);
+                    lacks(&sandbox, report);
                 }
                 (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
             }
@@ -79,6 +81,15 @@ pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut
             }
         }
         Err(error) => report.add(WHAT, Verdict::Bad, error),
+    }
+}
+
+/// Says what does not work in commands without bubblewrap.
+fn lacks(sandbox: &Sandbox, report: &mut Report) {
+    if sandbox.profile.network == Network::Off {
+        let text = "without bubblewrap commands have no sockets, not even on 127.0.0.1: tests that start a server, worker \
+                    pools and development servers fail";
+        report.add("sandbox", Verdict::Note, text);
     }
 }
 
