@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, Scope, ThreadConfig,
-    ThreadId, ToolAnswer, TurnId,
+    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, Scope, SeenFile,
+    ThreadConfig, ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -160,6 +160,8 @@ pub struct ToolOutput {
     pub plan: Option<PlanChange>,
     /// Files it changed, as they were before (`None`: not there).
     pub changed: Vec<ChangedFile>,
+    /// Files whose content the model knows now.
+    pub seen: Vec<SeenFile>,
     /// The command it ran.
     pub command: Option<CommandEnd>,
     /// What a client said, when one ran it.
@@ -325,6 +327,11 @@ pub trait PreparedCall: Send {
     /// Returns what it would do to a file, as things are now; for users, before they are asked. Touches nothing.
     fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
         ready(None).boxed()
+    }
+
+    /// Returns the file that it changes only if the conversation has the file's present content. A new file has none.
+    fn must_know(&self) -> Option<PathBuf> {
+        None
     }
 
     /// Returns which files it may change. Not asked of tools that only read.

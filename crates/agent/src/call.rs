@@ -1,6 +1,7 @@
 //! One call, from the model's request to its result (AppServer protocol 03 §7 and §15): permission, intent on disk,
 //! effect, result.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
@@ -95,6 +96,7 @@ impl TurnRun {
             success,
             refused,
             plan,
+            seen,
             ..
         } = output;
         cut(&mut text, limit);
@@ -103,6 +105,7 @@ impl TurnRun {
             result: text.clone(),
             success,
             refused,
+            seen,
         };
         match plan {
             Some(plan) => self.turn.add_with_plan(result, plan).await?,
@@ -175,6 +178,10 @@ impl TurnRun {
         call: &Call,
         prepared: Box<dyn PreparedCall>,
     ) -> Result<(ToolOutput, RecordedCall), TurnGone> {
+        let must_know = prepared.must_know();
+        if let Some(why) = self.unknown(must_know.clone()).await? {
+            return Ok((not_run(why), RecordedCall::default()));
+        }
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
@@ -188,6 +195,10 @@ impl TurnRun {
         }
         if !self.is_allowed(call, permission).await? {
             return Ok((refused(DECLINED), RecordedCall::default()));
+        }
+        // The file may have changed while a user was asked.
+        if let Some(why) = self.unknown(must_know).await? {
+            return Ok((not_run(why), RecordedCall::default()));
         }
         tokio::select! {
             biased;
@@ -209,6 +220,14 @@ impl TurnRun {
             biased;
             output = running => Ok((output?, recorded)),
             () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
+        }
+    }
+
+    /// Returns why a call must not change its file now.
+    async fn unknown(&self, file: Option<PathBuf>) -> Result<Option<String>, TurnGone> {
+        match file {
+            Some(file) => self.unknown_content(file).await,
+            None => Ok(None),
         }
     }
 

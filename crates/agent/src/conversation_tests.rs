@@ -49,6 +49,7 @@ fn result(id: &str) -> ItemBody {
         result: "r".to_owned(),
         success: true,
         refused: false,
+        seen: Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ mod past;
 mod pictures;
 mod recording;
 mod restart;
+mod seen;
 mod settings;
 mod summarize;
 mod together;

@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use bobbin_core::CoreError;
 use bobbin_core::engine::TurnContext;
-use bobbin_model::{Compaction, ThreadId, Turn, TurnId, UnixMillis};
+use bobbin_model::{Compaction, SeenFile, ThreadId, Turn, TurnId, UnixMillis};
 use hashlink::LruCache;
 use parking_lot::Mutex;
 
 use super::conversation::{Placed, newest_compaction, steps, whole};
 use super::history::tells_left_out;
+use super::seen::seen;
 
 /// Most cached bytes of one Thread: twice the largest window.
 const MAX_THREAD_BYTES: usize = 8 << 20;
@@ -40,6 +41,8 @@ pub(super) struct PastTurn {
     pub(super) done: Option<Compaction>,
     /// The Turn notified users that the model does not get everything.
     pub(super) tells_left_out: bool,
+    /// The files that the model knows from it.
+    pub(super) seen: Vec<SeenFile>,
     /// Its approximate size in bytes.
     weight: usize,
 }
@@ -48,6 +51,7 @@ impl PastTurn {
     pub(super) fn of(turn: &Turn) -> Arc<Self> {
         let steps = whole(steps(turn.id, &turn.items));
         let done = newest_compaction(turn.items.iter()).cloned();
+        let seen = seen(turn.items.iter());
         let bytes: usize = steps
             .iter()
             .map(|step| OVERHEAD + step.message.bytes_in_memory())
@@ -56,9 +60,10 @@ impl PastTurn {
             id: turn.id,
             started_at: turn.started_at,
             tells_left_out: turn.items.iter().any(tells_left_out),
-            weight: OVERHEAD + bytes + done.as_ref().map_or(0, |done| done.summary.len()),
+            weight: OVERHEAD * (1 + seen.len()) + bytes + done.as_ref().map_or(0, |done| done.summary.len()),
             steps,
             done,
+            seen,
         })
     }
 

@@ -16,7 +16,7 @@ pub use batch::{Batch, Kind, MAX_FILE_BYTES, Still, Want, as_read, remove_direct
 pub use directory::{Found, Stamp, find, open_file};
 pub use ignores::{IgnoreRules, Ignores};
 pub use leftovers::{Leftovers, clear};
-pub use read::{open_regular, read_bytes, read_text};
+pub use read::{fingerprint, open_regular, read_bytes, read_text};
 
 /// Returns a path for display: relative to `root` if it is inside, otherwise absolute.
 pub fn shown(root: &Path, path: &Path) -> String {

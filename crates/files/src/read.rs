@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use nix::fcntl::OFlag;
@@ -44,6 +44,11 @@ fn check(found: &std::fs::Metadata) -> io::Result<()> {
         "it is not an ordinary file"
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// Returns a text that changes with a file's content: its size and the time of its last change.
+pub fn fingerprint(found: &std::fs::Metadata) -> String {
+    format!("{}-{}.{:09}", found.size(), found.mtime(), found.mtime_nsec())
 }
 
 /// Reads all of an ordinary file of at most `max_bytes`; links are followed.

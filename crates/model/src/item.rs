@@ -199,6 +199,15 @@ pub struct Compaction {
     pub kept_from: (TurnId, ItemId),
 }
 
+/// A file as a call left or found it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    /// Absolute path, free of links.
+    pub path: String,
+    /// Its size and the time of its last change: another value is another content.
+    pub fingerprint: String,
+}
+
 /// The content of an Item, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -244,6 +253,9 @@ pub enum ItemBody {
         /// Whether the call did not run because the user or a rule refused.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refused: bool,
+        /// Files whose content the model knows from this call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<SeenFile>,
     },
     /// A call of a tool that a client runs, with its result.
     DynamicToolCall(Box<DynamicToolCall>),

@@ -285,6 +285,7 @@ impl ScriptEngine {
                 result: output.text,
                 success: output.success,
                 refused: output.refused,
+                seen: Vec::new(),
             })
             .await?)
     }
@@ -313,6 +314,7 @@ impl ScriptEngine {
                     result,
                     success: false,
                     refused: false,
+                    seen: Vec::new(),
                 })
                 .await?);
         }
@@ -350,6 +352,7 @@ impl ScriptEngine {
                         result,
                         success: false,
                         refused: true,
+                        seen: Vec::new(),
                     })
                     .await?);
             }
@@ -362,6 +365,7 @@ impl ScriptEngine {
                 result: "done".to_owned(),
                 success: true,
                 refused: false,
+                seen: Vec::new(),
             })
             .await?)
     }
@@ -406,6 +410,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             result,
             success: false,
             refused: true,
+            seen: Vec::new(),
         })
         .await?)
 }
@@ -428,6 +433,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
             result: "x".repeat(mib << 20),
             success: true,
             refused: false,
+            seen: Vec::new(),
         })
         .await?)
 }
@@ -474,6 +480,7 @@ async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) 
             result,
             success: false,
             refused: false,
+            seen: Vec::new(),
         })
         .await?)
 }

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::paths::{Access, Target, locate};
-use super::replace_file::read_whole;
+use super::replace_file::{read_whole, seen};
 use crate::patch::{Action, Hunk, patched, read};
 use bobbin_files::Leftovers;
 use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
@@ -280,6 +280,10 @@ fn apply(sections: &[Section], leftovers: &Leftovers) -> Result<ToolOutput, Stri
     }
     batch.apply(leftovers)?;
     let mut output = done(plan.report.trim_start());
+    output.seen = changed
+        .iter()
+        .filter_map(|file: &ChangedFile| seen(&file.path))
+        .collect();
     output.changed = changed;
     Ok(output)
 }

@@ -10,8 +10,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::failed;
-use super::replace_file::read_whole;
+use super::replace_file::{read_whole, seen};
 use bobbin_files::Leftovers;
+use bobbin_model::SeenFile;
 
 /// Concurrent file jobs in the whole server; more wait (guess: disks gain nothing beyond).
 const AT_ONCE: usize = 16;
@@ -80,6 +81,12 @@ impl FileWork {
                 failed("the tool failed inside")
             }
         }
+    }
+
+    /// Returns what to record of a file that the model knows now.
+    pub(super) async fn seen(&self, path: &Path) -> Option<SeenFile> {
+        let path = path.to_owned();
+        self.clone().look(move || seen(&path)).await
     }
 
     /// Returns the content of a file that an editor is to change: `Some(None)` if there is no file, `None` if no tool

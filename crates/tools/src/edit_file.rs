@@ -1,5 +1,7 @@
 //! `EditFile`: replaces a text inside a file.
 
+use std::path::PathBuf;
+
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
@@ -13,8 +15,9 @@ use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
 use super::editor_write::{self, Next};
+use super::patch::{Hunk, Mark, patched};
 use super::paths::{Access, Target, locate};
-use super::replace_file::{read_whole, replace};
+use super::replace_file::{has_crlf_lines, read_whole, replace, seen, to_crlf};
 use bobbin_files::{Leftovers, MAX_FILE_BYTES};
 use bobbin_undo::preview;
 
@@ -39,8 +42,8 @@ impl EditFile {
         let spec = spec(
             "EditFile",
             Effect::Writes,
-            "Replaces a text in a file. oldText must stand there exactly once, unless replaceAll is true. \
-             Line ends of the file are kept.",
+            "Replaces a text in a file that you have read. oldText must be in the file exactly once, unless replaceAll is \
+             true: add lines around it to make it so. It has no line numbers. Line ends of the file stay.",
             &["path", "oldText", "newText"],
             &serde_json::json!({
                 "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
@@ -109,6 +112,10 @@ impl PreparedCall for Prepared {
         self.work.clone().look(look).boxed()
     }
 
+    fn must_know(&self) -> Option<PathBuf> {
+        Some(self.target.path().to_owned())
+    }
+
     fn touches(&self) -> Touches {
         Touches::Files(vec![self.target.path().to_owned()])
     }
@@ -165,6 +172,7 @@ async fn edit_in_editor(
         Next::Told(output) => Some(*output),
         Next::Nothing => {
             let mut output = changed(target, count);
+            output.seen.extend(work.seen(&path).await);
             output.changed.push(ChangedFile {
                 path,
                 before: Some(before),
@@ -186,6 +194,7 @@ fn edit(target: &Target, arguments: &Arguments, leftovers: &Leftovers) -> Result
     let (after, count) = replaced(text, arguments)?;
     replace(path, Some(&before), after.as_bytes(), leftovers)?;
     let mut output = changed(target, count);
+    output.seen.extend(seen(path));
     output.changed.push(ChangedFile {
         path: path.to_owned(),
         before: Some(before),
@@ -203,7 +212,7 @@ fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String
     };
     let count = text.matches(&old).count();
     if count == 0 {
-        return Err("oldText does not stand there; read the file again".to_owned());
+        return nearly(text, arguments).map(|after| (after, 1));
     }
     if count > 1 && !arguments.replace_all {
         return Err(format!(
@@ -224,13 +233,33 @@ fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String
     Ok((text.replace(&old, &new), count))
 }
 
-fn has_crlf_lines(text: &str) -> bool {
-    let all = text.matches('\n').count();
-    all > 0 && text.matches("\r\n").count() == all
-}
-
-fn to_crlf(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\n', "\r\n")
+/// Returns the new content where oldText fits but for blanks, indentation or typographic signs, line by line.
+fn nearly(text: &str, arguments: &Arguments) -> Result<String, String> {
+    let (old, new) = (&arguments.old_text, &arguments.new_text);
+    if old.trim().is_empty() {
+        return Err("oldText is not there; read the file again".to_owned());
+    }
+    let ended = old.ends_with('\n') && (new.ends_with('\n') || new.is_empty());
+    let lines = |text: &str, mark: Mark| -> Vec<(Mark, String)> {
+        let text = if ended {
+            text.strip_suffix('\n').unwrap_or(text)
+        } else {
+            text
+        };
+        let lines = text
+            .split('\n')
+            .map(|line| line.strip_suffix('\r').unwrap_or(line));
+        lines.map(|line| (mark, line.to_owned())).collect()
+    };
+    let mut changed = lines(old, Mark::Remove);
+    if !new.is_empty() {
+        changed.extend(lines(new, Mark::Add));
+    }
+    let hunk = Hunk {
+        lines: changed,
+        ..Hunk::default()
+    };
+    patched(text, &[hunk]).map_err(|why| why.replacen("hunk: ", "oldText: ", 1))
 }
 
 #[cfg(test)]
@@ -280,6 +309,46 @@ mod tests {
         );
         assert_eq!(edit("a\nb\n", "a\nb", "x", false).await.1, "x\n");
         assert_eq!(edit("a\r\nb\nc\n", "b", "x", false).await.1, "a\r\nx\nc\n");
+    }
+
+    #[tokio::test]
+    async fn a_text_that_differs_in_blanks_and_signs_is_found_and_gets_the_indentation_of_the_file() {
+        let before = "fn f() {\n        let a = “x”;\n        if a {\n            b();  \n        }\n}\n";
+        let old = "let a = \"x\";\nif a {\n    b();\n}\n";
+        let new = "let a = 1;\nif a {\n    c(\n        2);\n}\n";
+        assert_eq!(
+            edit(before, old, new, false).await.1,
+            "fn f() {\n        let a = 1;\n        if a {\n            c(\n                2);\n        }\n}\n"
+        );
+        assert_eq!(
+            edit("a\r\n  b \r\nc\r\n", "a\nb\n", "x\ny\n", false).await.1,
+            "x\r\ny\r\nc\r\n"
+        );
+        assert_eq!(edit("  a;\nb\n", "a; \n", "", false).await.1, "b\n");
+    }
+
+    #[tokio::test]
+    async fn a_text_that_fits_nowhere_is_told_where_it_nearly_fits() {
+        let (output, _) = edit(
+            "one\nlet kettle = boil(water, 90);\nthree\n",
+            "let kettle = boil(water, 100);",
+            "x",
+            false,
+        )
+        .await;
+        assert!(
+            output.text.contains(
+                "They nearly fit at line 2. Line 2 of the file is:\n  let kettle = boil(water, 90);"
+            ),
+            "{}",
+            output.text
+        );
+        let (output, after) = edit("a\n  b;\n    b;\n", " b; ", "x", false).await;
+        assert!(
+            output.text.contains("2 places") && after.contains("b;"),
+            "{}",
+            output.text
+        );
     }
 
     #[tokio::test]

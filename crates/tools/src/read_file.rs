@@ -1,5 +1,6 @@
 //! `ReadFile`: lines of a text file.
 
+use std::fs::Metadata;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use super::blocking::{FileWork, Patience, Patient};
 use super::editor::EditorOf;
 use super::numbered::{Part, USUAL_LINES, numbered};
 use super::paths::{Access, Target, locate};
+use super::replace_file::seen_as;
 use bobbin_files::open_file;
 
 /// Bytes examined to detect a binary file.
@@ -115,13 +117,18 @@ impl PreparedCall for Prepared {
                 && let Some(path) = target.confirmed().await
                 && let Some(text) = editor.read(&path, arguments.offset, arguments.limit).await
             {
-                return done(part_of_editor(&text, part));
+                let mut output = done(part_of_editor(&text, part));
+                output.seen.extend(work.seen(&path).await);
+                return output;
             }
             let patience = Patience::new(MAX_TIME, context.cancel);
             let read = move || {
                 let path = target.confirm()?;
                 read_part(path, part, &patience)
-                    .map(done)
+                    .map(|(text, found)| ToolOutput {
+                        seen: vec![seen_as(path, &found)],
+                        ..done(text)
+                    })
                     .map_err(|error| format!("cannot read {}: {error}", target.shown()))
             };
             work.run(read).await
@@ -130,30 +137,35 @@ impl PreparedCall for Prepared {
     }
 }
 
-fn read_part(path: &Path, part: Part, patience: &Patience) -> io::Result<String> {
+/// Returns a part of a file, and the file as it was when it was opened.
+fn read_part(path: &Path, part: Part, patience: &Patience) -> io::Result<(String, Metadata)> {
     let file = match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             return Err(io::Error::other("it is a directory; use FindFiles"));
         }
         opened => opened?,
     };
-    let bytes = file.metadata()?.len();
+    let found = file.metadata()?;
     let file = Patient::new(file, patience);
     let mut file = BufReader::with_capacity(PROBE_BYTES, file);
     if file.fill_buf()?.contains(&0) {
-        return Err(io::Error::other(format!("it is a binary file of {bytes} bytes")));
+        return Err(io::Error::other(format!(
+            "it is a binary file of {} bytes",
+            found.len()
+        )));
     }
     for skipped in 1..part.first {
         if file.skip_until(b'\n')? == 0 {
-            return Ok(format!("[the file has only {} lines]", skipped - 1));
+            return Ok((format!("[the file has only {} lines]", skipped - 1), found));
         }
     }
     let shown = numbered(&mut file, part)?;
-    Ok(match (shown.is_empty(), part.first) {
+    let shown = match (shown.is_empty(), part.first) {
         (false, _) => shown,
         (true, 1) => "[empty]".to_owned(),
         (true, first) => format!("[the file has only {} lines]", first - 1),
-    })
+    };
+    Ok((shown, found))
 }
 
 /// Returns the lines that an editor returned for a file, from the part's first line on.
@@ -237,7 +249,7 @@ mod tests {
             max_bytes: MAX_RESULT_BYTES,
         };
         let far = |patience| read_part(&path, part, patience);
-        assert_eq!(far(&patience).unwrap(), "[the file has only 1 lines]");
+        assert_eq!(far(&patience).unwrap().0, "[the file has only 1 lines]");
         stop.cancel();
         assert_eq!(far(&patience).unwrap_err().to_string(), "it took too long");
     }

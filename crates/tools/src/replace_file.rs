@@ -7,9 +7,9 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use bobbin_files::Leftovers;
-use bobbin_files::open_file;
 use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
+use bobbin_files::{Leftovers, fingerprint, open_file};
+use bobbin_model::SeenFile;
 
 /// Reads all of a file that is to be changed; `None` when there is none.
 ///
@@ -32,6 +32,31 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
         return Err(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
     }
     Ok(Some(content))
+}
+
+/// Returns what to record of a file that the model knows now; `None` if it cannot be looked at.
+pub(super) fn seen(path: &Path) -> Option<SeenFile> {
+    let found = std::fs::metadata(path).ok()?;
+    Some(seen_as(path, &found))
+}
+
+/// Returns what to record of a file that was found so.
+pub(super) fn seen_as(path: &Path, found: &std::fs::Metadata) -> SeenFile {
+    SeenFile {
+        path: path.to_string_lossy().into_owned(),
+        fingerprint: fingerprint(found),
+    }
+}
+
+/// Returns whether all lines of a text end with `\r\n`.
+pub(super) fn has_crlf_lines(text: &str) -> bool {
+    let all = text.matches('\n').count();
+    all > 0 && text.matches("\r\n").count() == all
+}
+
+/// Returns a text with `\r\n` at the end of each line.
+pub(super) fn to_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 /// Writes a file, new or in place of the content read before, and creates its directories.

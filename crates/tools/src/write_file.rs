@@ -1,5 +1,8 @@
 //! `WriteFile`: a whole file, new or replaced.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
@@ -14,9 +17,12 @@ use super::blocking::FileWork;
 use super::editor::EditorOf;
 use super::editor_write::{self, Next};
 use super::paths::{Access, Target, locate};
-use super::replace_file::{read_whole, replace};
+use super::replace_file::{has_crlf_lines, read_whole, replace, seen, to_crlf};
 use bobbin_files::Leftovers;
 use bobbin_undo::preview;
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
@@ -35,8 +41,8 @@ impl WriteFile {
         let spec = spec(
             "WriteFile",
             Effect::Writes,
-            "Writes a whole file, creating it and its directories or replacing what is there. \
-             To change part of a file, use EditFile.",
+            "Writes a whole file: a new one with its directories, or one that you have read and that is to be replaced. \
+             To change a part of a file, use EditFile or ApplyPatch.",
             &["path", "content"],
             &serde_json::json!({
                 "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
@@ -86,9 +92,15 @@ impl PreparedCall for Prepared {
         let (target, content) = (self.target.clone(), self.content.clone());
         let look = move || {
             let path = target.confirm().ok()?;
-            preview(path, read_whole(path).ok()?.as_deref(), content.as_bytes())
+            let before = read_whole(path).ok()?;
+            let content = in_form_of(before.as_deref(), &content);
+            preview(path, before.as_deref(), content.as_bytes())
         };
         self.work.clone().look(look).boxed()
+    }
+
+    fn must_know(&self) -> Option<PathBuf> {
+        Some(self.target.path().to_owned())
     }
 
     fn touches(&self) -> Touches {
@@ -146,12 +158,14 @@ async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, co
         return InEditor::Not(Over::Anything);
     };
     let shown = target.shown();
+    let content = &*in_form_of(before.as_deref(), content);
     match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
         Next::Here => InEditor::Not(Over::Anything),
         Next::HereIfUnchanged => InEditor::Not(Over::This(before)),
         Next::Told(output) => InEditor::Done(output),
         Next::Nothing => {
             let mut output = done(wrote(target, before.is_none(), content));
+            output.seen.extend(work.seen(&path).await);
             output.changed.push(ChangedFile { path, before });
             InEditor::Done(Box::new(output))
         }
@@ -174,14 +188,31 @@ fn write(target: &Target, content: &str, over: &Over, leftovers: &Leftovers) -> 
     if matches!(over, Over::This(expected) if *expected != before) {
         return Err("somebody has changed it meanwhile; read it again".to_owned());
     }
+    let content = in_form_of(before.as_deref(), content);
     replace(path, before.as_deref(), content.as_bytes(), leftovers)?;
-    let text = wrote(target, before.is_none(), content);
+    let text = wrote(target, before.is_none(), &content);
     let mut output = done(text);
+    output.seen.extend(seen(path));
     output.changed.push(ChangedFile {
         path: path.to_owned(),
         before,
     });
     Ok(output)
+}
+
+/// Returns a content with the line ends and the byte order mark of the file that it replaces: models write neither.
+fn in_form_of<'a>(before: Option<&[u8]>, content: &'a str) -> Cow<'a, str> {
+    let Some(before) = before.and_then(|before| std::str::from_utf8(before).ok()) else {
+        return Cow::Borrowed(content);
+    };
+    let mut content = Cow::Borrowed(content);
+    if has_crlf_lines(before) {
+        content = Cow::Owned(to_crlf(&content));
+    }
+    if before.starts_with(MARK) && !content.starts_with(MARK) {
+        content = Cow::Owned(format!("{MARK}{content}"));
+    }
+    content
 }
 
 #[cfg(test)]
@@ -225,6 +256,24 @@ mod tests {
         assert!(new.path.ends_with("/deep/new"), "{}", new.path);
         assert_eq!(workspace.read("old"), "a\nb\n");
         assert!(!workspace.root().join("deep").exists());
+    }
+
+    #[tokio::test]
+    async fn line_ends_and_the_byte_order_mark_of_a_replaced_file_stay() {
+        let workspace = Workspace::new();
+        workspace.write("dos", "\u{feff}a\r\nb\r\n");
+        let tool = WriteFile::new(FileWork::new());
+        let output = workspace
+            .call(&tool, json!({ "path": "dos", "content": "x\ny\n" }))
+            .await;
+        assert_eq!(workspace.read("dos"), "\u{feff}x\r\ny\r\n");
+        assert_eq!(output.text, "replaced dos (2 lines, 9 bytes)");
+        assert!(output.seen[0].path.ends_with("/dos") && output.seen[0].fingerprint.starts_with("9-"));
+        workspace.write("mixed", "a\r\nb\n");
+        workspace
+            .call(&tool, json!({ "path": "mixed", "content": "x\ny\n" }))
+            .await;
+        assert_eq!(workspace.read("mixed"), "x\ny\n");
     }
 
     #[tokio::test]

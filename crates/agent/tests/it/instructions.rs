@@ -13,11 +13,9 @@ async fn a_project_speaks_to_the_model_and_a_turn_keeps_what_it_began_with() {
     let guide = workspace.path().join("AGENTS.md");
     std::fs::write(&guide, "Use the small kettle.").unwrap();
     let write = json!({ "path": "AGENTS.md", "content": "Use the large kettle." });
-    let model = Scripted::new([
-        Script::Reply(call("1", "WriteFile", &write)),
-        say("done"),
-        say("done"),
-    ]);
+    let mut calls = call("0", "ReadFile", &json!({ "path": "AGENTS.md" }));
+    calls.extend(call("1", "WriteFile", &write));
+    let model = Scripted::new([Script::Reply(calls), say("done"), say("done")]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
     bench.run("go").await;
     bench.run("again").await;

@@ -21,6 +21,7 @@ mod restart;
 #[cfg(test)]
 mod revert;
 #[cfg(test)]
+mod seen;
 mod sub_agents;
 #[cfg(test)]
 mod sub_agents_above;

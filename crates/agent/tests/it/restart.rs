@@ -198,7 +198,8 @@ async fn the_diff_goes_on_over_a_restart() {
             &json!({ "path": "a", "oldText": old, "newText": new }),
         ))
     };
-    let first = Scripted::new([edit("1", "1", "2"), Script::Hang(vec![])]);
+    let read = Script::Reply(call("0", "ReadFile", &json!({ "path": "a" })));
+    let first = Scripted::new([read, edit("1", "1", "2"), Script::Hang(vec![])]);
     let bench = Bench::open(&workspace, first, built_in()).await;
     bench.start("go").await;
     bench

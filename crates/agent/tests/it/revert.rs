@@ -25,6 +25,14 @@ fn model(turns: Vec<Vec<(&str, Value)>>) -> Arc<Scripted> {
     let mut script = Vec::new();
     for (turn, calls) in turns.into_iter().enumerate() {
         for (at, (tool, arguments)) in calls.into_iter().enumerate() {
+            if tool == "WriteFile" {
+                let path = json!({ "path": arguments["path"] });
+                script.push(Script::Reply(call(
+                    &format!("read_{turn}_{at}"),
+                    "ReadFile",
+                    &path,
+                )));
+            }
             script.push(Script::Reply(call(
                 &format!("call_{turn}_{at}"),
                 tool,

@@ -217,7 +217,8 @@ async fn tools_that_the_thread_denies_are_neither_offered_nor_run() {
 async fn the_diff_is_cumulative_and_follows_each_change() {
     let workspace = TestWorkspace::default();
     std::fs::write(workspace.path().join("b"), "1\n").unwrap();
-    let mut calls = call("1", "WriteFile", &json!({ "path": "a", "content": "x\n" }));
+    let mut calls = call("0", "ReadFile", &json!({ "path": "b" }));
+    calls.extend(call("1", "WriteFile", &json!({ "path": "a", "content": "x\n" })));
     calls.extend(call(
         "2",
         "EditFile",

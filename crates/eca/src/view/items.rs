@@ -110,6 +110,7 @@ impl View {
                 result,
                 success,
                 refused,
+                ..
             } => {
                 let end = match (*refused, *success) {
                     (true, _) => End::Refused,

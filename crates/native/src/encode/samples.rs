@@ -318,6 +318,7 @@ pub(super) fn of_items() -> Vec<(&'static str, Frame)> {
         result: "ok".into(),
         success: true,
         refused: false,
+        seen: Vec::new(),
     };
     let compacted = ItemBody::Compaction(Box::new(Compaction {
         trigger: CompactionTrigger::Auto,

@@ -69,6 +69,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             result: gave.into(),
             success: true,
             refused: false,
+            seen: Vec::new(),
         },
         ItemBody::AgentMessage { text: answer.into() },
     ];

@@ -1,13 +1,18 @@
 //! Finds the place of a hunk in a file, and applies the hunk.
 //!
 //! Lines are compared exactly first, then without trailing blanks, then without blanks at both ends, then with
-//! typographic signs taken for plain ones. Unchanged lines keep the file's own text and line ends. A hunk without a
+//! typographic signs taken for plain ones. Unchanged lines keep the file's own text and line ends, and added lines get the
+//! indentation of the lines around them. A hunk without a
 //! number or an anchor that fits in several places has no place.
 
 use super::{Hunk, Mark};
 
 /// Lines of a hunk shown when it is not found.
 const TOLD_LINES: usize = 6;
+/// Lines compared to find where a hunk nearly fits.
+const MAX_COMPARED: usize = 40;
+/// The likeness of two equal lines.
+const SAME: usize = 100;
 /// Characters of each such line.
 const TOLD_CHARS: usize = 120;
 
@@ -30,6 +35,7 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
         })?;
         out.extend(file.lines[seen..place].iter().map(|line| (*line).to_owned()));
         seen = place;
+        let indents = Indents::of(hunk, &file.lines[place..]);
         for (mark, text) in &hunk.lines {
             match mark {
                 Mark::Keep => {
@@ -37,7 +43,7 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
                     seen += 1;
                 }
                 Mark::Remove => seen += 1,
-                Mark::Add => out.push(text.clone()),
+                Mark::Add => out.push(indents.applied(text)),
             }
         }
         seen = seen.min(file.lines.len());
@@ -159,7 +165,35 @@ impl<'a> File<'a> {
         } else {
             "these lines do not stand in the file; read it again"
         };
-        Err(format!("{why}:\n{}", told(&wanted)))
+        let near = self.nearest(&wanted).map(|near| format!("\n{near}"));
+        Err(format!("{why}:\n{}{}", told(&wanted), near.unwrap_or_default()))
+    }
+
+    /// Returns a sentence on the place where most of these lines are, or one like the first of them.
+    fn nearest(&self, wanted: &[String]) -> Option<String> {
+        let wanted = &wanted[..wanted.len().min(MAX_COMPARED)];
+        let last = self.lines.len().saturating_sub(wanted.len());
+        let score = |at: usize| -> usize {
+            let lines = self.lines[at..].iter().zip(wanted);
+            lines.map(|(line, wanted)| likeness(line, wanted)).sum()
+        };
+        let places = (0..=last).map(|at| (score(at), std::cmp::Reverse(at)));
+        let (best, std::cmp::Reverse(at)) = places.max()?;
+        if best < SAME * wanted.len() / 2 {
+            return None;
+        }
+        let other = |(line, wanted): &(&&str, &String)| !plain(line).eq(plain(wanted));
+        let (offset, line) = self.lines[at..]
+            .iter()
+            .zip(wanted)
+            .enumerate()
+            .find(|(_, pair)| other(pair))
+            .map(|(offset, (line, _))| (offset, cut(line)))?;
+        Some(format!(
+            "They nearly fit at line {}. Line {} of the file is:\n  {line}",
+            at + 1,
+            at + offset + 1
+        ))
     }
 
     /// Returns the place of added lines in a hunk without other lines.
@@ -191,6 +225,65 @@ fn plain(line: &str) -> impl Iterator<Item = char> {
         '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => ' ',
         c => c,
     })
+}
+
+/// Returns how much two lines have in common, up to [`SAME`]: the share of their words.
+fn likeness(line: &str, wanted: &str) -> usize {
+    if plain(line).eq(plain(wanted)) {
+        return SAME;
+    }
+    let words = |text: &'_ str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words
+            .filter(|word| !word.is_empty())
+            .map(ToOwned::to_owned)
+            .collect()
+    };
+    let (has, wants) = (words(line), words(wanted));
+    let common = wants.iter().filter(|word| has.contains(word)).count();
+    SAME * common / has.len().max(wants.len()).max(1)
+}
+
+/// How the indentation of a hunk's lines differs from that of the file's lines.
+#[derive(Debug, Default)]
+struct Indents(Vec<(String, String)>);
+
+impl Indents {
+    /// Compares the lines that a hunk keeps and removes with the lines of the file at its place. Where the same
+    /// indentation of the hunk is different ones in the file, nothing is known.
+    fn of(hunk: &Hunk, lines: &[&str]) -> Self {
+        let old = hunk.lines.iter().filter(|(mark, _)| *mark != Mark::Add);
+        let mut known: Vec<(String, String)> = Vec::new();
+        for ((_, wanted), line) in old.zip(lines) {
+            if wanted.trim().is_empty() {
+                continue;
+            }
+            let pair = (indent(wanted).to_owned(), indent(line).to_owned());
+            match known.iter().find(|(from, _)| *from == pair.0) {
+                Some((_, to)) if *to != pair.1 => return Self::default(),
+                Some(_) => {}
+                None => known.push(pair),
+            }
+        }
+        // The longest comes first.
+        known.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+        Self(known)
+    }
+
+    /// Returns an added line with the indentation of the file.
+    fn applied(&self, line: &str) -> String {
+        let own = indent(line);
+        let known = self.0.iter().find(|(from, _)| own.starts_with(from.as_str()));
+        match known.filter(|_| own.len() < line.len()) {
+            Some((from, to)) => format!("{to}{}", &line[from.len()..]),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// Returns the blanks at the beginning of a line.
+fn indent(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
 }
 
 fn cut(line: &str) -> String {

@@ -35,7 +35,12 @@ fn begin(body: &str) -> String {
 #[case::line_ends_are_kept("a\r\nb\r\n", "-b\n+x\n+y", "a\r\nx\r\ny\r\n")]
 #[case::no_last_newline_is_kept("a\nb", "-a\n+x", "x\nb")]
 #[case::blanks_at_ends("a  \nb\n", " a\n-b\n+x", "a  \nx\n")]
-#[case::indentation("  a\n\tb\n", "-a\n+x", "x\n\tb\n")]
+#[case::indentation("  a\n\tb\n", "-a\n+x", "  x\n\tb\n")]
+#[case::indentation_of_a_block(
+    "\tif a {\n\t\tb\n\t}\n",
+    " if a {\n-    b\n+    c {\n+        d\n+    }\n }",
+    "\tif a {\n\t\tc {\n\t\t    d\n\t\t}\n\t}\n"
+)]
 #[case::typographic_signs("say \u{201c}hi\u{201d}\n", "-say \"hi\"\n+say no", "say no\n")]
 #[case::an_empty_line_without_its_blank("a\n\nb\n", " a\n\n-b\n+x", "a\n\nx\n")]
 #[case::an_empty_file("", "+x", "x\n")]

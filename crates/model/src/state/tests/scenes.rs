@@ -126,6 +126,7 @@ pub(super) fn result(success: bool) -> ItemBody {
         result: String::new(),
         success,
         refused: false,
+        seen: Vec::new(),
     }
 }
 
