@@ -29,7 +29,10 @@ fn script(page: &str) -> Script {
             call("c1", "editor_diagnostics", json!({ "path": "pot" })),
         ],
         vec![call("c2", "mcp__pantry__steep", json!({ "minutes": 2 }))],
-        vec![call("c3", "EditFile", edit)],
+        vec![
+            call("c3r", "ReadFile", json!({ "path": "pot" })),
+            call("c3", "EditFile", edit),
+        ],
         vec![call("c4", "ReadFile", json!({ "path": "cup" }))],
         vec![call("c5", "WebFetch", json!({ "url": page }))],
         vec![Part::Text("The pot is hot.".into())],

@@ -32,7 +32,12 @@ async fn a_turn_is_undone_over_the_wire_and_everybody_is_told() {
     let mut client = connect(&server, "one").await;
     let mut other = connect(&server, "two").await;
     let thread = client.start_thread().await;
-    let written = run(&mut client, &thread, "write `notes.txt`: the agent's").await;
+    let written = run(
+        &mut client,
+        &thread,
+        "read `notes.txt` then write `notes.txt`: the agent's",
+    )
+    .await;
     let ran = run(
         &mut client,
         &thread,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bobbin_agent_api::undo::Undo;
+use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_model::ContextWindow;
 use bobbin_prompts::Prompts;
@@ -11,10 +12,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::AgentSettings;
+use super::git::Git;
+use super::git_states::GitStates;
 use super::past::PastTurns;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Model;
-use bobbin_tools::ToolSet;
+use bobbin_tools::{Sandbox, ToolSet};
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {
@@ -24,6 +27,7 @@ pub struct AgentEngine {
     undo: Option<Arc<dyn Undo>>,
     prompts: Option<Arc<Prompts>>,
     past: Arc<PastTurns>,
+    git: Option<Arc<GitStates>>,
 }
 
 impl AgentEngine {
@@ -36,6 +40,18 @@ impl AgentEngine {
             undo: None,
             prompts: None,
             past: Arc::default(),
+            git: None,
+        }
+    }
+
+    /// Gives models the state of the repository. Git runs with the variables of `environment`, confined at least as
+    /// `sandbox` says.
+    #[must_use]
+    pub fn with_git(self, children: Children, environment: Environment, sandbox: Sandbox) -> Self {
+        let git = Git::new(children, environment, sandbox);
+        Self {
+            git: Some(Arc::new(GitStates::new(git))),
+            ..self
         }
     }
 
@@ -76,6 +92,7 @@ impl Engine for AgentEngine {
         )
         .with_prompts(self.prompts.clone())
         .with_past(self.past.clone())
+        .with_git(self.git.clone())
         .run()
         .boxed()
     }

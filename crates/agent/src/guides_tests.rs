@@ -24,7 +24,7 @@ fn tree(entries: &[&str]) -> tempfile::TempDir {
 
 fn names(workspace: &Path, folder: &Path) -> Vec<(String, String)> {
     let real = |path: &Path| path.canonicalize().unwrap();
-    let guides = read(&real(workspace), &real(folder), &NoRules);
+    let guides = read(&real(workspace), &real(folder), &NoRules, true);
     guides.into_iter().map(|guide| (guide.name, guide.text)).collect()
 }
 
@@ -98,7 +98,7 @@ fn the_nearest_files_have_the_room_and_what_is_cut_is_marked() {
         "a/b/AGENTS.md=near",
     ]);
     let root = place.path().canonicalize().unwrap();
-    let guides = read(&root, &root.join("a/b"), &NoRules);
+    let guides = read(&root, &root.join("a/b"), &NoRules, true);
     let sizes: Vec<_> = guides.iter().map(|guide| (guide.text.len(), guide.cut)).collect();
     assert_eq!(
         sizes,
@@ -131,6 +131,91 @@ impl Policy for Denies {
 fn a_file_that_a_rule_keeps_back_is_not_read() {
     let place = tree(&["AGENTS.md=x"]);
     let root = place.path().canonicalize().unwrap();
-    assert_eq!(read(&root, &root, &NoRules).len(), 1);
-    assert_eq!(read(&root, &root, &Denies), []);
+    assert_eq!(read(&root, &root, &NoRules, true).len(), 1);
+    assert_eq!(read(&root, &root, &Denies, true), []);
+}
+
+#[test]
+fn of_each_folder_the_override_counts_most_and_claude_md_where_there_is_nothing_else() {
+    let place = tree(&[
+        "AGENTS.override.md=mine",
+        "AGENTS.md=theirs",
+        "a/AGENTS.md=agents",
+        "a/CLAUDE.md=claude",
+        "a/b/CLAUDE.md=only",
+    ]);
+    let expected = [
+        pair("../../AGENTS.override.md", "mine"),
+        pair("../AGENTS.md", "agents"),
+        pair("CLAUDE.md", "only"),
+    ];
+    assert_eq!(names(place.path(), &place.path().join("a/b")), expected);
+    let root = place.path().canonicalize().unwrap();
+    assert_eq!(project_instructions(&root), ["AGENTS.override.md"]);
+}
+
+#[test]
+fn a_file_imports_others_of_its_project() {
+    let place = tree(&[
+        "w/AGENTS.md=See @docs/style.md and @docs/tests.md.\n`@code.md` me@x.org @someone\n```\n@code.md\n```\n@../far.md @link.md",
+        "w/docs/style.md=style @../AGENTS.md @deep/1.md",
+        "w/docs/tests.md=tests",
+        "w/docs/deep/1.md=one @2.md",
+        "w/docs/deep/2.md=two @3.md",
+        "w/docs/deep/3.md=three",
+        "w/code.md=code",
+        "far.md=far",
+    ]);
+    let root = place.path().join("w");
+    symlink(place.path().join("far.md"), root.join("link.md")).unwrap();
+    let read: Vec<String> = names(&root, &root).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        read,
+        [
+            "docs/deep/2.md",
+            "docs/deep/1.md",
+            "docs/style.md",
+            "docs/tests.md",
+            "AGENTS.md"
+        ]
+    );
+}
+
+#[derive(Debug)]
+struct At(PathBuf);
+
+impl Policy for At {
+    fn command(&self, command: &str, root: &Path) -> CommandRuling {
+        NoRules.command(command, root)
+    }
+
+    fn path(&self, _: PathAccess, _: &Path, _: &Path) -> Option<Ruling> {
+        None
+    }
+
+    fn tool(&self, _: &str) -> Option<Ruling> {
+        None
+    }
+
+    fn home(&self) -> Option<&Path> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn the_users_own_file_comes_first_and_counts_in_a_folder_that_is_not_trusted() {
+    let place = tree(&[
+        "home/.craft/AGENTS.md=mine @more.md @../secret",
+        "home/.craft/more.md=more",
+        "home/secret=key",
+        "w/AGENTS.md=theirs",
+    ]);
+    let root = place.path().join("w").canonicalize().unwrap();
+    let home = At(place.path().join("home").canonicalize().unwrap());
+    let of = |is_trusted| -> Vec<String> {
+        let guides = read(&root, &root, &home, is_trusted).into_iter();
+        guides.map(|guide| guide.name).collect()
+    };
+    assert_eq!(of(true), ["~/.craft/more.md", "~/.craft/AGENTS.md", "AGENTS.md"]);
+    assert_eq!(of(false), ["~/.craft/more.md", "~/.craft/AGENTS.md"]);
 }

@@ -14,6 +14,8 @@ mod conversation;
 mod engine;
 mod execution;
 mod fit;
+mod git;
+mod git_states;
 mod guides;
 mod helper;
 mod history;

@@ -19,6 +19,7 @@ use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
 use super::conversation::messages;
 use super::fit::ResultLimits;
+use super::git_states::GitStates;
 use super::guides::{self, Guide};
 use super::instructions::{Sources, assemble};
 use super::limits::{Ledger, Spent, Stopwatch};
@@ -67,6 +68,8 @@ pub(super) struct TurnRun {
     prompts: Option<Arc<Prompts>>,
     /// The cache of finished Turns.
     pub(super) past: Arc<PastTurns>,
+    /// Says what git says of the repository.
+    git: Option<Arc<GitStates>>,
     /// The conversation; this Turn's part is at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
@@ -137,6 +140,7 @@ impl TurnRun {
             instructions: Instructions::default(),
             prompts: None,
             past: Arc::default(),
+            git: None,
             turn,
         }
     }
@@ -149,6 +153,11 @@ impl TurnRun {
     /// Adds the cache of finished Turns.
     pub(super) fn with_past(self, past: Arc<PastTurns>) -> Self {
         Self { past, ..self }
+    }
+
+    /// Adds the state of the repository to the instructions.
+    pub(super) fn with_git(self, git: Option<Arc<GitStates>>) -> Self {
+        Self { git, ..self }
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
@@ -184,7 +193,12 @@ impl TurnRun {
         }
         let reading = self.begin_instructions();
         self.read_conversation().await?;
-        self.instruct(reading).await;
+        let git = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone.into()),
+            git = self.git_state() => git,
+        };
+        self.instruct(reading, git.as_deref()).await;
         // A resumed Turn has notified the user before.
         let is_new = self.turn.at_start().turn.items.len() == 1;
         self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
@@ -225,6 +239,16 @@ impl TurnRun {
         self.read_pictures(Tell::Yes).await
     }
 
+    /// Returns what git says of the Thread's folder, if its user trusts it.
+    async fn git_state(&self) -> Option<Arc<str>> {
+        let root = &self.turn.environment().root;
+        let prompts = self.prompts.as_ref();
+        if prompts.is_some_and(|prompts| !prompts.folder_counts(root)) {
+            return None;
+        }
+        self.git.as_ref()?.of(self.turn.thread(), root).await
+    }
+
     /// Starts to read the project's instructions and skills.
     fn begin_instructions(&self) -> JoinHandle<(Vec<Guide>, Vec<Skill>)> {
         let turn = self.turn.clone();
@@ -232,22 +256,17 @@ impl TurnRun {
         let policy = turn.environment().policy.clone();
         let prompts = self.prompts.clone();
         tokio::task::spawn_blocking(move || {
-            // Instructions of an untrusted folder do not count.
-            let guides = if prompts
+            let is_trusted = prompts
                 .as_ref()
-                .is_none_or(|prompts| prompts.folder_counts(&root))
-            {
-                guides::read(&workspace, &root, &*policy)
-            } else {
-                Vec::new()
-            };
+                .is_none_or(|prompts| prompts.folder_counts(&root));
+            let guides = guides::read(&workspace, &root, &*policy, is_trusted);
             let skills = prompts.map(|prompts| prompts.skills()).unwrap_or_default();
             (guides, skills)
         })
     }
 
     /// Assembles the model's instructions; a run uses the same ones to its end.
-    async fn instruct(&mut self, reading: JoinHandle<(Vec<Guide>, Vec<Skill>)>) {
+    async fn instruct(&mut self, reading: JoinHandle<(Vec<Guide>, Vec<Skill>)>, git: Option<&str>) {
         let (guides, mut skills) = reading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot read the instructions of a project");
             Default::default()
@@ -270,6 +289,7 @@ impl TurnRun {
             workspace: &environment.root.to_string_lossy(),
             platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             commands: self.settings.commands,
+            git,
             mode: environment.mode,
             began: turn.at_start().turn.started_at,
         });

@@ -243,9 +243,15 @@ pub(crate) async fn prepare(
     } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
     complaints.extend(without);
     complaints.extend(foreign);
-    let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
+    let helpers = Helpers::new(
+        Arc::new(models.clone()),
+        git.0.clone(),
+        git.1.clone(),
+        git.2.clone(),
+    );
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
+        .with_git(git.0, git.1, git.2)
         .with_undo(undo_beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()));
     let mut settings = Settings::new(workspace.root.clone());

@@ -33,7 +33,7 @@ impl Prompts {
     /// Lists the commands by name. A file that cannot be read is left out, with a warning in the log.
     pub fn commands(&self) -> Vec<Command> {
         let mut found = BTreeMap::new();
-        for place in self.places() {
+        for place in self.places().filter(|place| place.is_own()) {
             let mut left = MAX_LOOKED_AT;
             walk(place, &place.directory("commands"), "", &mut left, &mut found);
         }
@@ -54,7 +54,7 @@ impl Prompts {
         if segments.len() > MAX_DEPTH || !segments.iter().all(|segment| is_name(segment)) {
             return Err(not_found());
         }
-        for place in self.places() {
+        for place in self.places().filter(|place| place.is_own()) {
             let mut path = place.directory("commands");
             path.extend(&segments[..segments.len() - 1]);
             path.push(format!("{}.md", segments[segments.len() - 1]));

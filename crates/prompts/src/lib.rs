@@ -1,8 +1,8 @@
 //! Texts that users write for agents as files: *commands*, which a user sends by name with arguments, and *skills*,
 //! instructions that an agent reads when useful.
 //!
-//! A workspace has its own in `.craft/commands` and `.craft/skills`. A user has some for every workspace, in the same
-//! directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
+//! A workspace has its own in `.craft/commands` and `.craft/skills`, and skills in `.agents/skills` and `.claude/skills`
+//! too. A user has some for every workspace, in the same directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
 //! the user trusts the workspace.
 //!
 //! Knows nothing of protocols, Threads or models. All functions block on the disk and cache nothing, so an edited file
@@ -25,7 +25,7 @@ pub use error::PromptError;
 use parking_lot::Mutex;
 pub use skills::{RemovedSkill, Skill, SkillText};
 
-use crate::place::Place;
+use crate::place::{OWN, Place, SHARED};
 use crate::switched_off::SwitchedOff;
 
 /// The source of a command or skill; the first variant has precedence if two have one name.
@@ -66,11 +66,14 @@ impl Prompts {
         let user = home
             // If the home is the workspace, its texts are listed once, as the workspace's.
             .filter(|home| *home != workspace)
-            .map(|home| Place::new(Source::User, home));
+            .map(|home| (Source::User, home));
+        let roots = std::iter::once((Source::Workspace, workspace.clone())).chain(user);
+        let of = |(source, root): (Source, PathBuf)| {
+            let folders = std::iter::once(OWN).chain(SHARED);
+            folders.map(move |folder| Place::new(source, root.clone(), folder))
+        };
         Self {
-            places: std::iter::once(Place::new(Source::Workspace, workspace.clone()))
-                .chain(user)
-                .collect(),
+            places: roots.flat_map(of).collect(),
             workspace,
             trusted: Box::new(|_| true),
             machine,

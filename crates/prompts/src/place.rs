@@ -15,21 +15,32 @@ pub(crate) const MAX_FILE_BYTES: usize = 64 << 10;
 /// Most entries of one directory that are examined; further entries are ignored.
 pub(crate) const MAX_ENTRIES: usize = 500;
 
-/// A directory with a `.craft` in it.
+/// The directory with commands and skills of Bobbin.
+pub(crate) const OWN: &str = ".craft";
+/// Directories of other products with skills, in the order of precedence.
+pub(crate) const SHARED: [&str; 2] = [".agents", ".claude"];
+
+/// A directory such as `.craft` of a workspace or of a home.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) source: Source,
     root: PathBuf,
+    folder: &'static str,
 }
 
 impl Place {
-    pub(crate) fn new(source: Source, root: PathBuf) -> Self {
-        Self { source, root }
+    pub(crate) fn new(source: Source, root: PathBuf, folder: &'static str) -> Self {
+        Self { source, root, folder }
+    }
+
+    /// Returns whether it has commands too, and not only skills.
+    pub(crate) fn is_own(&self) -> bool {
+        self.folder == OWN
     }
 
     /// Returns the directory of a kind, `commands` or `skills`.
     pub(crate) fn directory(&self, kind: &str) -> PathBuf {
-        self.root.join(".craft").join(kind)
+        self.root.join(self.folder).join(kind)
     }
 
     /// Reads a file as text.
@@ -88,7 +99,7 @@ impl Place {
         let home = self
             .root
             .canonicalize()
-            .map(|root| root.join(".craft").join(kind));
+            .map(|root| root.join(self.folder).join(kind));
         self.source == Source::User || matches!((real, home), (Ok(real), Ok(home)) if real == home)
     }
 
@@ -127,7 +138,7 @@ mod tests {
 
     fn place(source: Source) -> (tempfile::TempDir, Place, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::new(source, dir.path().to_owned());
+        let place = Place::new(source, dir.path().to_owned(), OWN);
         let commands = place.directory("commands");
         std::fs::create_dir_all(&commands).unwrap();
         (dir, place, commands)

@@ -314,6 +314,35 @@ mod tests {
     }
 
     #[test]
+    fn skills_of_other_products_are_found_after_our_own() {
+        let kitchen = kitchen(&[("descale/SKILL.md", DESCALE)], &[]);
+        let workspace = kitchen.dir.path().join("workspace");
+        for (path, text) in [
+            (".agents/skills/descale/SKILL.md", "other"),
+            (".agents/skills/boil/SKILL.md", "boil"),
+            (".claude/skills/boil/SKILL.md", "other"),
+            (".claude/skills/fill/SKILL.md", "fill"),
+            (".claude/commands/brew.md", "brew"),
+        ] {
+            let path = workspace.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let names: Vec<String> = kitchen
+            .prompts
+            .skills()
+            .into_iter()
+            .map(|skill| skill.name)
+            .collect();
+        assert_eq!(names, ["boil", "descale", "fill"]);
+        assert_eq!(kitchen.prompts.skill_text("descale").unwrap().source, DESCALE);
+        assert_eq!(kitchen.prompts.skill_text("boil").unwrap().source, "boil");
+        assert!(kitchen.prompts.commands().is_empty());
+        kitchen.prompts.remove_skill("fill").unwrap();
+        assert!(!workspace.join(".claude/skills/fill").exists());
+    }
+
+    #[test]
     fn a_skill_is_switched_off_and_on_and_stays_so() {
         let kitchen = kitchen(&[], &[("descale/SKILL.md", DESCALE)]);
         assert!(kitchen.prompts.skill("descale").unwrap().enabled);

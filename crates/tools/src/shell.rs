@@ -31,7 +31,7 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 /// Time in which a command for the background may fail at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// The tool's description of the background, where available.
-const BACKGROUND: &str = " Set background for servers, watchers and whatever should go on while you do other things; \
+const BACKGROUND: &str = " Set runInBackground for servers, watchers and whatever should go on while you do other things; \
                           ReadTerminal, WriteTerminal and StopTerminal are for those.";
 
 /// The condition of an answer about a command that should be confined and is not.

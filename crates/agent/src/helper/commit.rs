@@ -5,7 +5,7 @@ use std::path::Path;
 use bobbin_agent_api::suggest::{CommitRequest, SuggestError};
 
 use super::ask::ask;
-use super::git::{Change, Fate, Git};
+use crate::git::{Change, Fate, Git};
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::Model;
 use bobbin_tools::resolve;

@@ -6,7 +6,6 @@
 
 mod ask;
 mod commit;
-mod git;
 mod welcome;
 
 use std::fmt;
@@ -17,6 +16,7 @@ use bobbin_children::{Children, Environment};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::git::Git;
 use bobbin_agent_api::model::Model;
 use bobbin_tools::Sandbox;
 
@@ -24,7 +24,7 @@ use bobbin_tools::Sandbox;
 #[derive(Clone)]
 pub struct Helpers {
     model: Arc<dyn Model>,
-    git: git::Git,
+    git: Git,
     welcomes: Arc<welcome::Kept>,
 }
 
@@ -39,7 +39,7 @@ impl Helpers {
     ) -> Self {
         Self {
             model,
-            git: git::Git::new(children, environment, sandbox),
+            git: Git::new(children, environment, sandbox),
             welcomes: Arc::default(),
         }
     }

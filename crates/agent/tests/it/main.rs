@@ -22,6 +22,7 @@ mod restart;
 mod revert;
 #[cfg(test)]
 mod seen;
+#[cfg(test)]
 mod sub_agents;
 #[cfg(test)]
 mod sub_agents_above;
@@ -37,4 +38,5 @@ mod support;
 mod together;
 #[cfg(test)]
 mod turns;
+#[cfg(test)]
 mod windows;

@@ -1,4 +1,4 @@
-//! Asks git which of some files have changed, and how.
+//! Asks git which files have changed, and how.
 //!
 //! A repository's configuration can name programs that git runs, and agents' commands can write that configuration. So
 //! options disable these programs where git has such options, and git runs in a sandbox without write access and
@@ -17,6 +17,15 @@ use bobbin_tools::Sandbox;
 
 /// Time for one run of git.
 const TIME: Duration = Duration::from_secs(20);
+/// Time for the state of a repository: the first Turn of a Thread waits for it.
+const STATE_TIME: Duration = Duration::from_secs(2);
+/// Most changed files that a state names.
+const MAX_NAMED: usize = 20;
+/// Most bytes of a line of a state.
+const MAX_LINE_BYTES: usize = 120;
+/// Returns the branch and the changed files, a zero byte, and the newest commits.
+const STATE: &str = "git \"$@\" status --porcelain=v1 --branch --no-renames --untracked-files=normal && printf '\\0' && \
+                     git \"$@\" log -5 --no-show-signature --format='%h %s' 2>/dev/null";
 /// Most output of one run.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 /// Untracked files whose content is shown.
@@ -37,7 +46,7 @@ const DIFF: &[&str] = &["--no-ext-diff", "--no-textconv", "--no-color", "--no-re
 
 /// Runs git.
 #[derive(Clone)]
-pub(super) struct Git {
+pub(crate) struct Git {
     children: Children,
     environment: Environment,
     sandbox: Sandbox,
@@ -45,7 +54,7 @@ pub(super) struct Git {
 
 /// How a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Added,
     Changed,
     Removed,
@@ -53,14 +62,14 @@ pub(super) enum Fate {
 
 /// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) fate: Fate,
-    pub(super) path: String,
+pub(crate) struct Change {
+    pub(crate) fate: Fate,
+    pub(crate) path: String,
     tracked: bool,
 }
 
 impl Git {
-    pub(super) fn new(children: Children, mut environment: Environment, mut sandbox: Sandbox) -> Self {
+    pub(crate) fn new(children: Children, mut environment: Environment, mut sandbox: Sandbox) -> Self {
         for (name, value) in [
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_OPTIONAL_LOCKS", "0"),
@@ -81,11 +90,23 @@ impl Git {
         }
     }
 
+    /// Returns the branch, the changed files and the newest commits of a repository, as text for a model; `None` if
+    /// there is no repository or git does not answer in time.
+    pub(crate) async fn state(&self, root: &Path) -> Option<String> {
+        let (code, said) = self
+            .spawn(root, STATE, ALWAYS, STATE_TIME)
+            .await
+            .inspect_err(|error| tracing::debug!(%error, "the state of a repository is not known"))
+            .ok()?;
+        // Without a commit there is no log.
+        (code == 0 || said.contains('\0')).then(|| state(&said))
+    }
+
     /// Returns which of some files have changed since the last commit.
     ///
     /// # Errors
     /// [`SuggestError::Unusable`]: there is no repository, or no git.
-    pub(super) async fn changes(&self, root: &Path, paths: &[String]) -> Result<Vec<Change>, SuggestError> {
+    pub(crate) async fn changes(&self, root: &Path, paths: &[String]) -> Result<Vec<Change>, SuggestError> {
         let options = [
             "status",
             "--porcelain=v1",
@@ -105,7 +126,7 @@ impl Git {
     ///
     /// # Errors
     /// [`SuggestError::Unusable`].
-    pub(super) async fn diff(
+    pub(crate) async fn diff(
         &self,
         root: &Path,
         changes: &[Change],
@@ -154,13 +175,24 @@ impl Git {
         options: &[&str],
         paths: &[String],
     ) -> Result<(i32, String), SuggestError> {
-        // The shell finds git; all words are arguments, so the shell never parses them.
-        let spec = ProcessSpec::shell(&Shell::Posix, "exec git \"$@\"", root, self.environment.clone())
+        let words: Vec<&str> = [ALWAYS, options, &["--"]].concat();
+        let words = words.into_iter().chain(paths.iter().map(String::as_str));
+        let words: Vec<&str> = words.collect();
+        self.spawn(root, "exec git \"$@\"", &words, TIME).await
+    }
+
+    /// Runs a script that calls git with `words`. The shell finds git; the words are arguments, so the shell never
+    /// parses them.
+    async fn spawn(
+        &self,
+        root: &Path,
+        script: &str,
+        words: &[&str],
+        time: Duration,
+    ) -> Result<(i32, String), SuggestError> {
+        let spec = ProcessSpec::shell(&Shell::Posix, script, root, self.environment.clone())
             .arg("git")
-            .args(ALWAYS)
-            .args(options)
-            .arg("--")
-            .args(paths);
+            .args(words);
         let unheld = |why: String| {
             let text = format!("git is not run, since it cannot be held: {why}");
             SuggestError::Unusable(text)
@@ -172,7 +204,7 @@ impl Git {
             Hold::Missing(why) | Hold::Refused(why) => return Err(unheld(why)),
         };
         let limits = Limits {
-            wall_clock: TIME,
+            wall_clock: time,
             grace: Duration::from_secs(1),
             captured_bytes: MAX_OUTPUT_BYTES,
         };
@@ -195,6 +227,33 @@ impl Git {
             }
         }
     }
+}
+
+/// Returns the output of [`STATE`] as text for a model.
+fn state(said: &str) -> String {
+    let (status, log) = said.split_once('\0').unwrap_or((said, ""));
+    let line = |line: &str| line[..line.floor_char_boundary(MAX_LINE_BYTES)].to_owned();
+    let (branch, changed): (Vec<&str>, Vec<&str>) = status.lines().partition(|line| line.starts_with("## "));
+    let mut text = String::new();
+    for branch in branch {
+        text.extend(["Branch: ", &line(&branch[3..]), "\n"]);
+    }
+    let count = changed.len().to_string();
+    text.extend(["Files with uncommitted changes: ", &count, "\n"]);
+    for name in changed.iter().take(MAX_NAMED) {
+        text.extend(["  ", &line(name), "\n"]);
+    }
+    if changed.len() > MAX_NAMED {
+        text.push_str("  …\n");
+    }
+    if !log.is_empty() {
+        text.push_str("Newest commits:\n");
+        for commit in log.lines() {
+            text.extend(["  ", &line(commit), "\n"]);
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
 }
 
 /// Reads `git status --porcelain=v1 -z --no-renames`.
@@ -220,6 +279,19 @@ fn changes(said: &str) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_is_short() {
+        let said = "## main...origin/main [ahead 1]\n M src/a.rs\n?? new\n\0abc1234 Boil\nabc1233 Fill\n";
+        assert_eq!(
+            state(said),
+            "Branch: main...origin/main [ahead 1]\nFiles with uncommitted changes: 2\n   M src/a.rs\n  ?? new\n\
+             Newest commits:\n  abc1234 Boil\n  abc1233 Fill"
+        );
+        let many = format!("## No commits yet on main\n{}\0", "?? x\n".repeat(3_000));
+        assert!(state(&many).contains("changes: 3000") && state(&many).len() < 300);
+        assert!(state(&format!("## {}\n\0", "é".repeat(900))).len() < 200);
+    }
 
     #[test]
     fn what_git_says_is_read() {
