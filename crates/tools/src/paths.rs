@@ -153,7 +153,8 @@ pub fn locate(
         return Err(ToolRefusal::denied(ruling.reason));
     }
     let permission = match standing {
-        Standing::Inside if said == Some(Judgement::Ask) => ask("a file that a rule speaks of"),
+        Standing::Inside if rule_asks => ask("a file that a rule speaks of"),
+        Standing::Inside if said == Some(Judgement::Ask) => ask("a file that may have secrets in it"),
         Standing::Inside => Permission::Free,
         Standing::Reserved if access.changes() => {
             return Err(ToolRefusal::denied(format_args!(

@@ -6,6 +6,7 @@
 mod below;
 mod refused;
 pub(crate) mod repository;
+mod secrets;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,10 @@ use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
 use crate::programs::Programs;
 use crate::{Reserved, Standing, trace};
 use below::Below;
+use secrets::is_secret;
 
 /// A [`Policy`] made of rules. Without rules, it allows commands that can do no more than the reading tools, and asks
-/// about all others.
+/// about all others, and about reading files whose names promise secrets.
 #[derive(Debug, Default)]
 pub struct RulesPolicy {
     rules: RuleSet,
@@ -152,9 +154,14 @@ impl Policy for RulesPolicy {
             return Some(self.ruling(judgement, &Because::Rule(rule)));
         }
         let is_guarded = self.guarded.iter().any(|place| path.starts_with(place));
-        (is_guarded && !self.is_output(path)).then(|| Ruling {
+        let reason = match access {
+            _ if is_guarded && !self.is_output(path) => "keys are kept there",
+            PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
+            _ => return None,
+        };
+        Some(Ruling {
             judgement: Judgement::Ask,
-            reason: "keys are kept there".to_owned(),
+            reason: reason.to_owned(),
             rule: None,
         })
     }
@@ -203,6 +210,10 @@ impl<'a> Disk<'a> {
             below: Below::default(),
         }
     }
+
+    fn is_guarded(&self, path: &Path) -> bool {
+        is_secret(path) || self.guarded.iter().any(|place| path.starts_with(place))
+    }
 }
 
 impl Places for Disk<'_> {
@@ -215,9 +226,7 @@ impl Places for Disk<'_> {
         let standing = match self.reserved.standing(&trace) {
             // The path was resolved for this process, but another one uses it.
             _ if trace.through_processes => bobbin_rules::Standing::Unknown,
-            Standing::Inside if self.guarded.iter().any(|place| trace.path.starts_with(place)) => {
-                bobbin_rules::Standing::Reserved
-            }
+            Standing::Inside if self.is_guarded(&trace.path) => bobbin_rules::Standing::Reserved,
             Standing::Inside => bobbin_rules::Standing::Inside,
             Standing::Reserved => bobbin_rules::Standing::Reserved,
             Standing::Outside => bobbin_rules::Standing::Outside,
@@ -244,7 +253,7 @@ impl Places for Disk<'_> {
     }
 
     fn is_reserved(&self, path: &Path) -> bool {
-        self.reserved.covers(path) || self.guarded.iter().any(|place| path.starts_with(place))
+        self.reserved.covers(path) || self.is_guarded(path)
     }
 
     fn is_plain_repository(&self) -> bool {
@@ -273,6 +282,41 @@ mod tests {
             reason: Some("we release on Fridays".to_owned()),
             ..RuleText::default()
         }
+    }
+
+    #[test]
+    fn files_with_secrets_are_asked_about_unless_a_rule_allows_them() {
+        let workspace = Workspace::new();
+        for path in [".env", ".env.example", "keys/server.pem", "src/lib.rs"] {
+            workspace.write(path, "x");
+        }
+        let policy = RulesPolicy::default();
+        for (line, judgement) in [
+            ("cat .env", Judgement::Ask),
+            ("cat .env.example src/lib.rs", Judgement::Allow),
+            ("head -1 keys/*", Judgement::Ask),
+            ("grep -r x keys", Judgement::Ask),
+            ("grep -r x src", Judgement::Allow),
+            ("ls -la", Judgement::Allow),
+        ] {
+            let said = policy.command(line, workspace.root()).ruling;
+            assert_eq!(said.judgement, judgement, "{line}: {}", said.reason);
+        }
+        let path = |policy: &RulesPolicy, access, name: &str| {
+            let said = policy.path(access, &workspace.root().join(name), workspace.root());
+            said.map(|said| said.judgement)
+        };
+        assert_eq!(path(&policy, PathAccess::Read, ".env"), Some(Judgement::Ask));
+        assert_eq!(path(&policy, PathAccess::Write, ".env"), None);
+        assert_eq!(path(&policy, PathAccess::Read, ".env.example"), None);
+        let rule = RuleText {
+            action: "allow".to_owned(),
+            path: Some(".env".to_owned()),
+            source: "~/.craft/config.json".to_owned(),
+            ..RuleText::default()
+        };
+        let allowing = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+        assert_eq!(path(&allowing, PathAccess::Read, ".env"), Some(Judgement::Allow));
     }
 
     #[test]
