@@ -70,6 +70,8 @@ pub struct ModelRequest<'a> {
     pub turn: TurnId,
     /// Whether this is the first request of the Turn.
     pub begins: bool,
+    /// A name of the conversation: a provider can send requests of one name to where their beginning is cached.
+    pub conversation: Option<&'a str>,
     /// The Thread's choice among several models; none means the usual one.
     pub model: Option<&'a str>,
     /// The text before the conversation.

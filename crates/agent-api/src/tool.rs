@@ -162,6 +162,8 @@ pub struct ToolOutput {
     pub changed: Vec<ChangedFile>,
     /// Files whose content the model knows now.
     pub seen: Vec<SeenFile>,
+    /// Files with pictures that the model is to see, in the workspace.
+    pub pictures: Vec<String>,
     /// The command it ran.
     pub command: Option<CommandEnd>,
     /// What a client said, when one ran it.

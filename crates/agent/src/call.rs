@@ -97,6 +97,7 @@ impl TurnRun {
             refused,
             plan,
             seen,
+            pictures,
             ..
         } = output;
         cut(&mut text, limit);
@@ -106,11 +107,13 @@ impl TurnRun {
             success,
             refused,
             seen,
+            pictures: pictures.clone(),
         };
         match plan {
             Some(plan) => self.turn.add_with_plan(result, plan).await?,
             None => self.turn.add(result).await?,
         }
+        self.shown.extend(pictures);
         self.messages.push(Message::Result {
             call_id: call_id.to_owned(),
             text,

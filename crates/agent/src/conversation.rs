@@ -16,6 +16,7 @@ use bobbin_model::{
 };
 
 use super::past::PastTurn;
+use super::pictures::of_results;
 
 /// The result, in a later Turn's conversation, of a call that has none.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
@@ -123,8 +124,13 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
 pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
     let mut steps = Vec::new();
     let mut reply = Reply::default();
+    // Pictures of results, and the place of the last of these.
+    let mut shown = Shown::default();
     for item in items {
         let at = (turn, item.id);
+        if begins(&item.body) {
+            shown.end(&mut steps);
+        }
         match &item.body {
             ItemBody::UserMessage(said) => {
                 reply.end(turn, &mut steps);
@@ -175,9 +181,12 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 call_id,
                 result,
                 success,
+                pictures,
                 ..
             } => {
                 reply.end(turn, &mut steps);
+                shown.paths.extend(pictures.iter().cloned());
+                shown.at = at;
                 let message = Message::Result {
                     call_id: call_id.clone(),
                     text: result.clone(),
@@ -195,7 +204,56 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
         }
     }
     reply.end(turn, &mut steps);
+    // Where a result is missing still, it comes first.
+    if has_all_results(&steps) {
+        shown.end(&mut steps);
+    }
     steps
+}
+
+/// Returns whether an Item comes after all results of the reply before.
+fn begins(body: &ItemBody) -> bool {
+    matches!(
+        body,
+        ItemBody::UserMessage(_)
+            | ItemBody::AgentMessage { .. }
+            | ItemBody::ToolCall { .. }
+            | ItemBody::DynamicToolCall(_)
+    )
+}
+
+fn has_all_results(steps: &[Placed]) -> bool {
+    let mut results = 0;
+    for step in steps.iter().rev() {
+        match &step.message {
+            Message::Result { .. } => results += 1,
+            Message::Agent { calls, .. } => return results >= calls.len(),
+            Message::User { .. } => {}
+        }
+    }
+    true
+}
+
+/// Pictures of the results of one reply.
+struct Shown {
+    paths: Vec<String>,
+    at: (TurnId, ItemId),
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            at: (TurnId(0), ItemId(0)),
+        }
+    }
+}
+
+impl Shown {
+    fn end(&mut self, steps: &mut Vec<Placed>) {
+        let message = of_results(std::mem::take(&mut self.paths));
+        steps.extend(message.map(|message| Placed { at: self.at, message }));
+    }
 }
 
 /// The parts of one reply, collected from its Items.

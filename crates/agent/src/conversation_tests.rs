@@ -50,6 +50,7 @@ fn result(id: &str) -> ItemBody {
         success: true,
         refused: false,
         seen: Vec::new(),
+        pictures: Vec::new(),
     }
 }
 
@@ -107,6 +108,49 @@ fn told_of(turns: &[Turn]) -> Vec<Message> {
     };
     let placed = earlier.placed(TurnId(9), &[], None).into_iter();
     placed.map(|placed| placed.message).collect()
+}
+
+#[test]
+fn pictures_of_results_come_behind_all_results_of_their_reply() {
+    let with_picture = |id: &str| match result(id) {
+        ItemBody::ToolResult {
+            call_id,
+            result,
+            success,
+            refused,
+            seen,
+            ..
+        } => ItemBody::ToolResult {
+            call_id,
+            result,
+            success,
+            refused,
+            seen,
+            pictures: vec![format!("{id}.png")],
+        },
+        other => other,
+    };
+    let mut bodies = vec![user("u"), call("1"), call("2"), with_picture("1")];
+    // A result is missing: the server stopped here.
+    let open = messages(&turn(bodies.clone()).items);
+    assert_eq!(shape(&open), ["user", "agent  [1 2]", "result 1 true"]);
+    bodies.extend([result("2"), agent("b")]);
+    let all = messages(&turn(bodies).items);
+    assert_eq!(
+        shape(&all),
+        [
+            "user",
+            "agent  [1 2]",
+            "result 1 true",
+            "result 2 true",
+            "user",
+            "agent b []"
+        ]
+    );
+    let Message::User { parts } = &all[4] else {
+        panic!("{all:?}")
+    };
+    assert!(matches!(&parts[1], InputPart::LocalImage { path, .. } if path == "1.png"));
 }
 
 #[test]

@@ -16,16 +16,14 @@ use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::model::{Message, Picture, PictureSource};
 use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::{Permission, ToolEnvironment};
-use bobbin_model::ItemBody;
+use bobbin_model::{InputPart, ItemBody};
 use futures_util::StreamExt as _;
 
 use super::turn::TurnRun;
 use bobbin_files::open_file;
-use bobbin_tools::{Access, locate, reach_for_a_person};
+use bobbin_tools::{Access, MAX_PICTURE_BYTES, locate, media_type, reach_for_a_person};
 use bobbin_web::{fetch_picture, parse};
 
-/// Most bytes of one file: the limit of providers before base64.
-const MAX_FILE_BYTES: usize = 3_750_000;
 /// Most pictures in a conversation.
 const MAX_PICTURES: usize = 20;
 /// Most bytes of their files together (guess: half of the strictest provider's limit for a request).
@@ -45,6 +43,15 @@ pub(super) enum Tell {
 }
 
 impl TurnRun {
+    /// Adds the pictures of the last round's results to the conversation, behind these results.
+    pub(super) async fn show_pictures(&mut self) -> Result<(), TurnGone> {
+        let Some(message) = of_results(std::mem::take(&mut self.shown)) else {
+            return Ok(());
+        };
+        self.messages.push(message);
+        self.read_pictures(Tell::Yes).await
+    }
+
     /// Reads the pictures that the conversation names and this run has not tried yet, if the model accepts any.
     pub(super) async fn read_pictures(&mut self, tell: Tell) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
@@ -100,6 +107,25 @@ impl TurnRun {
     }
 }
 
+/// Returns the message with the pictures of results; the wires have no place for them in the results.
+pub(super) fn of_results(paths: Vec<String>) -> Option<Message> {
+    if paths.is_empty() {
+        return None;
+    }
+    let said = InputPart::Text {
+        text: "[pictures of the results above]\n".to_owned(),
+    };
+    let picture = |path| InputPart::LocalImage {
+        path,
+        mime_type: None,
+        file_name: None,
+    };
+    let parts = std::iter::once(said).chain(paths.into_iter().map(picture));
+    Some(Message::User {
+        parts: parts.collect(),
+    })
+}
+
 /// Returns the sources of the pictures in messages, the newest first, without duplicates.
 fn sources(messages: &[Message]) -> Vec<PictureSource> {
     let parts = messages.iter().rev().flat_map(|message| match message {
@@ -137,7 +163,7 @@ async fn fetch_all(policy: &dyn Policy, wanted: Vec<PictureSource>, count: usize
 async fn fetch_one(policy: &dyn Policy, url: &str) -> Result<Vec<u8>, String> {
     let url = parse(url)?;
     let reach = reach_for_a_person(&url, policy)?;
-    fetch_picture(url, reach, MAX_FILE_BYTES).await
+    fetch_picture(url, reach, MAX_PICTURE_BYTES).await
 }
 
 type Found = Vec<(PictureSource, Result<Picture, String>)>;
@@ -148,7 +174,7 @@ fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, us
         if count == 0 {
             return (source, Err(TOO_MANY.to_owned()));
         }
-        let most = bytes.min(MAX_FILE_BYTES);
+        let most = bytes.min(MAX_PICTURE_BYTES);
         let picture = match fetched {
             Some(fetched) => fetched.and_then(|bytes| picture(bytes, most)),
             None => read(environment, source.name(), most),
@@ -190,24 +216,13 @@ fn picture(bytes: Vec<u8>, most: usize) -> Result<Picture, String> {
     })
 }
 
-/// Returns the media type that a file's first bytes say: the four that every provider accepts.
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use bobbin_agent_api::policy::NoRules;
     use bobbin_agent_api::tool::OutsideWorkspace;
-    use bobbin_model::{ApprovalPolicy, InputPart, Mode};
+    use bobbin_model::{ApprovalPolicy, Mode};
 
     use super::*;
 

@@ -81,6 +81,7 @@ impl TurnRun {
         let request = ModelRequest {
             turn: self.turn.turn(),
             begins: false,
+            conversation: None,
             model: self.turn.environment().config.model.as_deref(),
             instructions: &instructions,
             messages: &asked,

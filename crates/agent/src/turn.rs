@@ -32,7 +32,7 @@ use bobbin_agent_api::model::{
     Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
 };
 use bobbin_tools::ToolSet;
-use bobbin_tools::{ASK_USER, ViewSkill, agent_tools, client_tools};
+use bobbin_tools::{ASK_USER, VIEW_IMAGE, ViewSkill, agent_tools, client_tools};
 use bobbin_undo::Changes;
 
 /// How long running calls may take to end when the time of a Turn is over.
@@ -75,6 +75,8 @@ pub(super) struct TurnRun {
     call_ids: HashSet<String>,
     /// Pictures that the conversation names.
     pub(super) pictures: Pictures,
+    /// Pictures of the last results, which the conversation does not have yet.
+    pub(super) shown: Vec<String>,
     /// The use of the Turn.
     pub(super) ledger: Ledger,
     /// Counts the time it is at work.
@@ -121,6 +123,7 @@ impl TurnRun {
             call_ids,
             messages: Vec::new(),
             pictures: Pictures::default(),
+            shown: Vec::new(),
             ledger: Ledger::new(Spent {
                 rounds: 0,
                 usage: begun.turn.usage,
@@ -228,6 +231,7 @@ impl TurnRun {
             }
             self.ledger.change(|spent| spent.rounds += 1);
             self.calls(&calls).await?;
+            self.show_pictures().await?;
             self.take_guidance().await?;
         }
     }
@@ -329,6 +333,7 @@ impl TurnRun {
         let request = ModelRequest {
             turn: turn.turn(),
             begins: !std::mem::replace(&mut self.asked, true),
+            conversation: Some(turn.thread().as_str()),
             model: turn.environment().config.model.as_deref(),
             instructions: &self.instructions,
             messages: &self.messages,
@@ -434,6 +439,10 @@ impl TurnRun {
         let mut specs = offered(&self.tools, self.turn.environment());
         if !self.turn.can_inquire() {
             specs.retain(|spec| *spec.name != *ASK_USER);
+        }
+        let model = self.turn.environment().config.model.as_deref();
+        if !self.model.sees_pictures(model) {
+            specs.retain(|spec| *spec.name != *VIEW_IMAGE);
         }
         specs
     }

@@ -256,6 +256,9 @@ pub enum ItemBody {
         /// Files whose content the model knows from this call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<SeenFile>,
+        /// Files with pictures that the model sees beside the text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<String>,
     },
     /// A call of a tool that a client runs, with its result.
     DynamicToolCall(Box<DynamicToolCall>),

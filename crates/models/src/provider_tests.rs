@@ -130,6 +130,7 @@ fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: 
     ModelRequest {
         turn: TurnId(3),
         begins,
+        conversation: None,
         model: None,
         instructions,
         messages,

@@ -286,6 +286,7 @@ impl ScriptEngine {
                 success: output.success,
                 refused: output.refused,
                 seen: Vec::new(),
+                pictures: Vec::new(),
             })
             .await?)
     }
@@ -315,6 +316,7 @@ impl ScriptEngine {
                     success: false,
                     refused: false,
                     seen: Vec::new(),
+                    pictures: Vec::new(),
                 })
                 .await?);
         }
@@ -353,6 +355,7 @@ impl ScriptEngine {
                         success: false,
                         refused: true,
                         seen: Vec::new(),
+                        pictures: Vec::new(),
                     })
                     .await?);
             }
@@ -366,6 +369,7 @@ impl ScriptEngine {
                 success: true,
                 refused: false,
                 seen: Vec::new(),
+                pictures: Vec::new(),
             })
             .await?)
     }
@@ -411,6 +415,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             success: false,
             refused: true,
             seen: Vec::new(),
+            pictures: Vec::new(),
         })
         .await?)
 }
@@ -434,6 +439,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
             success: true,
             refused: false,
             seen: Vec::new(),
+            pictures: Vec::new(),
         })
         .await?)
 }
@@ -481,6 +487,7 @@ async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) 
             success: false,
             refused: false,
             seen: Vec::new(),
+            pictures: Vec::new(),
         })
         .await?)
 }

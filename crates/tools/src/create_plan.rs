@@ -47,8 +47,8 @@ impl CreatePlan {
         let spec = spec(
             bobbin_model::plan::CREATE_PLAN,
             Effect::Reads,
-            "Shows a plan to the user, replacing the one before. Send it whole every time, with the status \
-             of each step.",
+            "Shows your plan to the user, who decides about it; it replaces the one before. Send it whole, when you \
+             have explored enough to name the files to change and the steps.",
             &["todos"],
             &serde_json::json!({
                 "title": { "type": "string" },

@@ -46,7 +46,8 @@ struct Update {
 impl Todos {
     /// Returns `TodoWrite`.
     pub(super) fn write() -> Self {
-        let description = "Replaces the list of steps that the user is shown. A plan's title and text stay.";
+        let description = "Shows the user the steps of your work. Send all of them every time. Use it for work of three steps or more: \
+                           one step is in_progress at a time, and becomes completed as soon as it is done.";
         Self {
             spec: of("TodoWrite", "todos", description, &["content"]),
             read: written,

@@ -24,9 +24,11 @@ use super::sandbox::Sandbox;
 use super::shell::ShellTool;
 use super::terminal_tools;
 use super::todos::Todos;
+use super::view_image::ViewImage;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use bobbin_files::Leftovers;
+use bobbin_model::plan::CREATE_PLAN;
 
 /// The tools of an agent. Cheap to clone.
 #[derive(Clone, Default)]
@@ -38,7 +40,7 @@ pub struct ToolSet {
 }
 
 /// Names of the built-in tools, those for subagents, terminals and skills among them.
-pub const BUILT_IN: [&str; 22] = [
+pub const BUILT_IN: [&str; 23] = [
     "ApplyPatch",
     "AskUser",
     "CloseAgent",
@@ -57,6 +59,7 @@ pub const BUILT_IN: [&str; 22] = [
     "StopTerminal",
     "TodoWrite",
     "UpdateTodos",
+    "ViewImage",
     "WaitAgent",
     "WebFetch",
     "WriteFile",
@@ -107,7 +110,8 @@ impl ToolSet {
             Arc::new(EditFile::new(work.clone())),
             Arc::new(ApplyPatch::new(work.clone())),
             Arc::new(FindFiles::new(work.clone())),
-            Arc::new(GrepFiles::new(work)),
+            Arc::new(GrepFiles::new(work.clone())),
+            Arc::new(ViewImage::new(work)),
             Arc::new(CreatePlan::new()),
             Arc::new(WebFetch::new()),
             Arc::new(Todos::write()),
@@ -194,13 +198,24 @@ impl ToolSet {
             .values()
             .filter(|tool| tool.is_there())
             .map(|tool| tool.spec())
-            .filter(move |spec| is_allowed(spec, mode))
+            .filter(move |spec| is_allowed(spec, mode) && is_usual(spec, mode))
     }
 }
 
 fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> BTreeMap<Arc<str>, Arc<dyn Tool>> {
     let named = tools.into_iter().map(|tool| (tool.spec().name.clone(), tool));
     named.collect()
+}
+
+/// Returns whether a mode offers a tool beside others of its kind: there is one way to write a plan. The other ways can be
+/// called all the same, since clients know them and older conversations have them.
+fn is_usual(spec: &ToolSpec, mode: Mode) -> bool {
+    match &*spec.name {
+        CREATE_PLAN => mode == Mode::Plan,
+        "TodoWrite" => mode == Mode::Agent,
+        "UpdateTodos" => false,
+        _ => true,
+    }
 }
 
 /// Returns whether a mode allows a tool.

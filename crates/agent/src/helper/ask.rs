@@ -40,6 +40,7 @@ pub(super) async fn ask(
         begins: true,
         // The request belongs to no Turn.
         turn: TurnId(0),
+        conversation: None,
         model: name,
         instructions: &instructions,
         messages: &messages,

@@ -56,6 +56,9 @@ pub(super) fn body<'a>(
         };
         body.insert("tools", tools.iter().map(tool).collect::<Value>());
     }
+    if let Some(conversation) = request.conversation {
+        body.insert("prompt_cache_key", conversation);
+    }
     if let Some(most) = settings.max_output_tokens {
         body.insert("max_output_tokens", most);
     }

@@ -57,6 +57,10 @@ async fn requests_have_the_form_of_their_wire() {
             .collect();
         let root = workspace.path().canonicalize().unwrap();
         redact(&mut last.body, root.to_str().unwrap());
+        if let Some(key) = last.body.get_mut("prompt_cache_key") {
+            assert!(key.as_str().unwrap().starts_with("thread_"));
+            *key = "THREAD".into();
+        }
         let name = match wire {
             Wire::ChatCompletions => "chat",
             Wire::Messages => "messages",
@@ -124,5 +128,68 @@ async fn a_proxy_is_asked_for_other_machines_and_not_for_this_one() {
             .each_ref()
             .map(|asked| asked.iter().map(|asked| asked.path.as_str()).collect::<Vec<_>>());
         assert_eq!(asked, [paths.0, paths.1]);
+    }
+}
+
+/// Returns a value without the marks of what a provider is to cache, which move on.
+fn unmarked(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(unmarked).collect(),
+        Value::Object(members) => {
+            let members = members.iter().filter(|(name, _)| *name != "cache_control");
+            members
+                .map(|(name, value)| (name.clone(), unmarked(value)))
+                .collect()
+        }
+        other => other.clone(),
+    }
+}
+
+#[tokio::test]
+async fn each_request_of_a_turn_begins_with_the_one_before() {
+    const ROUNDS: usize = 30;
+    for wire in WIRES {
+        let round = |n: usize| {
+            let call = ScriptedCall {
+                id: format!("c{n}"),
+                tool: "ReadFile".into(),
+                arguments: json!({ "path": "a.txt", "offset": n + 1 }),
+            };
+            Reply::of([Part::Text(format!("Round {n}.")), Part::Call(call)])
+        };
+        let end = Reply::of([Part::Text("Done.".into())]);
+        let replies = (0..ROUNDS).map(round).chain([end]);
+        let server = ModelServer::start(Script {
+            replies: replies.collect::<Vec<_>>(),
+            ..Script::default()
+        })
+        .await
+        .unwrap();
+        let workspace = TestWorkspace::default();
+        std::fs::write(workspace.path().join("a.txt"), "a line of tea\n".repeat(100)).unwrap();
+        let settings = settings(wire, &server.base_url());
+        Bench::with(&workspace, settings, None)
+            .await
+            .run("Read a.txt")
+            .await;
+        let asked: Vec<Value> = server.asked().iter().map(|asked| unmarked(&asked.body)).collect();
+        assert_eq!(asked.len(), ROUNDS + 1);
+        let said = if wire == Wire::Responses {
+            "input"
+        } else {
+            "messages"
+        };
+        let size = |value: &Value| value.to_string().len();
+        for (before, after) in asked.iter().zip(&asked[1..]) {
+            for part in ["system", "instructions", "tools"] {
+                assert_eq!(before.get(part), after.get(part), "{wire:?}");
+            }
+            let (before, after) = (before[said].as_array().unwrap(), after[said].as_array().unwrap());
+            assert_eq!(before[..], after[..before.len()], "{wire:?}");
+        }
+        let all: usize = asked[1..].iter().map(size).sum();
+        let new: usize = asked.windows(2).map(|pair| size(&pair[1]) - size(&pair[0])).sum();
+        // What is new in 30 rounds is a small part of what is sent.
+        assert!(new * 20 < all, "{wire:?}: {new} of {all}");
     }
 }

@@ -319,6 +319,7 @@ pub(super) fn of_items() -> Vec<(&'static str, Frame)> {
         success: true,
         refused: false,
         seen: Vec::new(),
+        pictures: Vec::new(),
     };
     let compacted = ItemBody::Compaction(Box::new(Compaction {
         trigger: CompactionTrigger::Auto,

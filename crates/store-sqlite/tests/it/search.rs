@@ -70,6 +70,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             success: true,
             refused: false,
             seen: Vec::new(),
+            pictures: Vec::new(),
         },
         ItemBody::AgentMessage { text: answer.into() },
     ];

@@ -127,6 +127,7 @@ pub(super) fn result(success: bool) -> ItemBody {
         success,
         refused: false,
         seen: Vec::new(),
+        pictures: Vec::new(),
     }
 }
 
