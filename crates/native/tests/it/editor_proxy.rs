@@ -73,7 +73,7 @@ async fn a_file_is_read_as_the_editor_has_it() {
         .reply(&asked, json!({ "content": "not saved yet\n" }))
         .await;
     let ended = client.wait_for("turn/completed").await;
-    assert_eq!(result_of(&ended), ("not saved yet\n", true));
+    assert_eq!(result_of(&ended), ("1\tnot saved yet\n", true));
 }
 
 #[tokio::test]
@@ -106,9 +106,13 @@ async fn an_edit_changes_what_the_editor_has() {
         json!({ "fsReadTextFile": true, "fsWriteTextFile": true }),
     )
     .await;
-    client.start_turn(&id, "replace `2` with `3` in a.txt").await;
-    let asked = client.wait_for("ext/acp/fs/readTextFile").await;
-    client.reply(&asked, json!({ "content": "1\n2\n" })).await;
+    client
+        .start_turn(&id, "read a.txt then replace `2` with `3` in a.txt")
+        .await;
+    for _ in ["ReadFile", "EditFile"] {
+        let asked = client.wait_for("ext/acp/fs/readTextFile").await;
+        client.reply(&asked, json!({ "content": "1\n2\n" })).await;
+    }
     let asked = client.wait_for("ext/acp/fs/writeTextFile").await;
     assert_eq!(asked["params"]["content"], "1\n3\n");
     write(&server, "a.txt", "1\n3\n");
@@ -129,7 +133,7 @@ async fn what_was_not_declared_is_not_asked_of_an_editor() {
         client.start_turn(&id, "read notes.md").await;
         let seen = client.until("turn/completed").await;
         assert!(!asks_editor(&seen));
-        assert_eq!(result_of(seen.last().unwrap()), ("on disk\n", true));
+        assert_eq!(result_of(seen.last().unwrap()), ("1\ton disk\n", true));
     }
 }
 
@@ -146,7 +150,7 @@ async fn an_editor_that_fails_or_leaves_is_passed_over() {
     let asked = client.wait_for("ext/acp/fs/readTextFile").await;
     refuse(&client, &asked).await;
     let ended = watcher.wait_for("turn/completed").await;
-    assert_eq!(result_of(&ended), ("on disk\n", true));
+    assert_eq!(result_of(&ended), ("1\ton disk\n", true));
     watcher
         .find("idle", |m| m["params"]["runtime"]["running"] == false)
         .await;
@@ -162,7 +166,7 @@ async fn an_editor_that_fails_or_leaves_is_passed_over() {
     watcher.start_turn(&id, "read notes.md").await;
     assert_eq!(
         result_of(&watcher.wait_for("turn/completed").await),
-        ("here\n", true)
+        ("1\there\n", true)
     );
 }
 
@@ -181,7 +185,7 @@ async fn the_editor_of_a_thread_is_the_one_that_started_or_last_resumed_it() {
     first.reply(&asked, json!({ "content": "first\n" })).await;
     assert_eq!(
         result_of(&plain.wait_for("turn/completed").await),
-        ("first\n", true)
+        ("1\tfirst\n", true)
     );
     plain
         .find("idle", |m| m["params"]["runtime"]["running"] == false)
@@ -193,7 +197,7 @@ async fn the_editor_of_a_thread_is_the_one_that_started_or_last_resumed_it() {
     second.reply(&asked, json!({ "content": "second\n" })).await;
     assert_eq!(
         result_of(&plain.wait_for("turn/completed").await),
-        ("second\n", true)
+        ("1\tsecond\n", true)
     );
 }
 
