@@ -1,6 +1,5 @@
 //! The seam for fresh ids: nothing else in the core asks the machine for chance.
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bobbin_model::{ApprovalId, QueuedInputId, ThreadId, UnixMillis};
@@ -71,12 +70,7 @@ impl Ids for RandomIds {
 
     fn approval(&self) -> ApprovalId {
         let bytes = uuid::Uuid::new_v4().into_bytes();
-        let mut text = String::with_capacity(12);
-        for byte in &bytes[..6] {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        ApprovalId::new(text)
+        ApprovalId::new(hex::encode(&bytes[..6]))
     }
 }
 

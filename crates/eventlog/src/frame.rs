@@ -268,9 +268,9 @@ impl Frame {
     }
 
     /// Whether the frame is broadcast to every client, subscribed or not.
-    pub fn concerns_everyone(&self) -> bool {
+    pub fn is_broadcast(&self) -> bool {
         match &self.body {
-            FrameBody::Recorded(event) => event.concerns_everyone(),
+            FrameBody::Recorded(event) => event.is_broadcast(),
             FrameBody::Ephemeral(
                 Ephemeral::RuntimeChanged(_)
                 | Ephemeral::Broadcast(_)

@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::directory::{Directory, Found, Stamp, is_missing, parts};
+use crate::directory::{Directory, Fingerprint, Found, is_missing, parts};
 use crate::leftovers::{Leftovers, Note, fresh};
 
 /// Largest file that is read to be replaced or restored.
@@ -72,9 +72,9 @@ pub struct Batch {
 /// A step that can be reverted.
 enum Done {
     /// The old file has this name now; its place has the new file, or nothing.
-    Replaced(PathBuf, Ours, Option<Stamp>),
+    Replaced(PathBuf, Ours, Option<Fingerprint>),
     /// There was no file, and this is the new one.
-    Made(PathBuf, Stamp),
+    Made(PathBuf, Fingerprint),
 }
 
 impl Batch {
@@ -182,7 +182,7 @@ impl Work {
         let (above, name) = parts(&wanted.path)?;
         let to = Directory::make(above, &mut self.directories)?;
         let from = Directory::open(&new.directory)?;
-        let stamp = from.stamp(&new.own)?;
+        let fingerprint = from.fingerprint(&new.own)?;
         if !to.has(name)? {
             if !(wanted.still)(&Found::Nothing) {
                 return Err(changed());
@@ -192,7 +192,7 @@ impl Work {
                     io::ErrorKind::AlreadyExists => changed(),
                     _ => error,
                 })?;
-            self.done.push(Done::Made(wanted.path.clone(), stamp));
+            self.done.push(Done::Made(wanted.path.clone(), fingerprint));
             return Ok(());
         }
         if keep {
@@ -206,7 +206,7 @@ impl Work {
         new.keep();
         if keep {
             self.done
-                .push(Done::Replaced(wanted.path.clone(), old, Some(stamp)));
+                .push(Done::Replaced(wanted.path.clone(), old, Some(fingerprint)));
         }
         Ok(())
     }
@@ -289,18 +289,18 @@ pub fn remove_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Restores a file's name, if its place still has the file that this batch put there.
-fn put_back(path: &Path, old: &Ours, new: Option<Stamp>) -> io::Result<()> {
+fn put_back(path: &Path, old: &Ours, new: Option<Fingerprint>) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
     match new {
-        Some(new) if above.stamp(name)? == new => above.rename(&old.own, &above, name),
+        Some(new) if above.fingerprint(name)? == new => above.rename(&old.own, &above, name),
         Some(_) => Err(changed()),
         None => above.rename_to_new(&old.own, &above, name),
     }
 }
 
-fn take_away(path: &Path, new: Stamp) -> io::Result<()> {
+fn take_away(path: &Path, new: Fingerprint) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
-    match above.stamp(name) {
+    match above.fingerprint(name) {
         Ok(now) if now == new => above.remove(name),
         Err(error) if is_missing(&error) => Ok(()),
         Ok(_) => Err(changed()),

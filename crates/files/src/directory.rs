@@ -35,14 +35,14 @@ pub enum Found {
     /// A symbolic link with this target.
     Link(Vec<u8>),
     /// An ordinary file that is too large or may not be read.
-    Unread(Stamp),
+    Unread(Fingerprint),
     /// A directory, a device, or anything that cannot be reached directly.
     Other,
 }
 
 /// The identity of a file and its last change, without its name and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct Fingerprint {
     device: u64,
     inode: u64,
     size: i64,
@@ -193,8 +193,8 @@ impl Directory {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
-        Ok(stamp(&self.about(name)?.ok_or(Errno::ENOENT)?))
+    pub(crate) fn fingerprint(&self, name: &OsStr) -> io::Result<Fingerprint> {
+        Ok(fingerprint(&self.about(name)?.ok_or(Errno::ENOENT)?))
     }
 
     /// Reads the state of this name, of a file up to `max_bytes`.
@@ -205,9 +205,9 @@ impl Directory {
                 Ok(target) => Found::Link(target.as_bytes().to_vec()),
                 Err(_) => Found::Other,
             },
-            Ok(Some(about)) if is(&about, SFlag::S_IFREG) => {
-                self.read(name, max_bytes).unwrap_or(Found::Unread(stamp(&about)))
-            }
+            Ok(Some(about)) if is(&about, SFlag::S_IFREG) => self
+                .read(name, max_bytes)
+                .unwrap_or(Found::Unread(fingerprint(&about))),
             _ => Found::Other,
         }
     }
@@ -344,8 +344,8 @@ pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     }
 }
 
-fn stamp(about: &FileStat) -> Stamp {
-    Stamp {
+fn fingerprint(about: &FileStat) -> Fingerprint {
+    Fingerprint {
         device: about.st_dev,
         inode: about.st_ino,
         size: about.st_size,

@@ -337,7 +337,7 @@ impl Event {
 
     /// Whether the event is broadcast to every client, subscribed or not (AppServer protocol 01 §8 rule 6). File
     /// changes are, because all Threads share the files.
-    pub fn concerns_everyone(&self) -> bool {
+    pub fn is_broadcast(&self) -> bool {
         matches!(
             self,
             Self::ThreadStarted { .. }

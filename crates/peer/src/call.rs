@@ -23,7 +23,7 @@ use crate::stats::Phase;
 use crate::timer;
 
 /// A call that is queued.
-pub(crate) struct Begun {
+pub(crate) struct QueuedCall {
     pub(crate) id: u64,
     /// Whether its caller is registered already, as of the same poll.
     known: bool,
@@ -103,7 +103,7 @@ impl PeerHandle {
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
         begin: impl FnOnce(&mut ProgressTable) -> Option<u64> + Send,
-    ) -> Result<Begun, CallError> {
+    ) -> Result<QueuedCall, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
         let caller = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
         let queued = self.shared.send(message.size(), |state| {
@@ -131,7 +131,7 @@ impl PeerHandle {
         if timeout.is_some() {
             self.shared.arm_timer();
         }
-        Ok(Begun { id, known })
+        Ok(QueuedCall { id, known })
     }
 
     /// Waits for a call to be queued, within the call's time limit; says whether it was queued at once.

@@ -190,31 +190,31 @@ mod tests {
 
     /// The members as `serde_json` reads them.
     #[derive(Debug, PartialEq)]
-    struct Told(Vec<(String, String)>);
+    struct Received(Vec<(String, String)>);
 
-    impl<'de> Deserialize<'de> for Told {
+    impl<'de> Deserialize<'de> for Received {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             struct All;
             impl<'de> Visitor<'de> for All {
-                type Value = Told;
+                type Value = Received;
 
                 fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     f.write_str("an object")
                 }
 
-                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Told, A::Error> {
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Received, A::Error> {
                     let mut all = Vec::new();
                     while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
                         all.push((name, value.get().to_owned()));
                     }
-                    Ok(Told(all))
+                    Ok(Received(all))
                 }
             }
             deserializer.deserialize_map(All)
         }
     }
 
-    fn walked(text: &str) -> Option<Told> {
+    fn walked(text: &str) -> Option<Received> {
         let mut members = Members::of(text)?;
         let mut all = Vec::new();
         while let Next::Member(name) = members.next()? {
@@ -227,7 +227,7 @@ mod tests {
             };
             all.push((name.into_owned(), value.to_owned()));
         }
-        Some(Told(all))
+        Some(Received(all))
     }
 
     fn blank() -> impl Strategy<Value = String> {

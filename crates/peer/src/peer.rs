@@ -57,9 +57,9 @@ impl Peer {
         near: impl FnOnce(PeerHandle) -> Handlers,
         far: impl FnOnce(PeerHandle) -> Handlers,
     ) -> Result<(Self, Self), ConfigError> {
-        let (near_end, far_end) = Transport::memory_pair();
+        let (near_end, test_client) = Transport::memory_pair();
         let near = Self::start(near_end, PeerOptions::default(), near)?;
-        let far = Self::start(far_end, PeerOptions::default(), far)?;
+        let far = Self::start(test_client, PeerOptions::default(), far)?;
         Ok((near, far))
     }
 

@@ -1,12 +1,7 @@
 //! The directories of commands and skills, and bounded reading of ordinary files in them.
 
-use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-
-use nix::fcntl::OFlag;
 
 use crate::{PromptError, Source};
 
@@ -51,20 +46,8 @@ impl Place {
     pub(crate) fn read(&self, path: &Path) -> Result<String, PromptError> {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = self.inside(path)?;
-        // Opening a pipe could block for ever.
-        let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
-        let file = File::options()
-            .read(true)
-            .custom_flags(flags.bits())
-            .open(&real)
-            .map_err(cannot)?;
-        if !file.metadata().map_err(cannot)?.is_file() {
-            return Err(PromptError::unreadable(path, &"it is no ordinary file"));
-        }
         // A directory on the way may have become a link since the check.
-        if opened(&file).is_some_and(|opened| opened != real) {
-            return Err(PromptError::unreadable(path, &"it was moved while it was opened"));
-        }
+        let file = bobbin_files::open_file(&real).map_err(cannot)?;
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
@@ -121,11 +104,6 @@ impl Place {
     }
 }
 
-/// Returns the resolved path of an open file, if the system has it.
-fn opened(file: &File) -> Option<PathBuf> {
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
-}
-
 /// Returns whether a text is one component of a path, and not hidden.
 pub(crate) fn is_name(name: &str) -> bool {
     let plain = |c: char| c != '/' && c != '\\' && c != ':' && !c.is_control() && !c.is_whitespace();
@@ -159,7 +137,7 @@ mod tests {
         std::fs::write(&file, vec![b'x'; MAX_FILE_BYTES]).unwrap();
         assert_eq!(place.read(&file).unwrap().len(), MAX_FILE_BYTES);
         let error = place.read(&commands).unwrap_err().to_string();
-        assert!(error.contains("no ordinary file"), "{error}");
+        assert!(error.contains("it is a directory"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::shell::{Link, steps};
 use crate::wrapper::hazard;
-use crate::{Places, Standing};
+use crate::{PathStatus, Places};
 
 /// Programs with their subcommands whose lines differ in their subject and not in what they can do. An empty list
 /// means that the program has no subcommands.
@@ -44,7 +44,7 @@ pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
     let is_inside = |part: &str| {
         let place = places.find(places.root(), part);
         // A path that cannot exist is opened by no program either.
-        place.is_none_or(|place| place.standing == Standing::Inside)
+        place.is_none_or(|place| place.standing == PathStatus::Inside)
     };
     let mut parts = words.iter().flat_map(|word| word.split(['=', ':']));
     parts

@@ -12,18 +12,16 @@ use std::path::PathBuf;
 use expand::Variables;
 
 use crate::pattern::Reach;
-use crate::reads::{Spot, is_plain_read};
+use crate::reads::{ReadContext, is_plain_read};
 use crate::rule::Kind;
 use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
-use crate::stands::{Ground, Move, chosen, everywhere, is_lost, moved};
+use crate::stands::{Cwd, MAX_NESTED, Move, chosen, everywhere, is_lost, moved};
 use crate::work::Work;
 use crate::wrapper::{
     carried, changes_the_shell, hazard, runs_a_script, takes_subcommand, without_git_options,
 };
-use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
+use crate::{Ambiguity, Because, Judgement, Part, Places, RuleSet, Verdict};
 
-/// Most texts within texts, such as `sh -c` in `sh -c`.
-const MAX_NESTED: usize = 4;
 /// Most bytes of a line and the texts in it: each of them is parsed.
 const MAX_BYTES: usize = 3 * (64 << 10);
 /// Most commands judged, of all texts together.
@@ -48,7 +46,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         rules,
         places,
         parts: Vec::new(),
-        concerns: Vec::new(),
+        ambiguities: Vec::new(),
         looks: 0,
         looks_below: 0,
         walks: 0,
@@ -70,7 +68,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         judgement = judgement.max(judge.text(&line.replace("\\\n", ""), &root, false, 1));
     }
     if judge.work.is_over() {
-        judge.worry(Concern::TooMuch);
+        judge.worry(Ambiguity::TooMuch);
     }
     judge.verdict(judgement)
 }
@@ -83,7 +81,7 @@ struct Judge<'a> {
     rules: &'a RuleSet,
     places: &'a dyn Places,
     parts: Vec<Part>,
-    concerns: Vec<Concern>,
+    ambiguities: Vec<Ambiguity>,
     looks: usize,
     /// Number of searched directories.
     looks_below: usize,
@@ -122,8 +120,8 @@ struct Found<'a> {
 }
 
 impl Judge<'_> {
-    fn ground(&self) -> Ground<'_> {
-        Ground {
+    fn ground(&self) -> Cwd<'_> {
+        Cwd {
             places: self.places,
             home: self.rules.home(),
         }
@@ -133,10 +131,10 @@ impl Judge<'_> {
     fn text(&mut self, text: &str, directories: &[PathBuf], has_input: bool, nested: usize) -> Judgement {
         self.bytes_read += text.len();
         if nested > MAX_NESTED || self.bytes_read > MAX_BYTES {
-            return self.worry(Concern::TooMuch);
+            return self.worry(Ambiguity::TooMuch);
         }
         let reading = read(text);
-        let plain = if reading.concerns.is_empty() {
+        let plain = if reading.ambiguities.is_empty() {
             steps(text)
         } else {
             None
@@ -162,12 +160,12 @@ impl Judge<'_> {
             words.iter().any(|word| !word.exact) && is_lost(words, directories, self.ground())
         };
         if all.iter().any(is_wild_move) {
-            judgement = self.worry(Concern::Whereabouts);
+            judgement = self.worry(Ambiguity::Whereabouts);
         }
         let all = self.moves(all, directories);
         let (everywhere, whole) = everywhere(&all, directories, self.ground());
         if !whole {
-            judgement = judgement.max(self.worry(Concern::TooMuch));
+            judgement = judgement.max(self.worry(Ambiguity::TooMuch));
         }
         // After a step that moves to an unknown directory, all directories are unknown.
         let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.ground()));
@@ -177,14 +175,14 @@ impl Judge<'_> {
             .all(|step| matches!(step.link, Link::First | Link::And));
         for step in steps {
             for redirect in &step.redirects {
-                let spot = Spot {
+                let spot = ReadContext {
                     places: self.places,
                     directories: &standing,
                     has_input: false,
                     keeps_back: false,
                 };
                 if redirect.reads && !spot.is_inside(&redirect.target.text) {
-                    judgement = judgement.max(self.worry(Concern::Redirection));
+                    judgement = judgement.max(self.worry(Ambiguity::Redirection));
                 }
                 judgement = judgement.max(self.redirect(redirect, &standing));
             }
@@ -236,22 +234,22 @@ impl Judge<'_> {
     /// Judges the findings in a line that is not plain: no part of it can be allowed.
     fn rough(&mut self, text: &str, reading: &Reading, directories: &[PathBuf], nested: usize) -> Judgement {
         let mut judgement = Judgement::Ask;
-        for concern in &reading.concerns {
-            self.worry(concern.clone());
+        for ambiguity in &reading.ambiguities {
+            self.worry(ambiguity.clone());
         }
-        if reading.concerns.is_empty() {
+        if reading.ambiguities.is_empty() {
             let is_live = reading.commands.iter().flatten().any(|word| !word.exact);
             self.worry(if is_live {
-                Concern::Pattern
+                Ambiguity::Pattern
             } else {
-                Concern::Disagreement
+                Ambiguity::Disagreement
             });
         }
         self.variables.learn(reading);
         let guessed = if reading
-            .concerns
+            .ambiguities
             .iter()
-            .any(|concern| matches!(concern, Concern::Unreadable | Concern::TooMuch))
+            .any(|ambiguity| matches!(ambiguity, Ambiguity::Unreadable | Ambiguity::TooMuch))
         {
             guesses(text)
         } else {
@@ -267,7 +265,7 @@ impl Judge<'_> {
         let (standing, whole) = everywhere(&moves, directories, self.ground());
         let (standing, more) = everywhere(&guessed, &standing, self.ground());
         if !whole || !more {
-            self.worry(Concern::TooMuch);
+            self.worry(Ambiguity::TooMuch);
         }
         let outer = std::mem::take(&mut self.reads_commands);
         for words in &commands {
@@ -333,7 +331,7 @@ impl Judge<'_> {
     /// Judges one command and the commands it runs, and records them for the explanation.
     fn command(&mut self, words: &[Word], found: &Found<'_>) -> Judgement {
         if self.parts.len() >= MAX_PARTS {
-            return self.worry(Concern::TooMuch);
+            return self.worry(Ambiguity::TooMuch);
         }
         if words[0].exact && !self.programs.contains(&words[0].text) {
             self.programs.push(words[0].text.clone());
@@ -382,21 +380,21 @@ impl Judge<'_> {
         }
         if let Some((rule, is_shown)) = self.below(words, &bare, &chosen) {
             self.rule_asks = true;
-            let concern = Concern::Below(rule);
+            let ambiguity = Ambiguity::Below(rule);
             if is_shown {
-                self.worry(concern.clone());
+                self.worry(ambiguity.clone());
             }
-            raise(Judgement::Ask, Because::Concern(concern));
+            raise(Judgement::Ask, Because::Ambiguity(ambiguity));
         }
         let by_name = self.named(&texts, words);
         let carries = carried(words);
         if let Some(carried) = &carries {
             self.reads_commands |= matches!(
-                carried.concern,
-                Some(Concern::ShellInput(_) | Concern::WrapperArguments(_))
+                carried.ambiguity,
+                Some(Ambiguity::ShellInput(_) | Ambiguity::WrapperArguments(_))
             );
             self.shell_input |=
-                matches!(carried.concern, Some(Concern::ShellInput(_))) && !runs_a_script(words);
+                matches!(carried.ambiguity, Some(Ambiguity::ShellInput(_))) && !runs_a_script(words);
             for command in &carried.commands {
                 let judgement = self.command(command, &inside);
                 let because = self.last_reason(judgement);
@@ -410,7 +408,7 @@ impl Judge<'_> {
                 let judgement = self.text(&text.text, &chosen, found.has_input, found.nested + 1);
                 raise(judgement, self.last_reason(judgement));
                 if !text.exact {
-                    raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
+                    raise(Judgement::Ask, Because::Ambiguity(Ambiguity::DynamicName));
                 }
             }
             if carried.is_open
@@ -423,17 +421,17 @@ impl Judge<'_> {
             self.rule_asks = true;
             raise(Judgement::Ask, Because::Rule(rule));
         }
-        if let Some(concern) = carries.as_ref().and_then(|carried| carried.concern.clone())
+        if let Some(ambiguity) = carries.as_ref().and_then(|carried| carried.ambiguity.clone())
             && by_name.is_none()
         {
-            raise(Judgement::Ask, Because::Concern(concern));
+            raise(Judgement::Ask, Because::Ambiguity(ambiguity));
         }
         if !words[0].exact || words[0].text.is_empty() {
-            raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
+            raise(Judgement::Ask, Because::Ambiguity(Ambiguity::DynamicName));
         }
         if is_lost(words, found.directories, self.ground()) {
             self.hidden_moves(words);
-            raise(Judgement::Ask, Because::Concern(Concern::Whereabouts));
+            raise(Judgement::Ask, Because::Ambiguity(Ambiguity::Whereabouts));
         }
         if matches!(texts[0], "." | "source") || (texts[0] == "hash" && texts.len() > 2) {
             self.hidden_commands();
@@ -441,7 +439,7 @@ impl Judge<'_> {
         if changes_the_shell(words) {
             raise(
                 Judgement::Ask,
-                Because::Concern(Concern::ShellState(texts[0].to_owned())),
+                Because::Ambiguity(Ambiguity::ShellState(texts[0].to_owned())),
             );
         }
         if highest.0 > Judgement::Allow {
@@ -483,9 +481,9 @@ impl Judge<'_> {
         (pattern.is_literal() || has_subcommand).then_some(rule)
     }
 
-    /// Whether a rule, or the table of reading commands, allows a command with no concern.
+    /// Whether a rule, or the table of reading commands, allows a command with no ambiguity.
     fn allowed(&mut self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
-        let spot = Spot {
+        let spot = ReadContext {
             places: self.places,
             directories: found.directories,
             has_input: found.has_input,
@@ -504,12 +502,12 @@ impl Judge<'_> {
             if let Some(option) = hazard(texts, names) {
                 return (
                     Judgement::Ask,
-                    Because::Concern(Concern::Hazard(option.to_owned())),
+                    Because::Ambiguity(Ambiguity::Hazard(option.to_owned())),
                 );
             }
             if found.has_names {
                 // Another process may have created the matching files.
-                return (Judgement::Ask, Because::Concern(Concern::Pattern));
+                return (Judgement::Ask, Because::Ambiguity(Ambiguity::Pattern));
             }
             Because::Rule(rule)
         } else if exact && is_plain_read(texts, &spot) {
@@ -519,12 +517,12 @@ impl Judge<'_> {
         };
         if let Some(rule) = self.mentioned(texts) {
             self.rule_asks = true;
-            return (Judgement::Ask, Because::Concern(Concern::Mentions(rule)));
+            return (Judgement::Ask, Because::Ambiguity(Ambiguity::Mentions(rule)));
         }
         if found.plain {
             (Judgement::Allow, because)
         } else {
-            // The line needs a question; the command itself has no concern.
+            // The line needs a question; the command itself has no ambiguity.
             (Judgement::Ask, Because::NoRule)
         }
     }
@@ -554,9 +552,9 @@ impl Judge<'_> {
         views.find_map(|view| self.rules.command_rule(judgement, view, Reach::Wide, &self.work))
     }
 
-    fn worry(&mut self, concern: Concern) -> Judgement {
-        if !self.concerns.contains(&concern) && self.concerns.len() < MAX_PARTS {
-            self.concerns.push(concern);
+    fn worry(&mut self, ambiguity: Ambiguity) -> Judgement {
+        if !self.ambiguities.contains(&ambiguity) && self.ambiguities.len() < MAX_PARTS {
+            self.ambiguities.push(ambiguity);
         }
         Judgement::Ask
     }
@@ -569,7 +567,7 @@ impl Judge<'_> {
 
     fn verdict(self, judgement: Judgement) -> Verdict {
         // A line that was not checked to its end is not allowed, wherever the check stopped.
-        let judgement = if self.concerns.is_empty() {
+        let judgement = if self.ambiguities.is_empty() {
             judgement
         } else {
             judgement.max(Judgement::Ask)
@@ -580,20 +578,20 @@ impl Judge<'_> {
                 .find(|part| wanted(&part.because))
                 .map(|part| part.because.clone())
         };
-        // A rule is a better reason than a concern, and a concern better than none.
+        // A rule is a better reason than a ambiguity, and a ambiguity better than none.
         let by_rule = part(|because| matches!(because, Because::Rule(_)));
-        let by_concern = part(|because| matches!(because, Because::Concern(_)));
-        let concern = self.concerns.first().cloned().map(Because::Concern);
+        let by_concern = part(|because| matches!(because, Because::Ambiguity(_)));
+        let ambiguity = self.ambiguities.first().cloned().map(Because::Ambiguity);
         let because = match judgement {
             Judgement::Deny => by_rule,
-            Judgement::Ask => by_rule.or(by_concern).or(concern),
+            Judgement::Ask => by_rule.or(by_concern).or(ambiguity),
             Judgement::Allow => by_rule.or_else(|| part(|_| true)),
         };
         Verdict {
             judgement,
             because: because.unwrap_or(Because::NoRule),
             parts: self.parts,
-            concerns: self.concerns,
+            ambiguities: self.ambiguities,
             programs: self.programs,
             rule_asks: self.rule_asks,
             head: None,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Concern;
+use crate::Ambiguity;
 
 /// Whether an operation may run. Ordered: the highest of several judgements counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,8 +32,8 @@ pub enum Because {
     Rule(usize),
     /// The command does no more than the reading tools, which run without a question too.
     PlainRead,
-    /// A concern keeps it from being allowed.
-    Concern(Concern),
+    /// A ambiguity keeps it from being allowed.
+    Ambiguity(Ambiguity),
     /// No rule fits it.
     NoRule,
 }
@@ -58,8 +58,8 @@ pub struct Verdict {
     pub because: Because,
     /// Every command found in it, in order, nested commands included.
     pub parts: Vec<Part>,
-    /// The concerns about the line as a whole.
-    pub concerns: Vec<Concern>,
+    /// The ambiguities about the line as a whole.
+    pub ambiguities: Vec<Ambiguity>,
     /// The known names of its programs, each once.
     pub programs: Vec<String>,
     /// Whether a rule asks about a part of it, or may. Then no earlier answer counts.
@@ -75,18 +75,18 @@ impl Verdict {
     }
 
     /// Returns why a part of the line was not compared with the rules.
-    pub fn missed(&self) -> Option<&Concern> {
-        let missed = |concern: &&Concern| {
+    pub fn missed(&self) -> Option<&Ambiguity> {
+        let missed = |ambiguity: &&Ambiguity| {
             matches!(
-                concern,
-                Concern::TooMuch
-                    | Concern::Unreadable
-                    | Concern::Place
-                    | Concern::Below(_)
-                    | Concern::Hidden(_)
-                    | Concern::HiddenCommands
+                ambiguity,
+                Ambiguity::TooMuch
+                    | Ambiguity::Unreadable
+                    | Ambiguity::Place
+                    | Ambiguity::Below(_)
+                    | Ambiguity::Hidden(_)
+                    | Ambiguity::HiddenCommands
             )
         };
-        self.concerns.iter().find(missed)
+        self.ambiguities.iter().find(missed)
     }
 }

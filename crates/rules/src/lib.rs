@@ -7,7 +7,7 @@
 //! Values and pure functions. A clock is used only to stop a parser that takes too long. The caller's [`Places`]
 //! resolves paths. Limits: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
 
-mod concern;
+mod ambiguity;
 mod head;
 mod judge;
 mod judgement;
@@ -21,9 +21,9 @@ mod stands;
 mod work;
 mod wrapper;
 
-pub use concern::Concern;
+pub use ambiguity::Ambiguity;
 pub use judgement::{Because, Judgement, Part, Verdict};
 pub use pattern::RefusedPlace;
-pub use places::{LeavesOut, Look, PathUse, Place, Places, Standing};
+pub use places::{LeavesOut, Look, PathStatus, PathUse, Place, Places};
 pub use rule::{Rule, RuleError, RuleText, Subject};
 pub use set::RuleSet;

@@ -13,7 +13,7 @@ pub enum PathUse {
 
 /// The part of the machine that a path is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathStatus {
     /// In the workspace.
     Inside,
     /// In a part of the workspace that belongs to git or to the server.
@@ -30,7 +30,7 @@ pub struct Place {
     /// Absolute, with every symbolic link followed; the best guess if the part is unknown.
     pub path: PathBuf,
     /// The part of the machine that it is in.
-    pub standing: Standing,
+    pub standing: PathStatus,
 }
 
 /// Which entries of a directory a program skips by default.

@@ -58,7 +58,7 @@ impl RuleSet {
     pub fn command(&self, line: &str, places: &dyn Places) -> Verdict {
         let verdict = judge::line(self, line, places);
         Verdict {
-            head: head(line, places).filter(|_| verdict.concerns.is_empty()),
+            head: head(line, places).filter(|_| verdict.ambiguities.is_empty()),
             ..verdict
         }
     }

@@ -15,8 +15,8 @@ use crate::wrapper::{carried, name};
 pub(crate) const MAX_DIRECTORIES: usize = 32;
 /// How many of them stay when there are more: the line is not allowed then anyway.
 const KEPT: usize = 8;
-/// Most texts within texts that are searched for a `cd`.
-const MAX_NESTED: usize = 4;
+/// Most texts within texts, such as `sh -c` in `sh -c`.
+pub(crate) const MAX_NESTED: usize = 4;
 /// Commands that change the shell's directory.
 const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
 /// Commands that run a builtin in the shell itself.
@@ -51,7 +51,7 @@ pub(crate) enum Move {
 
 /// Facts about the machine.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct Cwd<'a> {
     /// Resolves paths.
     pub(crate) places: &'a dyn Places,
     /// The home directory; `None` if unknown.
@@ -80,8 +80,8 @@ pub(crate) fn said(word: &Word, text: &str, home: Option<&Path>) -> String {
 }
 
 /// Returns the effect of a command on a shell in one of these directories.
-pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Move {
-    let Ground { places, home } = ground;
+pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Move {
+    let Cwd { places, home } = ground;
     let Some(targets) = targets(words, 0) else {
         return Move::No;
     };
@@ -104,7 +104,7 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Mov
 }
 
 /// Whether a command moves the shell to an unknown directory.
-pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> bool {
+pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> bool {
     targets(words, 0).is_some() && known(words, from, ground.places).is_none()
 }
 
@@ -122,11 +122,7 @@ fn known(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Option<Vec<Pa
 }
 
 /// Returns every directory in which any of these commands may run, in any order, and whether the list is complete.
-pub(crate) fn everywhere(
-    commands: &[Vec<Word>],
-    from: &[PathBuf],
-    ground: Ground<'_>,
-) -> (Vec<PathBuf>, bool) {
+pub(crate) fn everywhere(commands: &[Vec<Word>], from: &[PathBuf], ground: Cwd<'_>) -> (Vec<PathBuf>, bool) {
     let mut all = from.to_vec();
     for words in commands {
         let (Move::To(more) | Move::Perhaps(more)) = moved(words, &all, ground) else {
@@ -147,7 +143,7 @@ pub(crate) fn everywhere(
 }
 
 /// Returns the directories to which a command's own options take it, besides its starting directories.
-pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Vec<PathBuf> {
+pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Vec<PathBuf> {
     let mut named = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
         let text = word.text.as_str();

@@ -216,7 +216,7 @@ impl Subscription {
                 Some((seq, skip)) if frame.seq == seq => Arc::new(frame.at_part(Part::Rest(skip))),
                 _ => frame,
             };
-            if frame.seq > self.sent_to_all || !frame.concerns_everyone() {
+            if frame.seq > self.sent_to_all || !frame.is_broadcast() {
                 out.push(frame);
             }
         }

@@ -76,7 +76,7 @@ impl RulesPolicy {
         };
         let reason = match because {
             Because::PlainRead => "it only reads in the workspace".to_owned(),
-            Because::Concern(concern) => concern.to_string(),
+            Because::Ambiguity(ambiguity) => ambiguity.to_string(),
             Because::NoRule => "no rule allows it".to_owned(),
             Because::Rule(_) => rule.map_or_else(String::new, |rule| {
                 let why = rule
@@ -141,7 +141,7 @@ impl Policy for RulesPolicy {
             commands: commands
                 .map(|part| (part.text.clone(), self.ruling(part.judgement, &part.because)))
                 .collect(),
-            concerns: verdict.concerns.iter().map(ToString::to_string).collect(),
+            concerns: verdict.ambiguities.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -225,11 +225,11 @@ impl Places for Disk<'_> {
         let trace = trace(directory, text, Some(directory)).ok()?;
         let standing = match self.reserved.standing(&trace) {
             // The path was resolved for this process, but another one uses it.
-            _ if trace.through_processes => bobbin_rules::Standing::Unknown,
-            Standing::Inside if self.is_guarded(&trace.path) => bobbin_rules::Standing::Reserved,
-            Standing::Inside => bobbin_rules::Standing::Inside,
-            Standing::Reserved => bobbin_rules::Standing::Reserved,
-            Standing::Outside => bobbin_rules::Standing::Outside,
+            _ if trace.through_processes => bobbin_rules::PathStatus::Unknown,
+            Standing::Inside if self.is_guarded(&trace.path) => bobbin_rules::PathStatus::Reserved,
+            Standing::Inside => bobbin_rules::PathStatus::Inside,
+            Standing::Reserved => bobbin_rules::PathStatus::Reserved,
+            Standing::Outside => bobbin_rules::PathStatus::Outside,
         };
         Some(Place {
             path: trace.path,

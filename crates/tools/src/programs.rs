@@ -9,7 +9,6 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -147,14 +146,7 @@ fn digest(path: &Path) -> Option<String> {
     }
     let mut content = Vec::new();
     let read = file.take(MAX_PROGRAM_BYTES + 1).read_to_end(&mut content).ok()?;
-    (read as u64 <= MAX_PROGRAM_BYTES).then(|| {
-        let bytes = Sha256::digest(&content);
-        bytes.iter().fold(String::new(), |mut text, byte| {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-    })
+    (read as u64 <= MAX_PROGRAM_BYTES).then(|| hex::encode(Sha256::digest(&content)))
 }
 
 #[cfg(test)]

@@ -52,12 +52,7 @@ pub(crate) struct Entry {
 
 /// Returns the name that an object has in a repository of git's first format.
 pub(crate) fn name_of(kind: &str, content: &[u8]) -> String {
-    let mut name = String::with_capacity(40);
-    for byte in sum(kind, content) {
-        // Writing to a String cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    hex::encode(sum(kind, content))
 }
 
 fn sum(kind: &str, content: &[u8]) -> [u8; 20] {
@@ -142,11 +137,7 @@ pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
         let (mode, name) = std::str::from_utf8(&tree[..end]).ok()?.split_once(' ')?;
         let digest = tree.get(end + 1..end + 21)?;
         tree = &tree[end + 21..];
-        let mut blob = String::with_capacity(40);
-        for byte in digest {
-            // Writing to a String cannot fail.
-            let _ = write!(blob, "{byte:02x}");
-        }
+        let blob = hex::encode(digest);
         let entry = match name.get(..1)? {
             "+" => Some(Entry {
                 mode: FileMode::from_word(mode)?,

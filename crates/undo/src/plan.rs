@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use bobbin_files::Stamp;
+use bobbin_files::Fingerprint;
 
 use crate::objects::Entry;
 use crate::steps::{Before, StepRefs};
@@ -49,7 +49,7 @@ impl Step {
 
 /// The changes of a Turn to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct NetChange {
     /// The state before its first change.
     pub(crate) before: Option<Entry>,
     /// The state after its last change.
@@ -62,18 +62,18 @@ pub(crate) struct Fate {
     pub(crate) may_be_older: bool,
 }
 
-/// The fates of a Turn's files.
+/// The net changes of a Turn's files.
 #[derive(Debug, Default)]
-pub(crate) struct Fates {
-    pub(crate) files: BTreeMap<PathBuf, Fate>,
+pub(crate) struct NetChanges {
+    pub(crate) files: BTreeMap<PathBuf, NetChange>,
     /// Files that another Turn wrote while a command of this Turn ran: they do not belong to this Turn.
     pub(crate) theirs: Vec<PathBuf>,
 }
 
 /// Returns the changes of steps, in order, to each file; changes without an effect are left out. `others` are possibly
 /// concurrent steps of other Turns.
-pub(crate) fn fates(steps: &[Step], others: &[Step]) -> Fates {
-    let mut fates = Fates::default();
+pub(crate) fn net_changes(steps: &[Step], others: &[Step]) -> NetChanges {
+    let mut net_changes = NetChanges::default();
     for step in steps {
         let gone: HashSet<&str> = step
             .changes
@@ -91,34 +91,38 @@ pub(crate) fn fates(steps: &[Step], others: &[Step]) -> Fates {
         for change in &step.changes {
             let whose = whose(step, change, others);
             if whose == Whose::Theirs {
-                fates.theirs.push(change.path.clone());
+                net_changes.theirs.push(change.path.clone());
                 continue;
             }
             let may_be_older = !step.is_certain() && change.before.is_none();
             let was_shown = may_be_older && shown.iter().any(|place| change.path.starts_with(place));
             let contested = whose == Whose::Both || was_shown;
-            if let Some(fate) = fates.files.get_mut(&change.path) {
+            if let Some(fate) = net_changes.files.get_mut(&change.path) {
                 fate.contested |= contested || !fate.after.is(change.before.as_ref());
                 fate.after.clone_from(&change.after);
                 continue;
             }
             let was_moved =
                 matches!(&change.after, After::Known(Some(after)) if gone.contains(after.blob.as_str()));
-            let fate = Fate {
+            let fate = NetChange {
                 before: change.before.clone(),
                 after: change.after.clone(),
                 contested,
                 since: step.refs.start,
                 may_be_older: may_be_older && !was_moved,
             };
-            fates.files.insert(change.path.clone(), fate);
+            net_changes.files.insert(change.path.clone(), fate);
         }
     }
-    fates.files.retain(|_, fate| !fate.after.is(fate.before.as_ref()));
-    fates.theirs.retain(|path| !fates.files.contains_key(path));
-    fates.theirs.sort();
-    fates.theirs.dedup();
-    fates
+    net_changes
+        .files
+        .retain(|_, fate| !fate.after.is(fate.before.as_ref()));
+    net_changes
+        .theirs
+        .retain(|path| !net_changes.files.contains_key(path));
+    net_changes.theirs.sort();
+    net_changes.theirs.dedup();
+    net_changes
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -156,7 +160,7 @@ pub(crate) enum Now {
     Nothing,
     File(Entry),
     /// An ordinary file that is too large or may not be read.
-    Unread(Stamp),
+    Unread(Fingerprint),
     /// A directory, another kind of file, or a path that cannot be reached safely.
     Other,
 }
@@ -175,7 +179,7 @@ pub(crate) enum Verdict {
 }
 
 /// Returns what an undo does about a file.
-pub(crate) fn verdict(fate: &Fate, now: &Now) -> Verdict {
+pub(crate) fn verdict(fate: &NetChange, now: &Now) -> Verdict {
     let same = |entry: &Option<Entry>| match (entry, now) {
         (None, Now::Nothing) => true,
         (Some(entry), Now::File(now)) => entry == now,
@@ -250,12 +254,12 @@ mod tests {
             command((3, 4), &[("a", "2", "3"), ("gone", "1", "-"), ("back", "2", "1")]),
             tool((5, 6), &[("new", "somebody's", "y")]),
         ];
-        let fates = fates(&steps, &[]).files;
+        let net_changes = net_changes(&steps, &[]).files;
         let fate = |path: &str| {
-            let fate = &fates[Path::new(path)];
+            let fate = &net_changes[Path::new(path)];
             (fate.before.clone(), fate.after.clone(), fate.contested)
         };
-        assert_eq!(fates.len(), 3);
+        assert_eq!(net_changes.len(), 3);
         assert_eq!(fate("a"), (entry("1"), known("3"), false));
         assert_eq!(fate("gone"), (entry("1"), known("-"), false));
         // Another program changed it between two calls.
@@ -279,10 +283,10 @@ mod tests {
                 ],
             ),
         ];
-        let fates = fates(&steps, &[]).files;
-        let older = |path: &str| fates[Path::new(path)].may_be_older;
+        let net_changes = net_changes(&steps, &[]).files;
+        let older = |path: &str| net_changes[Path::new(path)].may_be_older;
         assert!(older("seen") && !older("moved") && !older("from") && !older("made"));
-        let contested = |path: &str| fates[Path::new(path)].contested;
+        let contested = |path: &str| net_changes[Path::new(path)].contested;
         assert!(contested("deep/shown") && !contested("new") && !contested("deep/.gitignore"));
     }
 
@@ -303,16 +307,16 @@ mod tests {
             tool((13, 14), &[("theirs", "2", "3")]),
             command((19, 30), &[("ran", "1", "2")]),
         ];
-        let fates = fates(&ours, &others);
-        assert_eq!(fates.theirs, [PathBuf::from("theirs")]);
-        let contested: Vec<_> = fates
+        let net_changes = net_changes(&ours, &others);
+        assert_eq!(net_changes.theirs, [PathBuf::from("theirs")]);
+        let contested: Vec<_> = net_changes
             .files
             .iter()
             .map(|(path, fate)| (path.to_str().unwrap(), fate.contested))
             .collect();
         assert_eq!(contested, [("both", true), ("ours", false), ("ran", true)]);
         // A file tool's change is its own, whatever a concurrent command did.
-        let certain = super::fates(&others[1..2], &ours);
+        let certain = super::net_changes(&others[1..2], &ours);
         assert!(certain.files.values().all(|fate| !fate.contested));
     }
 
@@ -336,7 +340,7 @@ mod tests {
         #[case] now: Option<&str>,
         #[case] expected: Verdict,
     ) {
-        let fate = Fate {
+        let fate = NetChange {
             before: entry(before),
             after: known(after),
             contested,

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::mode_of;
 use crate::contents::CHUNK_BYTES;
 use crate::objects::{Entry, FileMode, name_of};
-use crate::plan::{Fate, Fates, Now, Step, Verdict, fates, verdict};
+use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, verdict};
 use crate::repository::{FileUndo, chain};
 use crate::steps::turn_refs;
 
@@ -35,7 +35,7 @@ const MAX_NAMED: usize = 20;
 const TICK: Duration = Duration::from_millis(20);
 
 /// A file to be restored, with the present state of its path.
-type Back = (PathBuf, Fate, Now);
+type Back = (PathBuf, NetChange, Now);
 
 /// The steps of an undo.
 struct Plan {
@@ -144,7 +144,7 @@ impl FileUndo {
                 "No change of a file is recorded of this turn; changes are kept for 14 days.".to_owned(),
             );
         }
-        let Fates { files, theirs } = fates(&steps, &others);
+        let NetChanges { files, theirs } = net_changes(&steps, &others);
         let found = tokio::task::spawn_blocking(move || now(files, until));
         let found = found.await.map_err(|error| broken(&error))?;
         let found = found.ok_or_else(too_long)?;
@@ -265,10 +265,10 @@ impl FileUndo {
 /// Adds the present state of each path, and whether it is older than the call that seems to have made it. `None` after
 /// a timeout. Blocking.
 fn now(
-    files: impl IntoIterator<Item = (PathBuf, Fate)>,
+    files: impl IntoIterator<Item = (PathBuf, NetChange)>,
     until: Instant,
-) -> Option<Vec<(PathBuf, Fate, Now, bool)>> {
-    let look = |(path, fate): (PathBuf, Fate)| {
+) -> Option<Vec<(PathBuf, NetChange, Now, bool)>> {
+    let look = |(path, fate): (PathBuf, NetChange)| {
         let now = (Instant::now() < until).then(|| is_now(&find(&path, MAX_FILE_BYTES)))?;
         let is_older = fate.may_be_older
             && now != Now::Nothing

@@ -466,7 +466,7 @@ impl Owner {
         let frame = self
             .log
             .append(|seq| Arc::new(Frame::new(thread, seq, at, body, view, weight)));
-        if frame.concerns_everyone() {
+        if frame.is_broadcast() {
             self.broadcasts.push_back(frame.clone());
         }
         frame.seq

@@ -85,7 +85,7 @@ fn ephemeral_news_weighs_its_text_and_concerns_whom_the_table_says() {
     for (news, weight, everyone) in table {
         assert_eq!(news.weight(), weight, "{news:?}");
         let frame = frame(FrameBody::Ephemeral(news));
-        assert_eq!(frame.concerns_everyone(), everyone, "{frame:?}");
+        assert_eq!(frame.is_broadcast(), everyone, "{frame:?}");
         assert_eq!(frame.delta(), None);
     }
     let [previous, new] = [ThreadStatus::Active, ThreadStatus::Paused];
@@ -96,10 +96,7 @@ fn ephemeral_news_weighs_its_text_and_concerns_whom_the_table_says() {
     let resumed = frame(FrameBody::Recorded(Arc::new(Event::ThreadResumed {
         by: "me".into(),
     })));
-    assert_eq!(
-        (paused.concerns_everyone(), resumed.concerns_everyone()),
-        (true, false)
-    );
+    assert_eq!((paused.is_broadcast(), resumed.is_broadcast()), (true, false));
 }
 
 #[test]
@@ -126,7 +123,7 @@ fn a_frame_keeps_its_place_and_what_its_reader_has() {
         (whole.part, whole.skipped(), whole.bytes()),
         (Part::Whole, 0, FRAME_OVERHEAD + 5)
     );
-    assert_eq!((whole.delta(), whole.concerns_everyone()), (Some(&delta), false));
+    assert_eq!((whole.delta(), whole.is_broadcast()), (Some(&delta), false));
     for (part, skipped) in [(Part::Rest(2), 2), (Part::Behind(5), 0)] {
         let other = whole.at_part(part);
         assert_eq!((other.part, other.skipped()), (part, skipped));

@@ -61,7 +61,7 @@ fn stored_payloads_come_back_as_they_were_and_concern_whom_the_table_says() {
         let kind = text.trim_start_matches(['{', '"']).split('"').next();
         assert_eq!(kind, Some(event.kind()));
         assert_eq!(
-            (event.turn(), event.concerns_everyone()),
+            (event.turn(), event.is_broadcast()),
             (turn.map(TurnId), everyone),
             "{text}"
         );

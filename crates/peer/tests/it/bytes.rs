@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bobbin_framing::Limits;
 use bobbin_peer::{
-    FarEnd, Handlers, NoParams, OversizeReply, ParseErrorReply, Peer, PeerOptions, Phase, StreamFraming,
+    Handlers, NoParams, OversizeReply, ParseErrorReply, Peer, PeerOptions, Phase, StreamFraming, TestClient,
     Transport,
 };
 use rstest::rstest;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Entries, Framing, Wire, World, within};
 
-fn raw(framing: StreamFraming, mut options: PeerOptions) -> (Peer, FarEnd, Entries) {
+fn raw(framing: StreamFraming, mut options: PeerOptions) -> (Peer, TestClient, Entries) {
     let log = Entries::default();
     options.log = Some(log.callback());
     let handlers = |_| Handlers::new().on_call("probe", |_, _: NoParams| async { Ok("here") });
@@ -20,7 +20,7 @@ fn raw(framing: StreamFraming, mut options: PeerOptions) -> (Peer, FarEnd, Entri
     (peer, far, log)
 }
 
-async fn recv(far: &mut FarEnd) -> Value {
+async fn recv(far: &mut TestClient) -> Value {
     serde_json::from_slice(&within(far.recv()).await.unwrap().unwrap()).unwrap()
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bobbin_framing::{Counted, Limits, WebSocketOptions};
 use bobbin_peer::{
-    CallError, FarEnd, Handlers, Peer, PeerOptions, Phase, SendError, StreamFraming, Transport,
+    CallError, Handlers, Peer, PeerOptions, Phase, SendError, StreamFraming, TestClient, Transport,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWrite};
@@ -20,11 +20,11 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::support::within;
 
-fn quiet(pipe_bytes: usize, options: PeerOptions) -> (Peer, FarEnd) {
+fn quiet(pipe_bytes: usize, options: PeerOptions) -> (Peer, TestClient) {
     Peer::pair_raw(StreamFraming::Lines, pipe_bytes, options, |_| Handlers::new()).unwrap()
 }
 
-async fn recv(far: &mut FarEnd) -> Value {
+async fn recv(far: &mut TestClient) -> Value {
     serde_json::from_slice(&within(far.recv()).await.unwrap().unwrap()).unwrap()
 }
 

@@ -16,7 +16,7 @@ use crate::pattern::Mask;
 use crate::rule::Kind;
 use crate::shell::{Word, pieces};
 use crate::stands::said;
-use crate::{Concern, Judgement, Look, PathUse};
+use crate::{Ambiguity, Judgement, Look, PathUse};
 
 /// Most directories walked through for one line.
 const MAX_DIRECTORIES: usize = 8;
@@ -74,7 +74,7 @@ impl Judge<'_> {
                 for from in directories {
                     // Counted separately from the lookups for the words themselves.
                     if self.looks_below == MAX_LOOKS {
-                        self.worry(Concern::TooMuch);
+                        self.worry(Ambiguity::TooMuch);
                         return None;
                     }
                     self.looks_below += 1;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Judge;
-use crate::Concern;
+use crate::Ambiguity;
 use crate::pattern::Mask;
 use crate::shell::{Link, Piece, Reading, Word, here_document, steps};
 use crate::stands::{everywhere, is_lost};
@@ -74,7 +74,7 @@ impl Judge<'_> {
         for word in words {
             let mut values = self.values_of(word);
             if values.len() * all.len() > MAX_ALTERNATIVES {
-                self.worry(Concern::TooMuch);
+                self.worry(Ambiguity::TooMuch);
                 values = vec![vec![word.clone()]];
             }
             // The usual case: without alternatives, nothing is copied.
@@ -156,7 +156,7 @@ impl Judge<'_> {
                 for directory in directories {
                     match self.names(directory, &word.pieces) {
                         Some(more) => names.extend(more),
-                        None => drop(self.worry(Concern::TooMuch)),
+                        None => drop(self.worry(Ambiguity::TooMuch)),
                     }
                 }
             }
@@ -164,7 +164,7 @@ impl Judge<'_> {
             names.dedup();
             if all.is_empty() && names.len() > 1 {
                 // A set counts as any character here, so the program is not known.
-                self.worry(Concern::DynamicName);
+                self.worry(Ambiguity::DynamicName);
             }
             if names.is_empty() {
                 all.push(word.clone());

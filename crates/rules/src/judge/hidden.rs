@@ -7,7 +7,7 @@ use super::Judge;
 use crate::rule::Kind;
 use crate::shell::{Piece, Word};
 use crate::wrapper::{name, without_git_options};
-use crate::{Concern, Judgement, PathUse};
+use crate::{Ambiguity, Judgement, PathUse};
 
 /// Programs that do not open files that their words name.
 const TEXT_ONLY: &[&str] = &[
@@ -58,7 +58,7 @@ impl Judge<'_> {
             _ => false,
         });
         if refused {
-            self.worry(Concern::Hidden(text));
+            self.worry(Ambiguity::Hidden(text));
             return;
         }
         if let Some(bare) = without_git_options(words) {
@@ -77,7 +77,7 @@ impl Judge<'_> {
         if let Some(word) = words.iter().find(|word| word.is_wild())
             && self.refuses_paths()
         {
-            self.worry(Concern::Hidden(word.text.clone()));
+            self.worry(Ambiguity::Hidden(word.text.clone()));
         }
     }
 
@@ -86,13 +86,13 @@ impl Judge<'_> {
         if word.exact || word.is_wild() || is_place(word) || !self.refuses_paths() {
             return;
         }
-        self.worry(Concern::Hidden(word.text.clone()));
+        self.worry(Ambiguity::Hidden(word.text.clone()));
     }
 
     /// Records that a command takes its commands from an unknown source.
     pub(super) fn hidden_commands(&mut self) {
         if self.refuses_commands() || self.refuses_paths() {
-            self.worry(Concern::HiddenCommands);
+            self.worry(Ambiguity::HiddenCommands);
         }
     }
 
@@ -115,7 +115,7 @@ impl Judge<'_> {
             };
             let makes = text.to_ascii_lowercase().starts_with("alias.");
             if sets || makes {
-                self.worry(Concern::Hidden(text.to_owned()));
+                self.worry(Ambiguity::Hidden(text.to_owned()));
                 return;
             }
             before = text;

@@ -6,7 +6,7 @@ use super::{Judge, shown};
 use crate::rule::Kind;
 use crate::shell::{Redirect, Word};
 use crate::stands::said;
-use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
+use crate::{Ambiguity, Because, Judgement, Part, PathStatus, PathUse};
 
 /// Most path lookups for one line: one word from one directory each.
 pub(super) const MAX_LOOKS: usize = 2048;
@@ -33,15 +33,15 @@ impl Judge<'_> {
                 let text = said(word, text, self.rules.home());
                 for directory in directories {
                     if self.looks == MAX_LOOKS {
-                        self.worry(Concern::TooMuch);
+                        self.worry(Ambiguity::TooMuch);
                         return highest;
                     }
                     self.looks += 1;
                     let Some(place) = self.places.find(directory, &text) else {
                         continue;
                     };
-                    if place.standing == Standing::Unknown {
-                        self.worry(Concern::Place);
+                    if place.standing == PathStatus::Unknown {
+                        self.worry(Ambiguity::Place);
                     }
                     let read = self.path_rule(PathUse::Read, &place.path);
                     // It is unknown whether the command would write.
@@ -66,7 +66,7 @@ impl Judge<'_> {
                 let Some(place) = self.places.find(directory, &target.text) else {
                     return false;
                 };
-                let known = matches!(place.standing, Standing::Inside | Standing::Outside);
+                let known = matches!(place.standing, PathStatus::Inside | PathStatus::Outside);
                 let rule = self.path_rule(PathUse::Write, &place.path);
                 known && matches!(rule, Some((Judgement::Allow, _)))
             })
@@ -86,7 +86,7 @@ impl Judge<'_> {
         let target = &redirect.target;
         let mut judgement = Judgement::Allow;
         if redirect.writes && !self.may_write(redirect, directories) {
-            judgement = self.worry(Concern::Redirection);
+            judgement = self.worry(Ambiguity::Redirection);
         }
         if !self.has_path_rules() {
             return judgement;
@@ -98,15 +98,15 @@ impl Judge<'_> {
         let text = said(target, &target.text, self.rules.home());
         for directory in directories {
             if self.looks == MAX_LOOKS {
-                return judgement.max(self.worry(Concern::TooMuch));
+                return judgement.max(self.worry(Ambiguity::TooMuch));
             }
             self.looks += 1;
             let Some(place) = self.places.find(directory, &text) else {
                 continue;
             };
             let is_output = !redirect.reads && OUTPUTS.contains(&target.text.as_str());
-            if place.standing == Standing::Unknown && !is_output {
-                judgement = judgement.max(self.worry(Concern::Place));
+            if place.standing == PathStatus::Unknown && !is_output {
+                judgement = judgement.max(self.worry(Ambiguity::Place));
             }
             for used in uses.into_iter().flatten() {
                 if let Some((said, rule)) = self.path_rule(used, &place.path)

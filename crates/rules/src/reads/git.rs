@@ -3,7 +3,7 @@
 //! Only at the top of the workspace: in a directory under it, files that an agent may write could form a repository
 //! of their own.
 
-use super::Spot;
+use super::ReadContext;
 
 /// A subcommand that only reads.
 struct Subcommand {
@@ -252,7 +252,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
 ];
 
 /// Whether git only reads in the workspace; `rest` are the words after the program.
-pub(super) fn is_plain_read(rest: &[&str], spot: &Spot<'_>) -> bool {
+pub(super) fn is_plain_read(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     if rest == ["--version"] {
         return true;
     }

@@ -10,12 +10,12 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Word;
-use crate::stands::{Ground, is_lost};
-use crate::{LeavesOut, Look, Places, Standing};
+use crate::stands::{Cwd, is_lost};
+use crate::{LeavesOut, Look, PathStatus, Places};
 use table::{Operands, PROGRAMS, Program};
 
 /// The context of a command.
-pub(crate) struct Spot<'a> {
+pub(crate) struct ReadContext<'a> {
     /// Resolves paths.
     pub(crate) places: &'a dyn Places,
     /// Every directory in which it may run.
@@ -26,10 +26,10 @@ pub(crate) struct Spot<'a> {
     pub(crate) keeps_back: bool,
 }
 
-impl Spot<'_> {
+impl ReadContext<'_> {
     /// Whether a path leads into the workspace from every directory.
     pub(crate) fn is_inside(&self, text: &str) -> bool {
-        self.all(text, |place| place.standing == Standing::Inside)
+        self.all(text, |place| place.standing == PathStatus::Inside)
     }
 
     /// Whether a path leads to something in the workspace that is no directory.
@@ -67,7 +67,7 @@ impl Spot<'_> {
 }
 
 /// Whether a command only reads inside of the workspace.
-pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
+pub(crate) fn is_plain_read(words: &[&str], spot: &ReadContext<'_>) -> bool {
     let Some((name, rest)) = words.split_first() else {
         return false;
     };
@@ -75,7 +75,7 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
         // Changing the directory only reads; later commands are judged from the new directory.
         "cd" => {
             let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
-            let ground = Ground {
+            let ground = Cwd {
                 places: spot.places,
                 home: None,
             };
@@ -97,7 +97,7 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
 }
 
 impl Program {
-    fn is_plain_read(&self, rest: &[&str], spot: &Spot<'_>) -> bool {
+    fn is_plain_read(&self, rest: &[&str], spot: &ReadContext<'_>) -> bool {
         let Some(given) = self.given(rest) else {
             return false;
         };

@@ -1,6 +1,6 @@
 //! Programs with a language of their own in their words, and the part of that language that only reads.
 
-use super::Spot;
+use super::ReadContext;
 use crate::wrapper::hazard;
 
 /// Programs that print their version before they read anything.
@@ -77,7 +77,7 @@ pub(super) fn tells_its_version(name: &str) -> bool {
 }
 
 /// Whether a script only prints, and every file is in the workspace.
-pub(super) fn awk(rest: &[&str], spot: &Spot<'_>) -> bool {
+pub(super) fn awk(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let mut words = rest.iter();
     let mut options = 0;
     // `-v` sets variables, and some variables name files to read.
@@ -97,7 +97,7 @@ pub(super) fn awk(rest: &[&str], spot: &Spot<'_>) -> bool {
 }
 
 /// Whether it only shows names under directories of the workspace.
-pub(super) fn find(rest: &[&str], spot: &Spot<'_>) -> bool {
+pub(super) fn find(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let begins = |word: &&&str| word.starts_with(['-', '(', ')', '!', ',']);
     let starts = rest.iter().take_while(|word| !begins(word)).count();
     let mut words = rest[starts..].iter();
@@ -112,7 +112,7 @@ pub(super) fn find(rest: &[&str], spot: &Spot<'_>) -> bool {
 }
 
 /// Whether a filter reads only the given files, all in the workspace.
-pub(super) fn jq(rest: &[&str], spot: &Spot<'_>) -> bool {
+pub(super) fn jq(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let is_flag = |word: &&&str| {
         let letters = word.strip_prefix('-').unwrap_or_default();
         !letters.is_empty() && letters.chars().all(|letter| "acCeMnrsSj".contains(letter))
@@ -128,7 +128,7 @@ pub(super) fn jq(rest: &[&str], spot: &Spot<'_>) -> bool {
 }
 
 /// Whether a script only prints, deletes and replaces lines, and every file is in the workspace.
-pub(super) fn sed(rest: &[&str], spot: &Spot<'_>) -> bool {
+pub(super) fn sed(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let (mut files, mut has_script) = (Vec::new(), false);
     let mut words = rest.iter();
     while let Some(word) = words.next() {

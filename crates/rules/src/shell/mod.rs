@@ -11,7 +11,7 @@ pub(crate) use pieces::{Piece, here_document, pieces};
 pub(crate) use plain::{Link, Step, steps};
 pub(crate) use tree::read;
 
-use crate::Concern;
+use crate::Ambiguity;
 
 /// Longest line that is read, bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 10;
@@ -120,14 +120,14 @@ pub(crate) struct Reading {
     pub(crate) assignments: Vec<(String, Word)>,
     /// Whether an expansion may set variables.
     pub(crate) sets_more: bool,
-    /// The concerns about the line, each once.
-    pub(crate) concerns: Vec<Concern>,
+    /// The ambiguities about the line, each once.
+    pub(crate) ambiguities: Vec<Ambiguity>,
 }
 
 impl Reading {
-    fn worry(&mut self, concern: Concern) {
-        if !self.concerns.contains(&concern) {
-            self.concerns.push(concern);
+    fn worry(&mut self, ambiguity: Ambiguity) {
+        if !self.ambiguities.contains(&ambiguity) {
+            self.ambiguities.push(ambiguity);
         }
     }
 }

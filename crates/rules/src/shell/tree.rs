@@ -11,7 +11,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 use super::plain::is_harmless;
 use super::word::word;
 use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Piece, Reading, Redirect, Word};
-use crate::Concern;
+use crate::Ambiguity;
 
 /// Most nodes visited.
 const MAX_NODES: usize = 50_000;
@@ -27,20 +27,20 @@ const MAX_TIME: Duration = Duration::from_millis(100);
 pub(crate) fn read(line: &str) -> Reading {
     let mut reading = Reading::default();
     if line.len() > MAX_LINE_BYTES {
-        reading.worry(Concern::TooMuch);
+        reading.worry(Ambiguity::TooMuch);
         return reading;
     }
     if line.matches("<<").count() > MAX_HERE_DOCUMENTS {
         // The parser's time grows with the square of the number of here-documents.
-        reading.worry(Concern::TooMuch);
+        reading.worry(Ambiguity::TooMuch);
         return reading;
     }
     if line.trim().is_empty() || line.contains(is_strange) {
-        reading.worry(Concern::Character);
+        reading.worry(Ambiguity::Character);
     }
     let mut parser = Parser::new();
     if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-        reading.worry(Concern::Unreadable);
+        reading.worry(Ambiguity::Unreadable);
         return reading;
     }
     let begun = Instant::now();
@@ -61,7 +61,7 @@ pub(crate) fn read(line: &str) -> Reading {
     );
     match tree {
         Some(tree) => Walk::new(line, &mut reading).walk(tree.root_node()),
-        None => reading.worry(Concern::TooMuch),
+        None => reading.worry(Ambiguity::TooMuch),
     }
     reading
 }
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         loop {
             nodes += 1;
             if nodes > MAX_NODES || depth > MAX_DEPTH || self.words > MAX_WORDS {
-                return self.reading.worry(Concern::TooMuch);
+                return self.reading.worry(Ambiguity::TooMuch);
             }
             self.look(cursor.node());
             if cursor.goto_first_child() {
@@ -125,11 +125,11 @@ impl<'a> Walk<'a> {
 
     fn look(&mut self, node: Node<'_>) {
         if node.is_error() || node.is_missing() {
-            return self.reading.worry(Concern::Unreadable);
+            return self.reading.worry(Ambiguity::Unreadable);
         }
         if !node.is_named() {
             if node.kind() == "&" {
-                self.reading.worry(Concern::Background);
+                self.reading.worry(Ambiguity::Background);
             }
             return;
         }
@@ -159,11 +159,11 @@ impl<'a> Walk<'a> {
             "test_command" if self.test(node) => {}
             "declaration_command" | "unset_command" | "test_command" => {
                 self.command(node);
-                self.reading.worry(Concern::Compound);
+                self.reading.worry(Ambiguity::Compound);
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" | "heredoc_start" | "heredoc_end" | "heredoc_content" => {
-                self.reading.worry(Concern::HereDocument);
+                self.reading.worry(Ambiguity::HereDocument);
             }
             "heredoc_body" => {
                 let text = self.line.get(node.byte_range()).unwrap_or_default();
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
                 let is_quoted = mark.is_some_and(|mark| mark.contains(['\'', '"', '\\']));
                 // The grammar has no node for a command in backquotes there.
                 if !is_quoted && text.contains('`') {
-                    self.reading.worry(Concern::Unreadable);
+                    self.reading.worry(Ambiguity::Unreadable);
                 }
                 self.input(node, text.to_owned());
             }
@@ -184,23 +184,23 @@ impl<'a> Walk<'a> {
                 self.input(node, text.unwrap_or_default());
             }
             "command_substitution" | "process_substitution" => {
-                self.reading.worry(Concern::Substitution);
+                self.reading.worry(Ambiguity::Substitution);
                 // Backquotes nested in backquotes.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains("\\`")) {
-                    self.reading.worry(Concern::Unreadable);
+                    self.reading.worry(Ambiguity::Unreadable);
                 }
             }
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
-                self.reading.worry(Concern::Expansion);
+                self.reading.worry(Ambiguity::Expansion);
                 // As for a here-document.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains('`')) {
-                    self.reading.worry(Concern::Unreadable);
+                    self.reading.worry(Ambiguity::Unreadable);
                 }
                 // `${x:=y}`
                 self.reading.sets_more |= self.line[node.byte_range()].contains('=');
             }
-            "brace_expression" | "extglob_pattern" | "regex" => self.reading.worry(Concern::Pattern),
-            "variable_assignments" => self.reading.worry(Concern::Assignment),
+            "brace_expression" | "extglob_pattern" | "regex" => self.reading.worry(Ambiguity::Pattern),
+            "variable_assignments" => self.reading.worry(Ambiguity::Assignment),
             "variable_assignment" => self.assignment(node),
             "subshell"
             | "compound_statement"
@@ -215,12 +215,12 @@ impl<'a> Walk<'a> {
             | "do_group"
             | "case_statement"
             | "case_item" => {
-                self.reading.worry(Concern::Compound);
+                self.reading.worry(Ambiguity::Compound);
                 if node.kind() == "for_statement" {
                     self.loop_over(node);
                 }
             }
-            other => self.reading.worry(Concern::Unusual(other.replace('_', " "))),
+            other => self.reading.worry(Ambiguity::Unusual(other.replace('_', " "))),
         }
     }
 
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
         let name = name.unwrap_or_default();
         let in_front = node.parent().is_some_and(|parent| parent.kind() == "command");
         if !(in_front && value.exact && !is_added && is_harmless(name)) {
-            self.reading.worry(Concern::Assignment);
+            self.reading.worry(Ambiguity::Assignment);
         }
         let value = if is_added {
             Word::of(vec![Piece::Unknown])
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
 
     fn set(&mut self, name: &str, value: Word) {
         if self.reading.assignments.len() == MAX_WORDS {
-            return self.reading.worry(Concern::TooMuch);
+            return self.reading.worry(Ambiguity::TooMuch);
         }
         self.reading.assignments.push((name.to_owned(), value));
     }
@@ -334,7 +334,7 @@ impl<'a> Walk<'a> {
             return;
         }
         if self.reading.commands.len() == MAX_COMMANDS {
-            return self.reading.worry(Concern::TooMuch);
+            return self.reading.worry(Ambiguity::TooMuch);
         }
         // Variables and substitutions have their own nodes, which report them.
         let is_pattern = |word: &Word| {
@@ -342,7 +342,7 @@ impl<'a> Walk<'a> {
             !word.exact && pieces.any(|piece| *piece == Piece::Unknown)
         };
         if words.iter().any(is_pattern) {
-            self.reading.worry(Concern::Pattern);
+            self.reading.worry(Ambiguity::Pattern);
         }
         self.reading.commands.push(words);
     }
@@ -366,10 +366,10 @@ impl<'a> Walk<'a> {
             }
             let writes = operator != "<";
             if !matches!(operator, "<" | ">" | ">>") {
-                self.reading.worry(Concern::Redirection);
+                self.reading.worry(Ambiguity::Redirection);
             }
             if !target.exact {
-                self.reading.worry(Concern::Pattern);
+                self.reading.worry(Ambiguity::Pattern);
             }
             self.words += 1;
             self.reading.redirects.push(Redirect {
@@ -381,9 +381,9 @@ impl<'a> Walk<'a> {
     }
 
     fn input(&mut self, node: Node<'_>, text: String) {
-        self.reading.worry(Concern::HereDocument);
+        self.reading.worry(Ambiguity::HereDocument);
         if node.has_error() {
-            self.reading.worry(Concern::Unreadable);
+            self.reading.worry(Ambiguity::Unreadable);
         }
         if self.reading.inputs.len() < MAX_COMMANDS {
             self.reading.inputs.push(text);

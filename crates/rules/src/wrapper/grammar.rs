@@ -1,12 +1,12 @@
 //! Reads the arguments of a program that runs another one.
 
-use super::Carried;
-use crate::Concern;
+use super::InnerCommands;
+use crate::Ambiguity;
 use crate::shell::{Piece, Word};
 
 /// How much a program changes the command that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum Severity {
     /// Nothing that matters: the command is judged as if it were alone.
     Light,
     /// Nothing that matters, if the program gets no option and no variable.
@@ -20,7 +20,7 @@ pub(super) enum Weight {
 /// A program that runs a command from its arguments.
 pub(super) struct Wrapper {
     pub(super) name: &'static str,
-    pub(super) weight: Weight,
+    pub(super) weight: Severity,
     /// Letters of options without a value.
     pub(super) flags: &'static str,
     /// Letters of options with one.
@@ -38,8 +38,8 @@ pub(super) struct Wrapper {
 }
 
 /// Finds the commands that a command of this program runs.
-pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
-    if wrapper.weight == Weight::Open {
+pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
+    if wrapper.weight == Severity::Open {
         return open(wrapper, words);
     }
     if !wrapper.marks.is_empty() {
@@ -54,34 +54,34 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
     let known = words[0] == Word::exact(wrapper.name);
     let light = known
         && match wrapper.weight {
-            Weight::Light => true,
-            Weight::LightIfBare => bare,
-            Weight::Heavy | Weight::Open => false,
+            Severity::Light => true,
+            Severity::LightIfBare => bare,
+            Severity::Heavy | Severity::Open => false,
         };
     // An option from a variable may be another option, or a command.
     let exact = words[..begin].iter().all(|word| word.exact);
-    Carried {
+    InnerCommands {
         commands: if command.is_empty() {
             Vec::new()
         } else {
             vec![command.to_vec()]
         },
         texts: Vec::new(),
-        concern: (!light || command.is_empty()).then(|| Concern::Wrapper(wrapper.name.to_owned())),
+        ambiguity: (!light || command.is_empty()).then(|| Ambiguity::Wrapper(wrapper.name.to_owned())),
         is_open: !exact,
     }
 }
 
-fn open(wrapper: &Wrapper, words: &[Word]) -> Carried {
+fn open(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
     // Each of them may be a text for a shell: `ssh host 'a; b'`.
     let texts = words[1..]
         .iter()
         .filter(|word| word.exact && word.text.contains(' '));
-    Carried {
+    InnerCommands {
         texts: texts.cloned().collect(),
-        concern: Some(Concern::WrapperArguments(wrapper.name.to_owned())),
+        ambiguity: Some(Ambiguity::WrapperArguments(wrapper.name.to_owned())),
         is_open: true,
-        ..Carried::default()
+        ..InnerCommands::default()
     }
 }
 
@@ -161,8 +161,8 @@ fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| !name.is_empty())
 }
 
-fn marked(wrapper: &Wrapper, words: &[Word]) -> Carried {
-    let mut carried = Carried::default();
+fn marked(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
+    let mut carried = InnerCommands::default();
     let mut rest = &words[1..];
     while let Some(mark) = rest
         .iter()
@@ -176,7 +176,7 @@ fn marked(wrapper: &Wrapper, words: &[Word]) -> Carried {
         if end > 0 {
             carried.commands.push(command[..end].to_vec());
         }
-        carried.concern = Some(Concern::Wrapper(wrapper.name.to_owned()));
+        carried.ambiguity = Some(Ambiguity::Wrapper(wrapper.name.to_owned()));
         rest = &command[end..];
     }
     carried.is_open = words[1..].iter().any(|word| !word.exact);
@@ -215,7 +215,7 @@ mod tests {
     fn what_is_run_is_found(#[case] line: &str, #[case] inner: &str, #[case] light: bool) {
         let carried = carried(&words(line)).unwrap();
         assert_eq!(carried.commands, [words(inner)]);
-        assert_eq!((carried.concern.is_none(), carried.is_open), (light, false));
+        assert_eq!((carried.ambiguity.is_none(), carried.is_open), (light, false));
     }
 
     #[rstest]
@@ -225,12 +225,12 @@ mod tests {
     #[case("ssh host rm x")]
     fn what_is_not_understood_is_open(#[case] line: &str) {
         let carried = carried(&words(line)).unwrap();
-        assert!(carried.is_open && carried.concern.is_some());
+        assert!(carried.is_open && carried.ambiguity.is_some());
     }
 
     #[test]
     fn what_runs_nothing_it_was_given_is_no_wrapper() {
         assert!(carried(&words("rm x")).is_none());
-        assert_eq!(carried(&words("find . -name x")), Some(Carried::default()));
+        assert_eq!(carried(&words("find . -name x")), Some(InnerCommands::default()));
     }
 }

@@ -12,34 +12,34 @@ mod values;
 pub(crate) use hazards::hazard;
 pub(crate) use shells::{changes_the_shell, runs_a_script};
 
-use crate::Concern;
+use crate::Ambiguity;
 use crate::shell::Word;
 
 /// The commands that a command runs besides itself.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Carried {
+pub(crate) struct InnerCommands {
     /// Commands, as words.
     pub(crate) commands: Vec<Vec<Word>>,
     /// Texts for a shell.
     pub(crate) texts: Vec<Word>,
-    /// The concern about it beyond the commands it runs.
-    pub(crate) concern: Option<Concern>,
+    /// The ambiguity about it beyond the commands it runs.
+    pub(crate) ambiguity: Option<Ambiguity>,
     /// Whether its arguments are unknown: any of them may start a command.
     pub(crate) is_open: bool,
 }
 
 /// Returns the commands that a command runs; `None` for one that runs no argument.
-pub(crate) fn carried(words: &[Word]) -> Option<Carried> {
+pub(crate) fn carried(words: &[Word]) -> Option<InnerCommands> {
     let name = name(words.first()?);
     if let Some(carried) = shells::carried(&name, words) {
         return Some(carried);
     }
     // The dynamic loader runs programs too.
     if name.starts_with("ld-") && name.contains(".so") {
-        return Some(Carried {
-            concern: Some(Concern::WrapperArguments(name)),
+        return Some(InnerCommands {
+            ambiguity: Some(Ambiguity::WrapperArguments(name)),
             is_open: true,
-            ..Carried::default()
+            ..InnerCommands::default()
         });
     }
     let known = table::WRAPPERS.iter().find(|known| known.name == name)?;

@@ -1,7 +1,7 @@
 //! Shells and builtins that run a text.
 
-use super::Carried;
-use crate::Concern;
+use super::InnerCommands;
+use crate::Ambiguity;
 use crate::shell::Word;
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
@@ -79,16 +79,16 @@ pub(crate) fn runs_a_script(words: &[Word]) -> bool {
 }
 
 /// Returns the commands that a shell or a builtin runs.
-pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
+pub(super) fn carried(name: &str, words: &[Word]) -> Option<InnerCommands> {
     let rest = &words[1..];
     if SHELLS.contains(&name) {
         return Some(shell(name, &words[0], rest));
     }
     match name {
-        "eval" => Some(Carried {
+        "eval" => Some(InnerCommands {
             texts: vec![joined(rest)],
-            concern: Some(Concern::ShellState(name.to_owned())),
-            ..Carried::default()
+            ambiguity: Some(Ambiguity::ShellState(name.to_owned())),
+            ..InnerCommands::default()
         }),
         "alias" => {
             let values = rest.iter().filter_map(|word| {
@@ -98,35 +98,35 @@ pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
                     ..Word::exact(text)
                 })
             });
-            Some(Carried {
+            Some(InnerCommands {
                 texts: values.collect(),
-                concern: Some(Concern::ShellState(name.to_owned())),
-                ..Carried::default()
+                ambiguity: Some(Ambiguity::ShellState(name.to_owned())),
+                ..InnerCommands::default()
             })
         }
-        "trap" => Some(Carried {
+        "trap" => Some(InnerCommands {
             texts: rest.first().cloned().into_iter().collect(),
-            concern: Some(Concern::ShellState(name.to_owned())),
+            ambiguity: Some(Ambiguity::ShellState(name.to_owned())),
             is_open: rest.iter().any(|word| !word.exact),
-            ..Carried::default()
+            ..InnerCommands::default()
         }),
-        name if TEXT_RUNNERS.contains(&name) => Some(Carried {
+        name if TEXT_RUNNERS.contains(&name) => Some(InnerCommands {
             // Any of its words may be the text, and a refusing rule must not miss it.
             texts: rest
                 .iter()
                 .filter(|word| word.text.contains(' '))
                 .cloned()
                 .collect(),
-            concern: Some(Concern::WrapperArguments(name.to_owned())),
+            ambiguity: Some(Ambiguity::WrapperArguments(name.to_owned())),
             is_open: true,
-            ..Carried::default()
+            ..InnerCommands::default()
         }),
         "env" => split_string(rest),
         _ => None,
     }
 }
 
-fn shell(name: &str, program: &Word, rest: &[Word]) -> Carried {
+fn shell(name: &str, program: &Word, rest: &[Word]) -> InnerCommands {
     let options = rest
         .iter()
         .take_while(|word| word.text.starts_with(['-', '+']) && word.text.len() > 1)
@@ -139,32 +139,32 @@ fn shell(name: &str, program: &Word, rest: &[Word]) -> Carried {
             .is_some_and(|script| script.exact && script.text.len() > 1)
     {
         // A script is a program like any other: rules name this very command.
-        return Carried::default();
+        return InnerCommands::default();
     }
     if !rest.iter().any(takes_text) {
-        return Carried {
-            concern: Some(Concern::ShellInput(name.to_owned())),
+        return InnerCommands {
+            ambiguity: Some(Ambiguity::ShellInput(name.to_owned())),
             is_open: rest.iter().any(|word| !word.exact),
-            ..Carried::default()
+            ..InnerCommands::default()
         };
     }
     let plain =
         *program == Word::exact(name) && options == 1 && rest[0] == Word::exact("-c") && rest.len() == 2;
-    Carried {
+    InnerCommands {
         // After options with a value the text comes later, so every word counts as a text.
         texts: if plain {
             vec![rest[1].clone()]
         } else {
             rest[options..].to_vec()
         },
-        concern: (!plain).then(|| Concern::Wrapper(name.to_owned())),
+        ambiguity: (!plain).then(|| Ambiguity::Wrapper(name.to_owned())),
         is_open: rest.iter().any(|word| !word.exact),
-        ..Carried::default()
+        ..InnerCommands::default()
     }
 }
 
 /// `env -S 'text'` splits a text into words and runs them.
-fn split_string(rest: &[Word]) -> Option<Carried> {
+fn split_string(rest: &[Word]) -> Option<InnerCommands> {
     let splits = |word: &Word| {
         let letters = word.text.strip_prefix('-').filter(|text| !text.starts_with('-'));
         letters.is_some_and(|text| text.contains('S')) || word.text.starts_with("--s")
@@ -175,11 +175,11 @@ fn split_string(rest: &[Word]) -> Option<Carried> {
         ..Word::exact(text)
     });
     let texts = attached.into_iter().chain([joined(&rest[at + 1..])]);
-    Some(Carried {
+    Some(InnerCommands {
         texts: texts.filter(|text| !text.text.trim().is_empty()).collect(),
-        concern: Some(Concern::Wrapper("env".to_owned())),
+        ambiguity: Some(Ambiguity::Wrapper("env".to_owned())),
         is_open: true,
-        ..Carried::default()
+        ..InnerCommands::default()
     })
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::super::carried;
     use super::*;
 
-    fn run(words: &[&str]) -> Carried {
+    fn run(words: &[&str]) -> InnerCommands {
         let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
         carried(&words).unwrap()
     }
@@ -217,7 +217,7 @@ mod tests {
     fn texts_are_found(#[case] words: &[&str], #[case] light: bool) {
         let carried = run(words);
         let found = carried.texts.iter().any(|text| text.text == "rm x");
-        assert_eq!(carried.concern.is_none(), light);
+        assert_eq!(carried.ambiguity.is_none(), light);
         assert!(found, "{carried:?}");
     }
 
@@ -227,6 +227,6 @@ mod tests {
     #[case(&["bash", "-"])]
     #[case(&["bash", "-x", "script.sh"])]
     fn a_shell_without_a_text_takes_commands_from_elsewhere(#[case] words: &[&str]) {
-        assert!(matches!(run(words).concern, Some(Concern::ShellInput(_))));
+        assert!(matches!(run(words).ambiguity, Some(Ambiguity::ShellInput(_))));
     }
 }

@@ -1,9 +1,9 @@
 //! Programs that run a command from their arguments, and how to read these arguments.
 
-use super::grammar::{Weight, Wrapper};
+use super::grammar::{Severity, Wrapper};
 
 /// A program with one-letter options without (`flags`) and with (`values`) a value.
-const fn wrapper(name: &'static str, weight: Weight, flags: &'static str, values: &'static str) -> Wrapper {
+const fn wrapper(name: &'static str, weight: Severity, flags: &'static str, values: &'static str) -> Wrapper {
     Wrapper {
         name,
         weight,
@@ -48,27 +48,27 @@ const fn marked(
     Wrapper {
         marks,
         until,
-        ..wrapper(name, Weight::Heavy, "", "")
+        ..wrapper(name, Severity::Heavy, "", "")
     }
 }
 
 /// Light programs do nothing that matters here to a command; heavy ones change its rights, arguments, place or
 /// lifetime.
 pub(super) const WRAPPERS: &[Wrapper] = &[
-    wrapper("nice", Weight::Light, "", "n").long(&[], &["adjustment"]),
-    wrapper("nohup", Weight::Light, "", ""),
-    wrapper("stdbuf", Weight::Light, "", "ioe").long(&[], &["input", "output", "error"]),
-    wrapper("timeout", Weight::Light, "v", "ks")
+    wrapper("nice", Severity::Light, "", "n").long(&[], &["adjustment"]),
+    wrapper("nohup", Severity::Light, "", ""),
+    wrapper("stdbuf", Severity::Light, "", "ioe").long(&[], &["input", "output", "error"]),
+    wrapper("timeout", Severity::Light, "v", "ks")
         .long(
             &["foreground", "preserve-status", "verbose"],
             &["kill-after", "signal"],
         )
         .operands(1),
-    wrapper("command", Weight::LightIfBare, "pvV", ""),
-    wrapper("builtin", Weight::Light, "", ""),
-    wrapper("exec", Weight::LightIfBare, "cl", "a"),
-    wrapper("time", Weight::LightIfBare, "pvaV", "fo"),
-    wrapper("env", Weight::LightIfBare, "i0v", "uC")
+    wrapper("command", Severity::LightIfBare, "pvV", ""),
+    wrapper("builtin", Severity::Light, "", ""),
+    wrapper("exec", Severity::LightIfBare, "cl", "a"),
+    wrapper("time", Severity::LightIfBare, "pvaV", "fo"),
+    wrapper("env", Severity::LightIfBare, "i0v", "uC")
         .long(
             &[
                 "ignore-environment",
@@ -82,7 +82,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             &["unset", "chdir"],
         )
         .with_assignments(),
-    wrapper("sudo", Weight::Heavy, "AbBEeHiKklnPSsVv", "CDghpRrTtUu")
+    wrapper("sudo", Severity::Heavy, "AbBEeHiKklnPSsVv", "CDghpRrTtUu")
         .long(
             &[
                 "askpass",
@@ -112,10 +112,10 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             ],
         )
         .with_assignments(),
-    wrapper("doas", Weight::Heavy, "Lns", "aCu"),
-    wrapper("pkexec", Weight::Heavy, "", "").long(&["disable-internal-agent", "keep-cwd"], &["user"]),
-    wrapper("setsid", Weight::Heavy, "cfw", "").long(&["ctty", "fork", "wait"], &[]),
-    wrapper("xargs", Weight::Heavy, "0oprtxile", "aEILnPsd").long(
+    wrapper("doas", Severity::Heavy, "Lns", "aCu"),
+    wrapper("pkexec", Severity::Heavy, "", "").long(&["disable-internal-agent", "keep-cwd"], &["user"]),
+    wrapper("setsid", Severity::Heavy, "cfw", "").long(&["ctty", "fork", "wait"], &[]),
+    wrapper("xargs", Severity::Heavy, "0oprtxile", "aEILnPsd").long(
         &[
             "null",
             "open-tty",
@@ -137,45 +137,45 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             "process-slot-var",
         ],
     ),
-    wrapper("ionice", Weight::Heavy, "t", "cnpPu"),
-    wrapper("chrt", Weight::Heavy, "abdfiormvRG", "TPDp").operands(1),
-    wrapper("taskset", Weight::Heavy, "ac", "p").operands(1),
-    wrapper("chroot", Weight::Heavy, "", "")
+    wrapper("ionice", Severity::Heavy, "t", "cnpPu"),
+    wrapper("chrt", Severity::Heavy, "abdfiormvRG", "TPDp").operands(1),
+    wrapper("taskset", Severity::Heavy, "ac", "p").operands(1),
+    wrapper("chroot", Severity::Heavy, "", "")
         .long(&["skip-chdir"], &["groups", "userspec"])
         .operands(1),
-    wrapper("strace", Weight::Heavy, "cCdDfFhikqrtTvVwxyYz", "abeEIoOpPsSuU"),
-    wrapper("ltrace", Weight::Heavy, "bcCfhiLrStTV", "aAdDeFlnopsuwx"),
-    wrapper("valgrind", Weight::Open, "", ""),
-    wrapper("gdb", Weight::Open, "", ""),
-    wrapper("perf", Weight::Open, "", ""),
-    wrapper("unshare", Weight::Open, "", ""),
-    wrapper("nsenter", Weight::Open, "", ""),
-    wrapper("setpriv", Weight::Open, "", ""),
-    wrapper("runuser", Weight::Open, "", ""),
-    wrapper("capsh", Weight::Open, "", ""),
-    wrapper("bwrap", Weight::Open, "", ""),
-    wrapper("firejail", Weight::Open, "", ""),
-    wrapper("systemd-run", Weight::Open, "", ""),
-    wrapper("ssh", Weight::Open, "", ""),
-    wrapper("docker", Weight::Open, "", ""),
-    wrapper("podman", Weight::Open, "", ""),
-    wrapper("kubectl", Weight::Open, "", ""),
-    wrapper("parallel", Weight::Open, "", ""),
-    wrapper("entr", Weight::Open, "", ""),
-    wrapper("watchexec", Weight::Open, "", ""),
-    wrapper("unbuffer", Weight::Open, "", ""),
-    wrapper("rlwrap", Weight::Open, "", ""),
-    wrapper("caffeinate", Weight::Open, "", ""),
-    wrapper("proot", Weight::Open, "", ""),
-    wrapper("fakeroot", Weight::Open, "", ""),
-    wrapper("dbus-run-session", Weight::Open, "", ""),
-    wrapper("start-stop-daemon", Weight::Open, "", ""),
-    wrapper("numactl", Weight::Open, "", ""),
-    wrapper("prlimit", Weight::Open, "", ""),
-    wrapper("direnv", Weight::Open, "", ""),
-    wrapper("coproc", Weight::Heavy, "", ""),
-    wrapper("busybox", Weight::Heavy, "", ""),
-    wrapper("toybox", Weight::Heavy, "", ""),
+    wrapper("strace", Severity::Heavy, "cCdDfFhikqrtTvVwxyYz", "abeEIoOpPsSuU"),
+    wrapper("ltrace", Severity::Heavy, "bcCfhiLrStTV", "aAdDeFlnopsuwx"),
+    wrapper("valgrind", Severity::Open, "", ""),
+    wrapper("gdb", Severity::Open, "", ""),
+    wrapper("perf", Severity::Open, "", ""),
+    wrapper("unshare", Severity::Open, "", ""),
+    wrapper("nsenter", Severity::Open, "", ""),
+    wrapper("setpriv", Severity::Open, "", ""),
+    wrapper("runuser", Severity::Open, "", ""),
+    wrapper("capsh", Severity::Open, "", ""),
+    wrapper("bwrap", Severity::Open, "", ""),
+    wrapper("firejail", Severity::Open, "", ""),
+    wrapper("systemd-run", Severity::Open, "", ""),
+    wrapper("ssh", Severity::Open, "", ""),
+    wrapper("docker", Severity::Open, "", ""),
+    wrapper("podman", Severity::Open, "", ""),
+    wrapper("kubectl", Severity::Open, "", ""),
+    wrapper("parallel", Severity::Open, "", ""),
+    wrapper("entr", Severity::Open, "", ""),
+    wrapper("watchexec", Severity::Open, "", ""),
+    wrapper("unbuffer", Severity::Open, "", ""),
+    wrapper("rlwrap", Severity::Open, "", ""),
+    wrapper("caffeinate", Severity::Open, "", ""),
+    wrapper("proot", Severity::Open, "", ""),
+    wrapper("fakeroot", Severity::Open, "", ""),
+    wrapper("dbus-run-session", Severity::Open, "", ""),
+    wrapper("start-stop-daemon", Severity::Open, "", ""),
+    wrapper("numactl", Severity::Open, "", ""),
+    wrapper("prlimit", Severity::Open, "", ""),
+    wrapper("direnv", Severity::Open, "", ""),
+    wrapper("coproc", Severity::Heavy, "", ""),
+    wrapper("busybox", Severity::Heavy, "", ""),
+    wrapper("toybox", Severity::Heavy, "", ""),
     marked("find", &["-exec", "-execdir", "-ok", "-okdir"], &[";", "+"]),
     marked("fd", &["-x", "-X", "--exec", "--exec-batch"], &[";"]),
     marked("fdfind", &["-x", "-X", "--exec", "--exec-batch"], &[";"]),

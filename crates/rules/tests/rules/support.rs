@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bobbin_rules::{Judgement, LeavesOut, Look, Place, Places, RuleSet, RuleText, Standing, Verdict};
+use bobbin_rules::{Judgement, LeavesOut, Look, PathStatus, Place, Places, RuleSet, RuleText, Verdict};
 
 /// `/w`, with two symbolic links: one into the workspace and one out of it.
 pub(crate) struct Mind;
@@ -52,10 +52,10 @@ impl Places for Mind {
             through_processes |= path.starts_with("/proc");
         }
         let standing = match path.strip_prefix("/w") {
-            _ if through_processes => Standing::Unknown,
-            Err(_) => Standing::Outside,
-            Ok(inside) if inside.starts_with(".git") || inside.starts_with(".craft") => Standing::Reserved,
-            Ok(_) => Standing::Inside,
+            _ if through_processes => PathStatus::Unknown,
+            Err(_) => PathStatus::Outside,
+            Ok(inside) if inside.starts_with(".git") || inside.starts_with(".craft") => PathStatus::Reserved,
+            Ok(_) => PathStatus::Inside,
         };
         Some(Place { path, standing })
     }

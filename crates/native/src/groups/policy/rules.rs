@@ -1,7 +1,5 @@
 //! `approval/rules/*`: the rules in force, and the answers that users gave for ever, which they can take back.
 
-use std::fmt::Write as _;
-
 use bobbin_core::{CoreError, Hub};
 use bobbin_model::StandingAnswer;
 use bobbin_peer::Responder;
@@ -76,12 +74,5 @@ fn id(answer: &StandingAnswer) -> String {
     let operation = answer.recorded_operation();
     let record = format!("{:?}\0{}\0{operation}", answer.kind, answer.target);
     let digest = Sha256::digest(record.as_bytes());
-    digest
-        .iter()
-        .take(ID_BYTES)
-        .fold(String::new(), |mut text, byte| {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    hex::encode(&digest[..ID_BYTES])
 }

@@ -27,21 +27,21 @@ pub enum StreamFraming {
 
 /// The other end of a peer's byte stream, controlled by a script. Dropping it breaks the stream in both directions;
 /// not reading stalls the peer's writes.
-pub struct FarEnd {
+pub struct TestClient {
     reader: Box<dyn FrameReader>,
     output: WriteHalf<DuplexStream>,
     framing: StreamFraming,
 }
 
-impl std::fmt::Debug for FarEnd {
+impl std::fmt::Debug for TestClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FarEnd")
+        f.debug_struct("TestClient")
             .field("framing", &self.framing)
             .finish_non_exhaustive()
     }
 }
 
-impl FarEnd {
+impl TestClient {
     fn new(stream: DuplexStream, framing: StreamFraming) -> Self {
         let (input, output) = split(stream);
         Self {
@@ -118,7 +118,7 @@ impl Peer {
         pipe_bytes: usize,
         options: PeerOptions,
         configure: impl FnOnce(PeerHandle) -> Handlers,
-    ) -> Result<(Self, FarEnd), ConfigError> {
+    ) -> Result<(Self, TestClient), ConfigError> {
         let (near, far) = duplex(pipe_bytes);
         let (read, write) = split(near);
         let transport = match framing {
@@ -126,6 +126,6 @@ impl Peer {
             StreamFraming::ContentLength => Transport::content_length(read, write, Limits::default()),
         };
         let peer = Self::start(transport, options, configure)?;
-        Ok((peer, FarEnd::new(far, framing)))
+        Ok((peer, TestClient::new(far, framing)))
     }
 }

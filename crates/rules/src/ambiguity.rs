@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A reason not to allow a command line without a question. Its text is for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Concern {
+pub enum Ambiguity {
     /// The line is longer, deeper or has more commands than the limits.
     TooMuch,
     /// It is empty, or has a character no plain command has.
@@ -57,7 +57,7 @@ pub enum Concern {
     Below(usize),
 }
 
-impl fmt::Display for Concern {
+impl fmt::Display for Ambiguity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooMuch => "it is too long to be judged",
