@@ -9,8 +9,7 @@ use bobbin_model::{
 
 use crate::index;
 use crate::script::Script;
-use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write};
-use serde::Serialize;
+use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
 
 /// How long a named request is remembered, in milliseconds: a week, longer than any client retries.
 const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
@@ -401,9 +400,4 @@ pub(crate) fn number(seq: Seq) -> i64 {
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Serializes a value of ours; this cannot fail.
-pub(crate) fn json(value: &impl Serialize) -> Option<String> {
-    serde_json::to_string(value).ok()
 }

@@ -8,10 +8,11 @@ use bobbin_model::{
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::failure::Failure;
-use crate::project::json;
 use crate::project::number;
 use crate::row::{EventRow, ItemRow, ThreadRow, TurnRow};
-use bobbin_store::{Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
+use bobbin_store::{
+    Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary, json,
+};
 
 type Read<T> = Result<T, Failure>;
 

@@ -20,7 +20,7 @@ use crate::index;
 use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
-use crate::project::json;
+use bobbin_store::json;
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{StoreError, StoreStats, Write};
 

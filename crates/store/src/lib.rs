@@ -14,4 +14,4 @@ pub use error::StoreError;
 pub use filter::ListFilter;
 pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
-pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write};
+pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write, json};

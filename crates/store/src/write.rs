@@ -201,7 +201,7 @@ impl Summary {
     }
 }
 
-/// Serializes a value of ours; this cannot fail.
-fn json(value: &impl Serialize) -> Option<String> {
+/// Returns a value of ours as JSON text; serializing one cannot fail.
+pub fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }

@@ -6,6 +6,7 @@ mod clock;
 mod engine;
 mod folder;
 mod model_server;
+pub mod store_story;
 #[cfg(feature = "mcp-server")]
 pub mod tea_server;
 mod workspace;

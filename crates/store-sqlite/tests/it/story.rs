@@ -1,28 +1,21 @@
-//! One story for every implementation of the store: what is written is read back, and nothing else.
+//! The story of every store, told by this one.
 
-use bobbin_model::state::StatusChange;
-use bobbin_model::{
-    Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, ItemBody, ItemId, Json,
-    Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff, TurnId,
-    UnixMillis,
-};
-use bobbin_store::{ListFilter, Store, TextPart};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_store::Store;
+use bobbin_testkit::store_story::loading_gives_the_state_that_applying_gave;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 
-use crate::support::{Writer, me, open, prompt};
+use crate::support::open;
 
-fn question(id: &str) -> Approval {
-    Approval {
-        id: ApprovalId::new(id),
-        turn: TurnId(0),
-        item: ItemId(0),
-        call_id: format!("call_{id}"),
-        scope: Scope::new(ApprovalKind::Shell, "make", "/srv"),
-        reason: "why".into(),
-        opened_at: UnixMillis(5),
-        expires_at: UnixMillis(500),
-    }
+fn opened(path: PathBuf) -> BoxFuture<'static, Arc<dyn Store>> {
+    async move { Arc::new(open(&path).await) as Arc<dyn Store> }.boxed()
 }
+
+bobbin_testkit::store_story!(opened);
 
 #[tokio::test]
 async fn the_linked_sqlite_is_new_enough() {
@@ -37,301 +30,12 @@ async fn the_linked_sqlite_is_new_enough() {
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
-#[tokio::test]
-async fn an_open_turn_is_loaded_as_it_was_applied() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let mut writer = Writer::start(&store, "thread_1", me()).await;
-    writer
-        .write(
-            writer
-                .state
-                .decide_start_turn(prompt("go"), UnixMillis(2))
-                .unwrap(),
-        )
-        .await
-        .unwrap();
-    let arguments: Json = serde_json::from_str(r#"{"z":1e2,"a":1.50}"#).unwrap();
-    let call = ItemBody::ToolCall {
-        tool_name: "Exec".into(),
-        call_id: "call_a".into(),
-        arguments: Some(arguments),
-        arguments_text: None,
-        kept: None,
-    };
-    let (_, events) = writer.state.decide_add_item(call, UnixMillis(3)).unwrap();
-    writer.write(events).await.unwrap();
-    for id in ["a", "b"] {
-        writer
-            .write(writer.state.decide_ask(question(id)).unwrap())
-            .await
-            .unwrap();
-        assert_eq!(writer.loaded().await, writer.state);
-    }
-    let answer = writer.state.decide_answer(
-        &ApprovalId::new("a"),
-        Decision::Accept,
-        &DecidedBy::Client("me".into()),
-        UnixMillis(4),
-    );
-    writer.write(answer.unwrap()).await.unwrap();
-    let turn = TurnId(1);
-    let usage = TokenUsage {
-        input_tokens: 7,
-        output_tokens: 3,
-    };
-    let diff = TurnDiff {
-        diff: "x".into(),
-        ..TurnDiff::default()
-    };
-    writer
-        .write(vec![
-            Event::CallStarted {
-                turn,
-                call_id: "call_a".into(),
-            },
-            Event::UsageAdded {
-                turn,
-                usage,
-                context_tokens: 7,
-                context_window: None,
-                cost_micros: 0,
-                turn_output_tokens: None,
-            },
-            Event::DiffUpdated { turn, diff },
-            Event::PlanUpdated {
-                plan: Plan {
-                    title: "t".into(),
-                    ..Plan::default()
-                },
-            },
-            Event::TurnRecovered {
-                turn,
-                reason: "again".into(),
-                crashed: true,
-            },
-        ])
-        .await
-        .unwrap();
-    assert_eq!(writer.loaded().await, writer.state);
-    assert_eq!(
-        store.threads_with_open_turns().await.unwrap(),
-        [ThreadId::new("thread_1")]
-    );
-    writer
-        .write(writer.state.decide_end_turn(Outcome::Completed, UnixMillis(9)))
-        .await
-        .unwrap();
-    assert_eq!(writer.loaded().await, writer.state);
-    assert_eq!(store.threads_with_open_turns().await.unwrap(), []);
-    let turn = store
-        .turn(&ThreadId::new("thread_1"), turn)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!((turn.usage.total(), turn.completed_at), (10, Some(UnixMillis(9))));
-}
-
-#[tokio::test]
-async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let mut writer = Writer::start(&store, "thread_1", me()).await;
-    writer
-        .write(
-            writer
-                .state
-                .decide_start_turn(prompt("go"), UnixMillis(2))
-                .unwrap(),
-        )
-        .await
-        .unwrap();
-    let body = ItemBody::AgentMessage { text: String::new() };
-    let (item, events) = writer.state.decide_open_item(body, UnixMillis(3)).unwrap();
-    writer.write(events).await.unwrap();
-    let call = ItemBody::ToolCall {
-        tool_name: "Exec".into(),
-        call_id: "call_a".into(),
-        arguments: None,
-        arguments_text: None,
-        kept: None,
-    };
-    let (call, events) = writer.state.decide_open_item(call, UnixMillis(3)).unwrap();
-    writer.write(events).await.unwrap();
-    for (item, channel, text) in [
-        (item, DeltaChannel::AgentMessage, "Hel"),
-        (call, DeltaChannel::ToolArguments, "{\"command\":"),
-        (item, DeltaChannel::AgentMessage, "lo é"),
-        (call, DeltaChannel::ToolArguments, "\"ls"),
-    ] {
-        writer.state.push_text(item, channel, text);
-        let part = TextPart {
-            turn: TurnId(1),
-            item,
-            text: text.into(),
-        };
-        writer.write_with(vec![], vec![part], None).await.unwrap();
-    }
-    store.close().await;
-    let store = open(dir.path()).await;
-    let loaded = store.load(&ThreadId::new("thread_1")).await.unwrap().unwrap();
-    assert_eq!(loaded.state, writer.state);
-    assert_eq!(loaded.head_seq, Seq(writer.seq + 10));
-    let state = writer.state.clone();
-    let mut writer = Writer {
-        store: &store,
-        state,
-        seq: writer.seq,
-        clock: 50,
-        owner: 1,
-    };
-    writer
-        .write(writer.state.decide_complete_item(item, None, UnixMillis(4)))
-        .await
-        .unwrap();
-    assert_eq!(writer.loaded().await, writer.state);
-}
-
-#[tokio::test]
-async fn what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let mut writer = Writer::start(&store, "thread_1", me()).await;
-    writer
-        .write(
-            writer
-                .state
-                .decide_start_turn(prompt("go"), UnixMillis(2))
-                .unwrap(),
-        )
-        .await
-        .unwrap();
-    writer
-        .write(writer.state.decide_ask(question("a")).unwrap())
-        .await
-        .unwrap();
-    let scope = question("a").scope;
-    assert!(!store.is_remembered(&scope).await.unwrap());
-    let by = DecidedBy::Client("me".into());
-    let answer =
-        writer
-            .state
-            .decide_answer(&ApprovalId::new("a"), Decision::AcceptAlways, &by, UnixMillis(4));
-    writer
-        .write_with(answer.unwrap(), vec![], Some(scope.clone()))
-        .await
-        .unwrap();
-    assert!(writer.loaded().await.grants.is_empty());
-    writer
-        .write(writer.state.decide_ask(question("b")).unwrap())
-        .await
-        .unwrap();
-    let answer = writer.state.decide_answer(
-        &ApprovalId::new("b"),
-        Decision::AcceptForSession,
-        &by,
-        UnixMillis(5),
-    );
-    writer.write(answer.unwrap()).await.unwrap();
-    assert!(writer.loaded().await.grants.contains("shell:make\0/srv"));
-    store.close().await;
-    let store = open(dir.path()).await;
-    assert!(store.is_remembered(&scope).await.unwrap());
-    assert!(
-        !store
-            .is_remembered(&Scope {
-                operation: "make all".into(),
-                ..scope.clone()
-            })
-            .await
-            .unwrap()
-    );
-    let loaded = store.load(&ThreadId::new("thread_1")).await.unwrap().unwrap();
-    assert!(loaded.state.grants.is_empty());
-    let standing = scope.standing();
-    assert_eq!(
-        store.standing_answers(9).await.unwrap(),
-        std::slice::from_ref(&standing)
-    );
-    let other = StandingAnswer {
-        target: "/elsewhere".into(),
-        ..standing.clone()
-    };
-    store.forget_answers(Some(vec![other])).await.unwrap();
-    assert!(store.is_remembered(&scope).await.unwrap());
-    store.forget_answers(Some(vec![standing])).await.unwrap();
-    assert!(!store.is_remembered(&scope).await.unwrap());
-    store.forget_answers(None).await.unwrap();
-    assert!(store.standing_answers(9).await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_deleted_thread_is_invisible_at_once_and_its_rows_go_in_time() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path()).await;
-    let mut writer = Writer::start(&store, "thread_1", me()).await;
-    for n in 0..600 {
-        writer
-            .write(writer.state.decide_rename(&n.to_string()).unwrap())
-            .await
-            .unwrap();
-    }
-    writer.write(vec![Event::ThreadDeleted]).await.unwrap();
-    let id = ThreadId::new("thread_1");
-    assert_eq!(store.load(&id).await.unwrap(), None);
-    let all = ListFilter {
-        workspace_path: "/srv/tea".into(),
-        ..ListFilter::default()
-    };
-    assert_eq!(store.list(all).await.unwrap(), []);
-    while !store
-        .events(&id, Seq(0), Seq(u64::MAX), 1)
-        .await
-        .unwrap()
-        .is_empty()
-    {
-        tokio::task::yield_now().await;
-    }
-    Writer::start(&store, "thread_2", me()).await;
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever happens in a Thread, loading gives the state that applying gave.
     #[test]
-    fn loading_gives_the_state_that_applying_gave(steps in proptest::collection::vec(0u8..10, 1..25)) {
+    fn any_steps_are_loaded_as_they_were_applied(steps in proptest::collection::vec(0u8..10, 1..25)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let dir = tempfile::tempdir().unwrap();
-            let store = open(dir.path()).await;
-            let mut writer = Writer::start(&store, "thread_1", me()).await;
-            for (n, step) in steps.into_iter().enumerate() {
-                let (state, now) = (&writer.state, UnixMillis(100));
-                let text = || ItemBody::AgentMessage { text: String::new() };
-                let last = state.live.as_ref().map_or(ItemId(0), |live| ItemId(live.next_item().0 - 1));
-                let events = match step {
-                    0 => state.decide_start_turn(prompt("go"), now).unwrap_or_default(),
-                    1 => state.decide_open_item(text(), now).map(|request| request.1).unwrap_or_default(),
-                    2 => state.decide_complete_item(last, None, now),
-                    3 => state.decide_ask(question(&n.to_string())).unwrap_or_default(),
-                    4 => state.approvals().first().map_or_else(Vec::new, |open| {
-                        state.decide_answer(&open.id, Decision::AcceptForSession, &DecidedBy::Policy, now).unwrap()
-                    }),
-                    5 => state.decide_end_turn(Outcome::Failed { error: "no".into() }, now),
-                    6 => state
-                        .decide_enqueue(QueuedInputId::new(n.to_string()), prompt("q"), now)
-                        .unwrap_or_default(),
-                    7 => state.decide_start_queued(now).unwrap_or_default(),
-                    8 => state.decide_status(StatusChange::Pause),
-                    _ => state.decide_resume("me", None).unwrap_or_default(),
-                };
-                if events.is_empty() {
-                    continue;
-                }
-                writer.write(events).await.unwrap();
-                assert_eq!(writer.loaded().await, writer.state);
-            }
-        });
+        runtime.block_on(loading_gives_the_state_that_applying_gave(opened, steps));
     }
 }

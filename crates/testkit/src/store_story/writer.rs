@@ -1,0 +1,130 @@
+//! A Thread as its owner would write it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a story that cannot go on fails its test"
+)]
+
+use std::sync::Arc;
+
+use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::{
+    Event, HistoryMode, Identity, InputPart, Scope, Seq, ThreadId, ThreadState, TurnFeatures, UnixMillis,
+};
+use bobbin_store::{Store, StoreError, StoredEvent, Summary, TextPart, Write};
+
+/// One Thread as its owner would write it.
+pub struct Writer<'a> {
+    /// Where it is written.
+    pub store: &'a dyn Store,
+    /// What it is like.
+    pub state: ThreadState,
+    /// The Seq of its last event.
+    pub seq: u64,
+    /// The time of its last write.
+    pub clock: i64,
+    /// Which owner writes.
+    pub owner: u64,
+}
+
+impl<'a> Writer<'a> {
+    /// Starts a Thread in `/srv/tea`.
+    pub async fn start(store: &'a dyn Store, id: &str, identity: Identity) -> Writer<'a> {
+        let request = NewThread {
+            id: ThreadId::new(id),
+            identity,
+            config: None,
+            history_mode: HistoryMode::Server,
+            display_name: None,
+        };
+        let event = request.decide("/srv/tea", UnixMillis(1)).unwrap();
+        let Event::ThreadStarted { thread } = &event else {
+            panic!()
+        };
+        let state = ThreadState::new((**thread).clone());
+        let mut writer = Writer {
+            store,
+            state,
+            seq: 0,
+            clock: 1,
+            owner: 1,
+        };
+        writer.write(vec![event]).await.unwrap();
+        writer
+    }
+
+    /// Writes events.
+    ///
+    /// # Errors
+    /// As [`Store::submit`].
+    pub async fn write(&mut self, events: Vec<Event>) -> Result<(), StoreError> {
+        self.write_with(events, Vec::new(), None).await
+    }
+
+    /// Writes events, text and a remembered answer.
+    ///
+    /// # Errors
+    /// As [`Store::submit`].
+    pub async fn write_with(
+        &mut self,
+        events: Vec<Event>,
+        text: Vec<TextPart>,
+        remember: Option<Scope>,
+    ) -> Result<(), StoreError> {
+        self.clock += 1;
+        let at = UnixMillis(self.clock);
+        let mut stored = Vec::new();
+        for event in events {
+            self.state.apply(&event, at);
+            self.seq += 1;
+            stored.push(StoredEvent {
+                seq: Seq(self.seq),
+                at,
+                event: Arc::new(event),
+            });
+        }
+        let write = Write {
+            thread: self.state.header.id.clone(),
+            owner: self.owner,
+            state: Summary::of(&self.state, &stored),
+            events: stored,
+            head_seq: Seq(self.seq + 10),
+            text,
+            remember,
+            request: None,
+        };
+        self.store.submit(write).await?.await
+    }
+
+    /// Returns the Thread as the store has it.
+    pub async fn loaded(&self) -> ThreadState {
+        self.store
+            .load(&self.state.header.id)
+            .await
+            .unwrap()
+            .expect("it is there")
+            .state
+    }
+}
+
+/// Returns the one who starts Threads here.
+pub fn me() -> Identity {
+    Identity {
+        channel_name: "cli".into(),
+        ..Identity::default()
+    }
+}
+
+/// Returns an input.
+pub fn prompt(text: &str) -> StartTurn {
+    StartTurn {
+        input: vec![InputPart::Text { text: text.into() }],
+        sender: None,
+        channel: Some("cli".into()),
+        features: TurnFeatures {
+            approvals: true,
+            ..TurnFeatures::default()
+        },
+    }
+}
