@@ -9,8 +9,8 @@ use crate::config::Config;
 use crate::exit::Failure;
 use crate::join::{self, Endpoint};
 use crate::token::TokenOptions;
-use crate::workspace::Workspace;
 use crate::{console, server};
+use bobbin_workspace::Workspace;
 
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
 ///

@@ -12,7 +12,6 @@ use crate::config::{self, Config, ConfigCommand, Mode};
 use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
-use crate::workspace::Workspace;
 use crate::{
     console, copies, doctor, eca, exec, rules, server, state, state_command, telemetry, threads,
     tool_servers, trust,
@@ -146,7 +145,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     telemetry::start(&serve.common.log, "warn")?;
-    let workspace = Workspace::find(serve.common.workspace.as_deref())?;
+    let workspace = state::workspace(serve.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
     let held = workspace.hold().await?;
     let token = serve.token.wanted(&config)?;
@@ -188,7 +187,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     telemetry::start(&app_server.common.log, "warn")?;
-    let workspace = Workspace::find(app_server.common.workspace.as_deref())?;
+    let workspace = state::workspace(app_server.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
     let mut endpoints = match app_server.listen.as_deref() {
         Some(listen) => parse_listen(listen)?,

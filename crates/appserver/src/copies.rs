@@ -13,8 +13,8 @@ use clap::Args;
 
 use crate::console;
 use crate::exit::{self, Failure};
-use crate::state::{open_private, private_directory};
-use crate::workspace::Workspace;
+use crate::state;
+use bobbin_workspace::{open_private, private_directory};
 
 /// Largest database that is imported, in bytes: a workspace of years.
 const MAX_DATABASE: u64 = 4 << 30;
@@ -43,7 +43,7 @@ pub(crate) struct Import {
 
 /// Copies the workspace's conversations, also while a server runs.
 pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
-    let workspace = Workspace::find(backup.workspace.as_deref())?;
+    let workspace = state::workspace(backup.workspace.as_deref())?;
     let (database, shown) = (workspace.database(), workspace.root.display());
     if !database.exists() {
         bail!("{shown} has no conversations yet");
@@ -58,18 +58,22 @@ pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
 
 /// Takes the conversations of a file as finished history.
 pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
-    let workspace = Workspace::find(import.workspace.as_deref())?;
-    let held = workspace.hold().await.map_err(|error| {
-        if !exit::is_busy(&error) {
-            return error;
-        }
-        let message = format!("conversations are imported while no server runs: {error:#}");
-        Failure {
-            code: exit::BUSY,
-            message,
-        }
-        .into()
-    })?;
+    let workspace = state::workspace(import.workspace.as_deref())?;
+    let held = workspace
+        .hold()
+        .await
+        .map_err(anyhow::Error::from)
+        .map_err(|error| {
+            if !exit::is_busy(&error) {
+                return error;
+            }
+            let message = format!("conversations are imported while no server runs: {error:#}");
+            Failure {
+                code: exit::BUSY,
+                message,
+            }
+            .into()
+        })?;
     // The file may be anybody's: SQLite opens a copy that nobody else can change meanwhile.
     let place = workspace.folder().join("import");
     remove(&place)?;

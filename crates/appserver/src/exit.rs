@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::console;
+use bobbin_workspace::WorkspaceError;
 
 /// Start-up or connection failed.
 pub(crate) const FAILED: u8 = 1;
@@ -52,16 +53,18 @@ pub(crate) fn removed(database: &Path) -> Failure {
 
 /// Whether another process holds the workspace.
 pub(crate) fn is_busy(error: &anyhow::Error) -> bool {
-    let failure = error.downcast_ref::<Failure>();
-    failure.is_some_and(|failure| failure.code == BUSY)
+    let cause = error.downcast_ref::<WorkspaceError>();
+    cause.is_some_and(WorkspaceError::is_busy)
 }
 
 /// Tells a failure in one line on stderr and returns its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let text = format!("{error:#}").replace('\n', " ");
     console::complain(&text);
-    let code = error
-        .downcast_ref::<Failure>()
-        .map_or(FAILED, |failure| failure.code);
+    let code = match error.downcast_ref::<Failure>() {
+        Some(failure) => failure.code,
+        None if is_busy(error) => BUSY,
+        None => FAILED,
+    };
     ExitCode::from(code)
 }

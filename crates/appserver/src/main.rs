@@ -2,7 +2,6 @@
 //!
 //! The only room that reads the environment and sees every other.
 
-mod appserver_lock;
 mod call;
 mod cli;
 mod config;
@@ -24,13 +23,11 @@ mod signals;
 mod state;
 mod state_command;
 mod telemetry;
-mod temporary;
 mod threads;
 mod token;
 mod tool_servers;
 mod trust;
 mod undo;
-mod workspace;
 
 use std::process::ExitCode;
 

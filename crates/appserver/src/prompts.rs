@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bobbin_children::Environment;
 use bobbin_prompts::{Machine, Prompts};
 
-use crate::state::StateDirectory;
 use crate::trust::TrustFile;
+use bobbin_workspace::StateDirectory;
 
 /// Returns those of a workspace. Texts of a folder count while its user trusts it, as `state` says; `environment` is what its commands get.
 pub(crate) fn of(

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
 use crate::config::Config;
+use crate::state;
 use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
-use crate::workspace::Workspace;
 use crate::{cli, console, telemetry};
 
 /// Arguments of `bobbin rules`.
@@ -55,7 +55,7 @@ enum Action {
 /// Does what was asked.
 pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
-    let workspace = Workspace::find(rules.workspace.as_deref())?;
+    let workspace = state::workspace(rules.workspace.as_deref())?;
     let config = Config::read(&workspace.root, cli::home().as_deref())?;
     let action = rules.action;
     ask_server(&workspace, &config, &rules.token, async |peer| {

@@ -7,7 +7,7 @@ use bobbin_sandbox::Support;
 use bobbin_tools::{Bubblewrap, Sandbox};
 
 use crate::config::SandboxSettings;
-use crate::workspace::Workspace;
+use bobbin_workspace::Workspace;
 
 /// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
 /// caches: builds need those.

@@ -38,12 +38,11 @@ use crate::config::Config;
 use crate::eca::Editors;
 use crate::shell::shell;
 use crate::signals::Signals;
-use crate::state::StateDirectory;
 use crate::telemetry::Metrics;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
-use crate::workspace::{Held, Workspace};
 use crate::{cli, console, exit, join, models, prompts, state, telemetry, undo};
+use bobbin_workspace::{Held, Workspace};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -203,7 +202,7 @@ pub(crate) async fn prepare(
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
     let (commands, _) = config.variables.environment(variables.iter().cloned());
-    let state = StateDirectory::find(None)?;
+    let state = state::directory()?;
     let trust_file = TrustFile::of(&state, &workspace.root);
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
@@ -294,7 +293,7 @@ pub(crate) async fn prepare(
 fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
     Options {
         durability: config.durability,
-        folder: state::directory_id(&workspace.root).map(|directory| ServedFolder {
+        folder: bobbin_workspace::directory_id(&workspace.root).map(|directory| ServedFolder {
             path: workspace.root.to_string_lossy().into_owned(),
             directory,
         }),

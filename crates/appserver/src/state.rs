@@ -1,302 +1,48 @@
-//! The user's state directory: what belongs to the user and not to the folder that is served.
-//!
-//! `$XDG_STATE_HOME/bobbin`, or `~/.local/state/bobbin`, or what `--state` names; 0700. It has one folder per workspace,
-//! named after the workspace's canonical path. No command can reach it, and no repository can bring it along.
+//! Which state directory this process uses, and the workspaces with it.
 
-use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::UNIX_EPOCH;
 
-use anyhow::{Context, bail};
-use nix::fcntl::OFlag;
-use sha2::{Digest as _, Sha256};
+use anyhow::Context;
+use bobbin_workspace::{StateDirectory, Workspace};
 
 use crate::cli;
 
-/// The file in a workspace's folder that has its path.
-const PATH: &str = "path";
-/// Longest path that is read, in bytes.
-const MAX_PATH: u64 = 64 << 10;
-
 /// What `--state` or `BOBBIN_STATE` names. One process has one state directory, whichever part of it asks.
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
-
-/// The state directory of one user, for all of their workspaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StateDirectory(PathBuf);
 
 /// Makes `directory` the state directory of this process. Only the first call counts.
 pub(crate) fn choose(directory: PathBuf) {
     drop(CHOSEN.set(directory));
 }
 
-impl StateDirectory {
-    /// Returns the directory that `given` or the command line (`--state`) names, else the user's usual one. Creates nothing.
-    ///
-    /// # Errors
-    /// There is no home directory to have one in, and none was named.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the binary is where the environment is read"
-    )]
-    pub(crate) fn find(given: Option<&Path>) -> anyhow::Result<Self> {
-        if let Some(given) = given.or(CHOSEN.get().map(PathBuf::as_path)) {
-            let absolute = std::path::absolute(given)
-                .with_context(|| format!("the state directory {} cannot be found", given.display()))?;
-            return Ok(Self(real(&absolute)));
-        }
-        let base = std::env::var_os("XDG_STATE_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute());
-        let base = base.or_else(|| Some(cli::home()?.join(".local/state")));
-        let base =
-            base.context("there is no HOME to keep conversations in; name a directory with --state")?;
-        Ok(Self(real(&base.join("bobbin"))))
-    }
-
-    /// Returns the directory itself, without links where it is there.
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Returns the folder of the workspace whose canonical path is `root`: the workspace's name, readable, and a digest of
-    /// its path.
-    pub(crate) fn of_workspace(&self, root: &Path) -> PathBuf {
-        let name = root.file_name().unwrap_or(OsStr::new("root")).to_string_lossy();
-        let mut folder: String = name
-            .chars()
-            .map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' })
-            .take(40)
-            .collect();
-        let _ = write!(folder, "-{}", digest(root));
-        self.folders().join(folder)
-    }
-
-    /// Returns the directory that has one folder per workspace.
-    pub(crate) fn folders(&self) -> PathBuf {
-        self.0.join("workspaces")
-    }
-
-    /// Makes the folder of a workspace, for its user only, and returns it.
-    ///
-    /// # Errors
-    /// It cannot be made, is another user's, or lies where commands of the workspace could change it.
-    pub(crate) fn make_folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
-        self.refuse_within(root)?;
-        private_directory(&self.0)?;
-        // Links in it are resolved only now that it is there.
-        let made = Self(real(&self.0));
-        made.refuse_within(root)?;
-        private_directory(&made.folders())?;
-        let folder = made.of_workspace(root);
-        private_directory(&folder)?;
-        let (file, path) = (folder.join(PATH), root.as_os_str().as_bytes());
-        if bobbin_files::read_bytes(&file, MAX_PATH).ok().as_deref() != Some(path) {
-            write_small(&file, path)?;
-        }
-        Ok(folder)
-    }
-
-    /// Returns the paths of the workspaces that have state, with their folders.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
-    pub(crate) fn workspaces(&self) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
-        let folders = self.folders();
-        let entries = match fs::read_dir(&folders) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.with_context(|| format!("{} cannot be listed", folders.display()))?,
-        };
-        let folders = entries.flatten().map(|entry| entry.path());
-        let workspaces = folders.filter_map(|folder| {
-            let path = bobbin_files::read_bytes(&folder.join(PATH), MAX_PATH).ok()?;
-            let root = PathBuf::from(OsString::from_vec(path));
-            (self.of_workspace(&root) == folder).then_some((root, folder))
-        });
-        Ok(workspaces.collect())
-    }
-
-    /// Refuses a workspace that holds the state directory, or lies in it.
-    ///
-    /// # Errors
-    /// It does.
-    pub(crate) fn refuse_within(&self, root: &Path) -> anyhow::Result<()> {
-        let (state, root) = (&self.0, root);
-        if state.starts_with(root) {
-            bail!(
-                "the state directory {} lies in the workspace {}, where commands could change it; serve a folder in it, or \
-                 name another state directory with --state DIR or BOBBIN_STATE",
-                state.display(),
-                root.display()
-            );
-        }
-        if root.starts_with(state) {
-            bail!(
-                "{} lies in the state directory, which no command may read; it cannot be a workspace",
-                root.display()
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Returns the first bytes of a path's SHA-256, as text.
-pub(crate) fn digest(path: &Path) -> String {
-    let mut text = String::new();
-    for byte in &Sha256::digest(path.as_os_str().as_bytes())[..8] {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-/// Returns which directory lies at a path, by inode and time of birth; `None` where there is none. What a user has said
-/// about a folder is about this directory: it does not count for another one in its place.
-pub(crate) fn directory_id(path: &Path) -> Option<String> {
-    let found = fs::metadata(path).ok()?;
-    let born = found
-        .created()
-        .ok()
-        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-    Some(format!("{}-{}", found.ino(), born.unwrap_or_default().as_nanos()))
-}
-
-/// Resolves the links of the part of an absolute path that exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    for above in path.ancestors() {
-        if let (Ok(resolved), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
-            return if rest.as_os_str().is_empty() {
-                resolved
-            } else {
-                resolved.join(rest)
-            };
-        }
-    }
-    path.to_owned()
-}
-
-/// Makes a directory that only this user can enter, or makes it so.
+/// Returns the directory that the command line names (`--state`), else `$XDG_STATE_HOME/bobbin` or
+/// `~/.local/state/bobbin`. Creates nothing.
 ///
 /// # Errors
-/// It cannot be made, is no directory or another user's.
-pub(crate) fn private_directory(path: &Path) -> anyhow::Result<()> {
-    let cannot = || format!("{} cannot be made", path.display());
-    if let Some(above) = path.parent() {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(above)
-            .with_context(cannot)?;
+/// There is no home directory to have one in, and none was named.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+pub(crate) fn directory() -> anyhow::Result<StateDirectory> {
+    if let Some(given) = CHOSEN.get() {
+        let absolute = std::path::absolute(given)
+            .with_context(|| format!("the state directory {} cannot be found", given.display()))?;
+        return Ok(StateDirectory::at(&absolute));
     }
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
-        Ok(()) | Err(_) => {}
-    }
-    let directory = File::options()
-        .read(true)
-        .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits())
-        .open(path)
-        .with_context(|| format!("{} is no directory of yours", path.display()))?;
-    let found = directory.metadata().with_context(cannot)?;
-    if found.uid() != nix::unistd::Uid::effective().as_raw() {
-        bail!(
-            "{} belongs to another user; remove it, or name a directory of your own (--state, TMPDIR)",
-            path.display()
-        );
-    }
-    if found.mode() & 0o777 != 0o700 {
-        directory
-            .set_permissions(fs::Permissions::from_mode(0o700))
-            .with_context(cannot)?;
-    }
-    Ok(())
+    let base = std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(cli::home()?.join(".local/state")));
+    let base = base.context("there is no HOME to keep conversations in; name a directory with --state")?;
+    Ok(StateDirectory::at(&base.join("bobbin")))
 }
 
-/// Opens a regular file for this user only, without following a link or waiting for anything.
+/// Finds a workspace. Creates nothing.
 ///
 /// # Errors
-/// It cannot be opened, or is something else.
-pub(crate) fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file = options
-        .mode(0o600)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is no regular file"))
-    }
-}
-
-/// Writes a small file of the state directory: a reader sees the old one or the new one.
-///
-/// # Errors
-/// It cannot be written.
-pub(crate) fn write_small(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let mut next = path.as_os_str().to_owned();
-    next.push(".new");
-    let next = PathBuf::from(next);
-    // What an earlier process left behind, if it did.
-    drop(fs::remove_file(&next));
-    open_private(&next, OpenOptions::new().write(true).create_new(true))
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&next, path))
-        .with_context(|| format!("{} cannot be written", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_workspace_has_a_folder_of_its_own_that_names_it() {
-        let state = StateDirectory::find(Some(Path::new("/state"))).unwrap();
-        let one = state.of_workspace(Path::new("/srv/tea pots"));
-        let name = one.strip_prefix("/state/workspaces").unwrap().to_str().unwrap();
-        assert!(name.starts_with("tea-pots-") && name.len() == 25, "{name}");
-        assert_ne!(one, state.of_workspace(Path::new("/home/tea pots")));
-    }
-
-    #[test]
-    fn a_state_directory_within_the_workspace_is_refused_also_through_a_link() {
-        let place = tempfile::tempdir().unwrap();
-        let top = place.path().canonicalize().unwrap();
-        let work = top.join("work");
-        fs::create_dir_all(work.join("inner")).unwrap();
-        std::os::unix::fs::symlink(work.join("inner"), top.join("way")).unwrap();
-        for given in ["work", "work/inner", "work/new/deep", "way", "way/new"] {
-            let state = StateDirectory::find(Some(&top.join(given))).unwrap();
-            let error = state.make_folder(&work).unwrap_err().to_string();
-            assert!(error.contains("--state"), "{given}: {error}");
-        }
-        let state = StateDirectory::find(Some(&top.join("state"))).unwrap();
-        assert!(state.make_folder(&top.join("state/x")).is_err());
-        let folder = state.make_folder(&work).unwrap();
-        for path in [state.path(), &state.folders(), &folder] {
-            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, 0o700);
-        }
-    }
-
-    #[test]
-    fn small_files_are_private_and_replace_links() {
-        let place = tempfile::tempdir().unwrap();
-        let (file, other) = (place.path().join("x.json"), place.path().join("other"));
-        fs::write(&other, "mine").unwrap();
-        for link in ["x.json", "x.json.new"] {
-            std::os::unix::fs::symlink(&other, place.path().join(link)).unwrap();
-        }
-        write_small(&file, b"{}").unwrap();
-        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
-        assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
-        assert_eq!(fs::symlink_metadata(&file).unwrap().mode() & 0o777, 0o600);
-    }
+/// There is no such directory, or none to keep its state in.
+pub(crate) fn workspace(path: Option<&Path>) -> anyhow::Result<Workspace> {
+    Ok(Workspace::find(path, directory()?)?)
 }

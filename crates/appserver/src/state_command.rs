@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 use crate::console;
-use crate::state::StateDirectory;
+use crate::state;
 use crate::undo;
-use crate::workspace::Workspace;
+use bobbin_workspace::{StateDirectory, Workspace};
 
 /// Arguments of `bobbin state`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ enum What {
 /// Does what was asked.
 pub(crate) async fn run(state: State) -> anyhow::Result<ExitCode> {
     match state.what {
-        What::List => list(&StateDirectory::find(None)?)?,
+        What::List => list(&state::directory()?)?,
         What::Move { old, new } => move_state(&old, &new).await?,
         What::Remove { path, yes } => return remove(&path, yes).await,
     }
@@ -72,7 +72,7 @@ fn list(state: &StateDirectory) -> anyhow::Result<()> {
         );
         let note = if !root.is_dir() {
             "  (no such folder any more)"
-        } else if Workspace::at(&root)?.holder().is_some() {
+        } else if Workspace::at(&root, state::directory()?)?.holder().is_some() {
             "  (in use)"
         } else {
             ""
@@ -113,7 +113,7 @@ fn last_use(folder: &Path) -> Option<SystemTime> {
 
 /// Finds the state of a folder that may be gone.
 fn with_state(path: &Path) -> anyhow::Result<Workspace> {
-    let workspace = Workspace::at(path)?;
+    let workspace = Workspace::at(path, state::directory()?)?;
     if !workspace.folder().is_dir() {
         bail!(
             "there is no state of {}; `bobbin state list` says what there is",
@@ -124,7 +124,7 @@ fn with_state(path: &Path) -> anyhow::Result<Workspace> {
 }
 
 async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
-    let (old, new) = (with_state(old)?, Workspace::find(Some(new))?);
+    let (old, new) = (with_state(old)?, state::workspace(Some(new))?);
     let state = new.state_directory();
     if new.folder().exists() {
         bail!(

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
 use crate::config::Config;
+use crate::state;
 use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
-use crate::workspace::Workspace;
 use crate::{cli, console, telemetry};
 
 /// Threads of one request.
@@ -76,7 +76,7 @@ enum Action {
 /// Does what was asked.
 pub(crate) async fn run(threads: Threads) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
-    let workspace = Workspace::find(threads.workspace.as_deref())?;
+    let workspace = state::workspace(threads.workspace.as_deref())?;
     let config = Config::read(&workspace.root, cli::home().as_deref())?;
     let action = threads.action.unwrap_or(Action::List {
         all: false,

@@ -3,7 +3,6 @@
 //! There is one per user, since who has it acts as that user in any workspace. It is made at the first start of a server
 //! that listens, and found by the user's other commands.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -16,8 +15,7 @@ use nix::fcntl::OFlag;
 
 use crate::config::Config;
 use crate::models::variable;
-use crate::state::StateDirectory;
-use crate::workspace::Workspace;
+use crate::state;
 use crate::{cli, console};
 
 /// Random bytes of a token; in text it is twice as long.
@@ -50,7 +48,7 @@ impl TokenOptions {
     pub(crate) fn wanted(&self, config: &Config) -> anyhow::Result<Option<String>> {
         match self.named()?.or_else(|| config.token.clone()) {
             Some(token) => Ok(Some(token).filter(|token| !token.is_empty())),
-            None => of_state(StateDirectory::find(None)?.path()).map(Some),
+            None => of_state(state::directory()?.path()).map(Some),
         }
     }
 
@@ -61,7 +59,7 @@ impl TokenOptions {
     pub(crate) fn presented(&self, config: &Config) -> anyhow::Result<Option<String>> {
         match self.named()?.or_else(|| config.token.clone()) {
             Some(token) => Ok(Some(token)),
-            None => read(&StateDirectory::find(None)?.path().join(FILE)),
+            None => read(&state::directory()?.path().join(FILE)),
         }
     }
 
@@ -94,7 +92,7 @@ pub(crate) struct Token {
 
 /// Prints the token of this user.
 pub(crate) fn run(token: &Token) -> anyhow::Result<ExitCode> {
-    let state = StateDirectory::find(None)?;
+    let state = state::directory()?;
     let text = if token.new {
         let text = make(state.path(), Existing::Replace)?;
         console::note("This is the new token. Restart the servers that run: they want the old one.");
@@ -102,7 +100,7 @@ pub(crate) fn run(token: &Token) -> anyhow::Result<ExitCode> {
     } else {
         of_state(state.path())?
     };
-    let configured = Workspace::find(None)
+    let configured = state::workspace(None)
         .and_then(|workspace| Config::read(&workspace.root, cli::home().as_deref()))
         .is_ok_and(|config| config.token.is_some());
     if configured {
@@ -174,11 +172,7 @@ fn make(state: &Path, existing: Existing) -> anyhow::Result<String> {
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut random))
         .with_context(failed)?;
-    let token = random.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let token = hex::encode(random);
     // For this user alone from the start: 0600 is what such files are made with.
     let mut file = tempfile::NamedTempFile::new_in(state).with_context(failed)?;
     file.write_all(format!("{token}\n").as_bytes())

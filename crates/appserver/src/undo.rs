@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_children::{Children, Environment};
 use bobbin_undo::FileUndo;
-
-use crate::workspace::Workspace;
+use bobbin_workspace::Workspace;
 
 /// Name of their directory.
 pub(crate) const FOLDER: &str = "undo";

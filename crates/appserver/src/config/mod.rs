@@ -34,7 +34,7 @@ pub(crate) use rules::Rules;
 pub(crate) use sandbox::SandboxSettings;
 
 use crate::models::variable;
-use crate::state::StateDirectory;
+use crate::state;
 use crate::tool_servers::{self, Declared};
 use crate::trust::{Gate, TrustFile, TrustRecord};
 use check::{Checked, check};
@@ -92,7 +92,7 @@ impl Config {
     /// # Errors
     /// A file is not JSON, has a value that is not one of those possible, or an unknown member that was to restrain something.
     pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
-        let state = StateDirectory::find(None).ok();
+        let state = state::directory().ok();
         let record = state.map(|state| TrustFile::of(&state, workspace).read());
         Self::read_with(workspace, home, &record.unwrap_or_default())
     }

@@ -17,8 +17,9 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::server::children;
 use crate::shell::shell;
-use crate::workspace::Workspace;
+use crate::state;
 use crate::{cli, console, exit, models};
+use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin doctor`.
 #[derive(Debug, Args)]
@@ -55,7 +56,7 @@ impl Report {
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let mut report = Report::default();
     report.add("version", Verdict::Good, env!("CARGO_PKG_VERSION"));
-    match Workspace::find(doctor.workspace.as_deref()) {
+    match state::workspace(doctor.workspace.as_deref()) {
         Ok(workspace) => {
             report.add("workspace", Verdict::Good, workspace.root.display().to_string());
             surroundings::rights(&workspace, &mut report);

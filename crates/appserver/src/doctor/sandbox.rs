@@ -10,7 +10,7 @@ use super::{Report, Verdict, run_child};
 use crate::cli;
 use crate::config::Config;
 use crate::server::children;
-use crate::workspace::Workspace;
+use bobbin_workspace::Workspace;
 
 /// Says what confines commands here, and tries it.
 pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut Report) {

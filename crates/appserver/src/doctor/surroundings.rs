@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::models::{KeyPlace, variable};
 use crate::server::children;
 use crate::tool_servers::Declared;
-use crate::workspace::Workspace;
+use bobbin_workspace::Workspace;
 
 /// Says whether files of the workspace can be changed.
 pub(super) fn rights(workspace: &Workspace, report: &mut Report) {

@@ -18,8 +18,9 @@ use crate::cli::home;
 use crate::config::Config;
 use crate::pages::WebPages;
 use crate::server::{self, Opened};
+use crate::state;
 use crate::trust::Folder;
-use crate::workspace::Workspace;
+use bobbin_workspace::Workspace;
 
 /// How long an editor has for its `initialize`.
 const HANDSHAKE: Duration = Duration::from_secs(30);
@@ -74,7 +75,7 @@ impl Host for Served {
         async move {
             // A client without a folder takes what is here.
             if let Some(root) = &wanted.root
-                && Workspace::find(Some(root)).map_or(true, |found| found.root != self.root)
+                && state::workspace(Some(root)).map_or(true, |found| found.root != self.root)
             {
                 let (ours, theirs) = (self.root.display(), root.display());
                 return Err(Failure(format!("this server serves {ours}, not {theirs}")));

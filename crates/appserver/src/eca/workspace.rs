@@ -21,9 +21,10 @@ use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Endpoint, JoinError};
 use crate::pages::WebPages;
+use crate::state;
 use crate::token::TokenOptions;
-use crate::workspace::{Held, SOCKET, State, Workspace};
 use crate::{exit, server};
+use bobbin_workspace::{Held, SOCKET, State, Workspace};
 
 /// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
 /// to two seconds, and editors wait ten for their first answer (section 2.4).
@@ -139,7 +140,7 @@ impl EditorWorkspace {
     }
 
     async fn place(&self, wanted: &OpenRequest) -> anyhow::Result<Place> {
-        let workspace = Workspace::find(wanted.root.as_deref())?;
+        let workspace = state::workspace(wanted.root.as_deref())?;
         let (config, notices) = self.configuration(&workspace, wanted.pure_config);
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -162,7 +163,7 @@ impl EditorWorkspace {
                     Err(_) => workspace.busy().into(),
                 },
                 Some(State { address: None, .. }) => workspace.busy().into(),
-                None => match workspace.hold().await {
+                None => match workspace.hold().await.map_err(anyhow::Error::from) {
                     Ok(held) => {
                         return Ok(Place::Ours(Prepared {
                             held,
@@ -193,7 +194,7 @@ impl EditorWorkspace {
             Open::Refused(error) => return Err(error),
             // A handshake that nobody looked at, in a batch.
             Open::Nothing | Open::Served(..) => {
-                let workspace = Workspace::find(wanted.root.as_deref())?;
+                let workspace = state::workspace(wanted.root.as_deref())?;
                 let (config, notices) = self.configuration(&workspace, wanted.pure_config);
                 Prepared {
                     held: workspace.hold().await?,
@@ -317,7 +318,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_goes_between_the_look_and_the_connection_is_replaced() {
         let directory = directory();
-        let held = Workspace::find(Some(directory.path()))
+        let held = state::workspace(Some(directory.path()))
             .unwrap()
             .hold()
             .await
@@ -336,7 +337,7 @@ mod tests {
     #[tokio::test]
     async fn a_holder_that_never_answers_is_said() {
         let directory = directory();
-        let held = Workspace::find(Some(directory.path()))
+        let held = state::workspace(Some(directory.path()))
             .unwrap()
             .hold()
             .await

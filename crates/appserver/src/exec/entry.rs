@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::console;
 use crate::exit::{self, Failure, is_busy};
-use crate::workspace::{Held, State, Workspace};
+use bobbin_workspace::{Held, State, Workspace};
 
 /// Time between two looks whether the other `exec` has ended.
 const POLL: Duration = Duration::from_millis(100);
@@ -48,7 +48,7 @@ pub(super) async fn enter(workspace: &Workspace) -> anyhow::Result<Entry> {
                 tokio::time::sleep(POLL).await;
             }
             Some(_) => return Err(workspace.busy().into()),
-            None => match workspace.hold().await {
+            None => match workspace.hold().await.map_err(anyhow::Error::from) {
                 Ok(held) => return Ok(Entry::Held(held)),
                 // Another process was faster. It says in a moment who it is.
                 Err(error) if is_busy(&error) && starts < MAX_STARTS => starts += 1,

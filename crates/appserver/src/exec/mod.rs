@@ -27,12 +27,12 @@ use crate::config::{Config, SandboxProfile};
 use crate::exit::Failure;
 use crate::join::{self, Endpoint};
 use crate::signals::Signals;
-use crate::state::StateDirectory;
+use crate::state;
 use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
 use crate::trust::{self, Scan, TrustFile};
-use crate::workspace::Workspace;
 use crate::{cli, console, exit, server, telemetry};
+use bobbin_workspace::Workspace;
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 use entry::Entry;
@@ -110,7 +110,7 @@ enum Mode {
 pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     telemetry::start(&exec.log, "error")?;
     let deadline = exec.timeout.map(|time| Instant::now() + time);
-    let workspace = Workspace::find(exec.workspace.as_deref())?;
+    let workspace = state::workspace(exec.workspace.as_deref())?;
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
     let mut config = Config::read(&workspace.root, cli::home().as_deref())?;
@@ -288,7 +288,7 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
 
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
 fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::Result<Option<Vec<String>>> {
-    let file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
+    let file = TrustFile::of(&state::directory()?, &workspace.root);
     let (record, home) = (file.read(), cli::home());
     let config = Config::read_with(&workspace.root, home.as_deref(), &record)?;
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());

@@ -13,10 +13,10 @@ use clap::{Args, Subcommand};
 use super::declared::Declared;
 use super::resolve;
 use crate::config::Config;
-use crate::state::StateDirectory;
+use crate::state;
 use crate::trust::TrustFile;
-use crate::workspace::Workspace;
 use crate::{cli, console, server};
+use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
 #[derive(Debug, Args)]
@@ -51,10 +51,10 @@ enum Action {
 
 /// Does what was asked.
 pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
-    let workspace = Workspace::find(mcp.workspace.as_deref())?;
+    let workspace = state::workspace(mcp.workspace.as_deref())?;
     let home = cli::home();
     let config = Config::read(&workspace.root, home.as_deref())?;
-    let file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
+    let file = TrustFile::of(&state::directory()?, &workspace.root);
     match mcp.action {
         Action::List => {
             for warning in &config.warnings {

@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use clap::Args;
 
-use super::record::{TrustFile, all};
 use super::scan::Scan;
 use crate::config::Config;
-use crate::state::StateDirectory;
-use crate::workspace::Workspace;
+use crate::state;
 use crate::{cli, console};
+use bobbin_workspace::{TrustFile, Workspace, records};
 
 /// Arguments of `bobbin trust`.
 #[derive(Debug, Args)]
@@ -33,9 +32,9 @@ pub(crate) struct Trust {
 
 /// Does what was asked.
 pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
-    let state = StateDirectory::find(None)?;
+    let state = state::directory()?;
     if trust.list {
-        let records = all(&state)?;
+        let records = records(&state)?;
         if records.is_empty() {
             console::say("You trust no folder.");
         }
@@ -49,7 +48,7 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let workspace = Workspace::find(trust.workspace.as_deref())?;
+    let workspace = state::workspace(trust.workspace.as_deref())?;
     let file = TrustFile::of(&state, &workspace.root);
     let shown = workspace.root.display();
     if trust.revoke {

@@ -1,6 +1,5 @@
 //! Fingerprints: what stands for the content of a thing that runs or loosens.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -74,11 +73,7 @@ fn content(path: &Path, root: &Path) -> Option<Vec<u8>> {
 }
 
 fn text(hash: Sha256) -> String {
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(hash.finalize())
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ use bobbin_core::Hub;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::record::{TrustFile, TrustRecord};
 use super::scan::Scan;
 use crate::config::Config;
 use crate::tool_servers::Servers;
+use bobbin_workspace::{TrustFile, TrustRecord};
 
 /// The trust of one served folder.
 pub(crate) struct Folder {
@@ -54,7 +54,8 @@ impl Place {
             return Err(TrustError::Changed);
         }
         let changed = self.file.change(|record| before.apply(change, record));
-        self.look(&changed.map_err(cannot)?).map_err(cannot)
+        self.look(&changed.map_err(|error| cannot(error.into()))?)
+            .map_err(cannot)
     }
 }
 

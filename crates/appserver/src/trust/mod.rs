@@ -8,12 +8,11 @@ mod command;
 mod content;
 mod folder;
 mod gate;
-mod record;
 mod scan;
 
+pub(crate) use bobbin_workspace::{TrustFile, TrustRecord};
 pub(crate) use command::{Trust, ask, run};
 pub(crate) use content::of_server;
 pub(crate) use folder::Folder;
 pub(crate) use gate::Gate;
-pub(crate) use record::{TrustFile, TrustRecord};
 pub(crate) use scan::Scan;

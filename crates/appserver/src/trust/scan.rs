@@ -6,8 +6,8 @@ use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use bobbin_model::{Lines, visible};
 use bobbin_prompts::{Machine, Prompts, Source};
 
-use super::record::TrustRecord;
 use crate::config::Config;
+use bobbin_workspace::TrustRecord;
 
 /// Most names in one sentence.
 const MAX_NAMED: usize = 6;

@@ -7,13 +7,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
+use crate::WorkspaceError;
 use crate::appserver_lock::{self, AppserverLock};
-use crate::exit::{self, Failure};
+use crate::error::Context as _;
 use crate::state::{self, StateDirectory};
 use crate::temporary;
 
@@ -25,34 +25,36 @@ const MAX_STATE_BYTES: u64 = 64 << 10;
 
 /// A directory that is served, and where its state is.
 #[derive(Debug, Clone)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// Absolute, symbolic links resolved.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     state: StateDirectory,
 }
 
 /// What the process that serves a workspace says of itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct State {
-    pub(crate) pid: u32,
-    pub(crate) started_at: String,
+pub struct State {
+    /// Its process.
+    pub pid: u32,
+    /// When it started.
+    pub started_at: String,
     /// Where it listens, for those it lets in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) address: Option<String>,
+    pub address: Option<String>,
     /// Whether it takes further editors through [`SOCKET`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) takes_editors: bool,
+    pub takes_editors: bool,
     /// Whether it runs one prompt and ends then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) one_prompt: bool,
+    pub one_prompt: bool,
 }
 
 /// Name of the socket in the workspace's state through which an editor's process takes further editors.
-pub(crate) const SOCKET: &str = "eca.sock";
+pub const SOCKET: &str = "eca.sock";
 
 /// The workspace, held. Given back when dropped.
-pub(crate) struct Held {
+pub struct Held {
     workspace: Workspace,
     _lock: File,
     /// What clients find in the folder, once it is announced.
@@ -64,15 +66,15 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no such directory, or none to keep its state in.
-    pub(crate) fn find(path: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn find(path: Option<&Path>, state: StateDirectory) -> Result<Self, WorkspaceError> {
         let path = path.unwrap_or_else(|| Path::new("."));
         let root = path
             .canonicalize()
-            .with_context(|| format!("the workspace {} cannot be opened", path.display()))?;
+            .context(|| format!("the workspace {} cannot be opened", path.display()))?;
         if !root.is_dir() {
-            bail!("the workspace {} is not a directory", root.display());
+            let text = format!("the workspace {} is not a directory", root.display());
+            return Err(WorkspaceError::Refused(text));
         }
-        let state = StateDirectory::find(None)?;
         Ok(Self { root, state })
     }
 
@@ -80,46 +82,47 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no current directory, or no directory for the state.
-    pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
-        let absolute =
-            std::path::absolute(path).with_context(|| format!("{} cannot be found", path.display()))?;
+    pub fn at(path: &Path, state: StateDirectory) -> Result<Self, WorkspaceError> {
+        let absolute = std::path::absolute(path).context(|| format!("{} cannot be found", path.display()))?;
         Ok(Self {
             root: state::real(&absolute),
-            state: StateDirectory::find(None)?,
+            state,
         })
     }
 
-    pub(crate) fn craft(&self) -> PathBuf {
+    /// Returns the directory of the workspace for files of ours.
+    pub fn craft(&self) -> PathBuf {
         self.root.join(".craft")
     }
 
     /// Returns the state directory of the user.
-    pub(crate) fn state_directory(&self) -> &StateDirectory {
+    pub fn state_directory(&self) -> &StateDirectory {
         &self.state
     }
 
     /// Returns the folder of the state directory that belongs to this workspace.
-    pub(crate) fn folder(&self) -> PathBuf {
+    pub fn folder(&self) -> PathBuf {
         self.state.of_workspace(&self.root)
     }
 
-    pub(crate) fn database(&self) -> PathBuf {
+    /// Returns the database.
+    pub fn database(&self) -> PathBuf {
         self.folder().join("bobbin.db")
     }
 
     /// Directory for temporary files of commands; ours alone while the workspace is held.
-    pub(crate) fn temporary(&self) -> PathBuf {
+    pub fn temporary(&self) -> PathBuf {
         temporary::of_folder(&self.folder())
     }
 
     /// Returns where the output of commands is written, which the agent's reading tools may read.
-    pub(crate) fn outputs(&self) -> PathBuf {
+    pub fn outputs(&self) -> PathBuf {
         self.folder().join("terminals")
     }
 
     /// Returns the conversations that an earlier version left in the folder, or that the folder brought along: no command
     /// has a use for them.
-    pub(crate) fn foreign_database(&self) -> PathBuf {
+    pub fn foreign_database(&self) -> PathBuf {
         self.craft().join("bobbin.db")
     }
 
@@ -134,14 +137,14 @@ impl Workspace {
     /// Holds the workspace for this process and makes its state's folder where it is missing.
     ///
     /// # Errors
-    /// Another process holds it ([`Failure`] with [`exit::BUSY`]), or its state cannot be written.
-    pub(crate) async fn hold(&self) -> anyhow::Result<Held> {
+    /// Another process holds it ([`WorkspaceError::Busy`]), or its state cannot be written.
+    pub async fn hold(&self) -> Result<Held, WorkspaceError> {
         self.state.make_folder(&self.root)?;
         let path = self.lock_file();
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).write(true);
-        let lock = state::open_private(&path, options)
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let lock =
+            state::open_private(&path, options).context(|| format!("{} cannot be opened", path.display()))?;
         let deadline = Instant::now() + LEFT_BEHIND;
         loop {
             match lock.try_lock() {
@@ -149,8 +152,10 @@ impl Workspace {
                 Err(TryLockError::WouldBlock) if self.is_left_behind() && Instant::now() < deadline => {
                     sleep(Duration::from_millis(5)).await;
                 }
-                Err(TryLockError::WouldBlock) => return Err(self.busy().into()),
-                Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
+                Err(TryLockError::WouldBlock) => return Err(self.busy()),
+                Err(TryLockError::Error(error)) => {
+                    return Err(error).context(|| format!("{} cannot be locked", path.display()));
+                }
             }
         }
         temporary::make(&self.temporary())?;
@@ -170,7 +175,7 @@ impl Workspace {
     }
 
     /// Returns who serves the workspace now, if somebody does.
-    pub(crate) fn holder(&self) -> Option<State> {
+    pub fn holder(&self) -> Option<State> {
         let lock = bobbin_files::open_regular(&self.lock_file()).ok()?;
         match lock.try_lock_shared() {
             Err(TryLockError::WouldBlock) => self.state(),
@@ -182,7 +187,8 @@ impl Workspace {
         serde_json::from_str(&bobbin_files::read_text(&self.state_file(), MAX_STATE_BYTES).ok()?).ok()
     }
 
-    pub(crate) fn busy(&self) -> Failure {
+    /// Returns the error of a workspace that another process holds.
+    pub fn busy(&self) -> WorkspaceError {
         let who = match self.state() {
             Some(State {
                 pid,
@@ -196,16 +202,16 @@ impl Workspace {
             }
             None => "another process that is just starting; try again".to_owned(),
         };
-        let message = format!("the workspace {} is served by {who}", self.root.display());
-        Failure {
-            code: exit::BUSY,
-            message,
+        WorkspaceError::Busy {
+            root: self.root.display().to_string(),
+            who,
         }
     }
 }
 
 impl Held {
-    pub(crate) fn workspace(&self) -> &Workspace {
+    /// Returns the workspace.
+    pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
@@ -213,7 +219,7 @@ impl Held {
     ///
     /// # Errors
     /// The state file cannot be written.
-    pub(crate) fn announce(&self, address: Option<String>) -> anyhow::Result<()> {
+    pub fn announce(&self, address: Option<String>) -> Result<(), WorkspaceError> {
         self.say(address, false, false)
     }
 
@@ -221,7 +227,7 @@ impl Held {
     ///
     /// # Errors
     /// As [`Held::announce`].
-    pub(crate) fn announce_one_prompt(&self) -> anyhow::Result<()> {
+    pub fn announce_one_prompt(&self) -> Result<(), WorkspaceError> {
         self.say(None, false, true)
     }
 
@@ -229,11 +235,16 @@ impl Held {
     ///
     /// # Errors
     /// As [`Held::announce`].
-    pub(crate) fn announce_to_editors(&self) -> anyhow::Result<()> {
+    pub fn announce_to_editors(&self) -> Result<(), WorkspaceError> {
         self.say(None, true, false)
     }
 
-    fn say(&self, address: Option<String>, takes_editors: bool, one_prompt: bool) -> anyhow::Result<()> {
+    fn say(
+        &self,
+        address: Option<String>,
+        takes_editors: bool,
+        one_prompt: bool,
+    ) -> Result<(), WorkspaceError> {
         let started_at = jiff::Timestamp::now().to_string();
         let state = State {
             pid: std::process::id(),
@@ -242,7 +253,9 @@ impl Held {
             takes_editors,
             one_prompt,
         };
-        state::write_small(&self.workspace.state_file(), &serde_json::to_vec_pretty(&state)?)?;
+        let text =
+            serde_json::to_vec_pretty(&state).context(|| "the state cannot be written as JSON".to_owned())?;
+        state::write_small(&self.workspace.state_file(), &text)?;
         let State {
             address, started_at, ..
         } = &state;
@@ -262,6 +275,6 @@ impl Drop for Held {
     fn drop(&mut self) {
         // Only tidiness: without the lock nobody believes it.
         drop(std::fs::remove_file(self.workspace.state_file()));
-        drop(crate::temporary::remove(&self.workspace.temporary()));
+        drop(temporary::remove(&self.workspace.temporary()));
     }
 }

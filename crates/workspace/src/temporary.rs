@@ -8,9 +8,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::Context;
 use nix::unistd::Uid;
 
+use crate::WorkspaceError;
+use crate::error::Context as _;
 use crate::state::{digest, private_directory};
 
 /// Returns the directory for the workspace whose state is in `folder`.
@@ -45,7 +46,7 @@ fn of_user(system: &Path) -> PathBuf {
 ///
 /// # Errors
 /// It cannot be made, or its place belongs to another user.
-pub(crate) fn make(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn make(path: &Path) -> Result<(), WorkspaceError> {
     if let Some(above) = path.parent() {
         // Before anything in it is touched: who owns it could lead us elsewhere.
         private_directory(above)?;
@@ -53,7 +54,7 @@ pub(crate) fn make(path: &Path) -> anyhow::Result<()> {
     if let Err(error) = remove(path) {
         // What a command left must not keep the server from starting.
         let aside = path.with_extension(format!("{:08x}", std::process::id()));
-        fs::rename(path, &aside).with_context(|| format!("{} cannot be emptied", path.display()))?;
+        fs::rename(path, &aside).context(|| format!("{} cannot be emptied", path.display()))?;
         tracing::warn!(%error, "{} cannot be removed", aside.display());
     }
     private_directory(path)

@@ -25,7 +25,7 @@ const MAX_EXCLUDE_BYTES: u64 = 256 << 10;
 
 /// The written file. Removed when dropped, if it is still this one.
 #[derive(Debug)]
-pub(crate) struct AppserverLock {
+pub struct AppserverLock {
     craft: OwnedFd,
     file: File,
 }

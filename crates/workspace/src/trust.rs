@@ -5,9 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
+use crate::WorkspaceError;
+use crate::error::Context as _;
 use crate::state::{StateDirectory, directory_id, write_small};
 
 /// Name of the file.
@@ -18,23 +19,23 @@ const MAX_FINGERPRINTS: usize = 1024;
 /// What the user has said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TrustRecord {
+pub struct TrustRecord {
     /// Which directory was there, by inode and birth.
     directory: Option<String>,
     /// Whether the folder is trusted: its texts count then.
-    pub(crate) trusted: bool,
+    pub trusted: bool,
     /// What counts of all that runs or loosens, oldest first.
     fingerprints: Vec<String>,
 }
 
 impl TrustRecord {
     /// Whether a thing with this content counts.
-    pub(crate) fn has(&self, fingerprint: &str) -> bool {
+    pub fn has(&self, fingerprint: &str) -> bool {
         self.fingerprints.iter().any(|known| known == fingerprint)
     }
 
     /// Makes a thing count.
-    pub(crate) fn add(&mut self, fingerprint: &str) {
+    pub fn add(&mut self, fingerprint: &str) {
         self.remove(fingerprint);
         self.fingerprints.push(fingerprint.to_owned());
         let excess = self.fingerprints.len().saturating_sub(MAX_FINGERPRINTS);
@@ -42,7 +43,7 @@ impl TrustRecord {
     }
 
     /// Takes that back.
-    pub(crate) fn remove(&mut self, fingerprint: &str) {
+    pub fn remove(&mut self, fingerprint: &str) {
         self.fingerprints.retain(|known| known != fingerprint);
     }
 
@@ -53,7 +54,7 @@ impl TrustRecord {
 
 /// Where the record about one folder lies.
 #[derive(Debug, Clone)]
-pub(crate) struct TrustFile {
+pub struct TrustFile {
     path: PathBuf,
     root: PathBuf,
     state: StateDirectory,
@@ -61,7 +62,7 @@ pub(crate) struct TrustFile {
 
 impl TrustFile {
     /// Returns the file of the folder whose canonical path is `root`; it may not be there.
-    pub(crate) fn of(state: &StateDirectory, root: &Path) -> Self {
+    pub fn of(state: &StateDirectory, root: &Path) -> Self {
         Self {
             path: state.of_workspace(root).join(NAME),
             root: root.to_owned(),
@@ -70,15 +71,15 @@ impl TrustFile {
     }
 
     /// Returns the folder.
-    pub(super) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the record. There is none where the file cannot be read or is about another directory.
-    pub(crate) fn read(&self) -> TrustRecord {
+    pub fn read(&self) -> TrustRecord {
         let record = self.try_read().unwrap_or_else(|error| {
             tracing::warn!(
-                error = format!("{error:#}"),
+                %error, cause = std::error::Error::source(&error),
                 "no record about the folder is known"
             );
             TrustRecord::default()
@@ -94,34 +95,38 @@ impl TrustFile {
     ///
     /// # Errors
     /// It cannot be written; it is as before then.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> anyhow::Result<TrustRecord> {
+    pub fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> Result<TrustRecord, WorkspaceError> {
         let mut record = self.read();
         change(&mut record);
         record.directory = directory_id(&self.root);
         self.write(&record)
-            .with_context(|| format!("{} cannot be written", self.path.display()))?;
+            .context(|| format!("{} cannot be written", self.path.display()))?;
         Ok(record)
     }
 
-    fn try_read(&self) -> anyhow::Result<TrustRecord> {
+    fn try_read(&self) -> Result<TrustRecord, WorkspaceError> {
         match std::fs::read(&self.path) {
             Ok(text) => {
-                serde_json::from_slice(&text).with_context(|| format!("{} is damaged", self.path.display()))
+                serde_json::from_slice(&text).context(|| format!("{} is damaged", self.path.display()))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(TrustRecord::default()),
-            Err(error) => Err(error).with_context(|| format!("{} cannot be read", self.path.display())),
+            Err(error) => Err(error).context(|| format!("{} cannot be read", self.path.display())),
         }
     }
 
-    fn write(&self, record: &TrustRecord) -> anyhow::Result<()> {
+    fn write(&self, record: &TrustRecord) -> Result<(), WorkspaceError> {
         if record.is_empty() {
             return match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error).context(|| format!("{} cannot be removed", self.path.display()))
+                }
                 Ok(()) | Err(_) => Ok(()),
             };
         }
         self.state.make_folder(&self.root)?;
-        write_small(&self.path, &serde_json::to_vec_pretty(record)?)
+        let text = serde_json::to_vec_pretty(record)
+            .context(|| "the record cannot be written as JSON".to_owned())?;
+        write_small(&self.path, &text)
     }
 }
 
@@ -129,7 +134,7 @@ impl TrustFile {
 ///
 /// # Errors
 /// The state directory cannot be listed.
-pub(super) fn all(state: &StateDirectory) -> anyhow::Result<Vec<(PathBuf, TrustRecord)>> {
+pub fn records(state: &StateDirectory) -> Result<Vec<(PathBuf, TrustRecord)>, WorkspaceError> {
     let mut records: Vec<_> = state
         .workspaces()?
         .into_iter()
@@ -147,7 +152,7 @@ mod tests {
 
     fn place() -> (tempfile::TempDir, StateDirectory, PathBuf) {
         let top = tempfile::tempdir().unwrap();
-        let state = StateDirectory::find(Some(&top.path().join("state"))).unwrap();
+        let state = StateDirectory::at(&top.path().join("state"));
         let root = top.path().join("work");
         std::fs::create_dir(&root).unwrap();
         (top, state, root)
@@ -165,7 +170,7 @@ mod tests {
         })
         .unwrap();
         assert!(file.read().trusted && file.read().has("a") && !file.read().has("c"));
-        assert_eq!(all(&state).unwrap().len(), 1);
+        assert_eq!(records(&state).unwrap().len(), 1);
         std::fs::rename(&root, root.with_extension("aside")).unwrap();
         std::fs::create_dir(&root).unwrap();
         assert_eq!(
@@ -174,7 +179,7 @@ mod tests {
             "another directory in its place"
         );
         file.change(|record| *record = TrustRecord::default()).unwrap();
-        assert_eq!(all(&state).unwrap(), []);
+        assert_eq!(records(&state).unwrap(), []);
     }
 
     #[test]

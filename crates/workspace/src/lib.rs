@@ -1,0 +1,21 @@
+//! A workspace: the folder that is served, and its state, which lies elsewhere.
+//!
+//! [`StateDirectory`] is the user's; it has one folder per workspace, and no command can reach it. One process holds a
+//! [`Workspace`] at a time ([`Held`]); the folder itself gets one small file for clients ([`AppserverLock`]).
+//! [`TrustFile`] records what the user has said about the folder. Files are private, written through open directories
+//! or replaced as a whole, and nothing follows a link that a folder brought along.
+//!
+//! Reads neither the environment nor configuration, and does not decide what trust is needed for.
+
+mod appserver_lock;
+mod error;
+mod state;
+mod temporary;
+mod trust;
+mod workspace;
+
+pub use appserver_lock::AppserverLock;
+pub use error::WorkspaceError;
+pub use state::{StateDirectory, directory_id, open_private, private_directory};
+pub use trust::{TrustFile, TrustRecord, records};
+pub use workspace::{Held, SOCKET, State, Workspace};
