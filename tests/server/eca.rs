@@ -250,6 +250,10 @@ async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
     std::fs::write(workspace.path().join("pot"), "cold\n").unwrap();
     let (_child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
+    client
+        .call("chat/prompt", json!({ "chatId": "c", "message": "read pot" }))
+        .await;
+    finished(&mut client).await;
     let request = "replace `cold` with `hot` in pot";
     client
         .call("chat/prompt", json!({ "chatId": "c", "message": request }))
@@ -278,7 +282,7 @@ async fn a_rollback_with_tools_puts_files_back_and_says_so() {
     let (_child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
     for message in [
-        "say hello",
+        "read pot",
         "replace `cold` with `warm` in pot",
         "replace `warm` with `hot` in pot",
     ] {
