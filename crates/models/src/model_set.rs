@@ -130,7 +130,7 @@ impl ModelSet {
 
     /// Returns the full name of the model that a name means; `None` if it means none.
     pub fn full_name(&self, name: &str) -> Option<String> {
-        match self.choose(Some(name)).ok()? {
+        match self.find(Some(name)).ok()? {
             Chosen::Offline => Some(OFFLINE.to_owned()),
             Chosen::Provided { provider, model } => Some(format!("{}/{model}", provider.settings().name)),
         }
@@ -163,6 +163,11 @@ impl ModelSet {
     /// # Errors
     /// No model has that name.
     pub fn choose(&self, name: Option<&str>) -> Result<Chosen, NoSuchModel> {
+        self.find(name).map_err(|name| self.unknown(name))
+    }
+
+    /// Finds a model by its name. The error is the name that means none.
+    fn find<'a>(&'a self, name: Option<&'a str>) -> Result<Chosen, &'a str> {
         let name = name
             .map(str::trim)
             .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
@@ -186,7 +191,7 @@ impl ModelSet {
                 provider: provider.clone(),
                 model: model.to_owned(),
             }),
-            None => Err(self.unknown(name)),
+            None => Err(name),
         }
     }
 

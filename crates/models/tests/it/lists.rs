@@ -128,3 +128,12 @@ async fn a_listed_model_is_known_and_understood_by_its_bare_name_if_one_provider
     models.list().await.unwrap();
     assert_eq!(models.full_name("n").as_deref(), Some("p/n"));
 }
+
+#[tokio::test]
+async fn a_usual_model_that_nobody_has_is_an_error_with_the_names_that_exist() {
+    let offline = std::sync::Arc::new(bobbin_offline::Offline);
+    let models = ModelSet::new(offline, Vec::new(), Some("nobody/m".into()));
+    assert_eq!(models.known(), ["offline"]);
+    let error = models.choose(None).unwrap_err();
+    assert_eq!((&*error.name, &*error.known), ("nobody/m", "offline"));
+}
