@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::policy::{Judgement, Ruling};
-use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, ToolRefusal, Touches};
+use bobbin_agent_api::policy::{Judgement, PathAccess, Ruling};
+use bobbin_agent_api::tool::{
+    Effect, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
+};
 use bobbin_agent_api::undo::FileChanges;
-use bobbin_core::engine::Ask;
+use bobbin_core::engine::{Ask, TurnContext};
 use bobbin_model::{ApprovalKind, Coverage, ItemBody, Scope};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +21,7 @@ use super::recording::RecordedCall;
 use super::turn::TurnRun;
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::{Call, Message};
-use bobbin_tools::is_allowed;
+use bobbin_tools::{ToolSet, is_allowed};
 
 /// Most bytes of tool names in the answer to a call of an unknown tool.
 const MAX_NAMES: usize = 4 << 10;
@@ -123,57 +125,8 @@ impl TurnRun {
     }
 
     /// Prepares a call, or returns the result that says why it cannot run.
-    ///
-    /// Tools read the disk here and block, so preparing runs on a blocking thread.
     pub(super) async fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
-        let environment = self.turn.environment();
-        let Some(tool) = self.tools.get(&call.tool) else {
-            let names = self.tools.names(environment.mode);
-            let names: Vec<&str> = names.filter(|name| environment.config.offers(name)).collect();
-            return Err(Box::new(not_run(format!(
-                "there is no tool {:?}; there are {}",
-                call.tool,
-                head(&names.join(", "), MAX_NAMES).0
-            ))));
-        };
-        if !is_allowed(tool.spec(), environment.mode) {
-            return Err(Box::new(refused(format!(
-                "refused: {} can change things and is withheld in plan mode",
-                call.tool
-            ))));
-        }
-        if !environment.config.offers(&call.tool) {
-            return Err(Box::new(refused(format!(
-                "refused: this thread's configuration does not allow {}",
-                call.tool
-            ))));
-        }
-        let said = environment.policy.tool(&call.tool);
-        if let Some(ruling) = said.filter(|ruling| ruling.judgement == Judgement::Deny) {
-            return Err(Box::new(refused(format!("refused: {}", ruling.reason))));
-        }
-        let Some(arguments) = &call.arguments else {
-            return Err(Box::new(not_run("the arguments are not a JSON object")));
-        };
-        let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
-        // The semaphore is never closed.
-        let permit = PREPARING.acquire().await.ok();
-        let prepared = tokio::task::spawn_blocking(move || {
-            let prepared = tool.prepare(&arguments, &environment);
-            drop(permit);
-            prepared
-        });
-        let prepared = prepared.await;
-        let prepared = prepared.map_err(|error| {
-            tracing::error!(%error, tool = call.tool, "a call could not be prepared");
-            Box::new(not_run("the tool failed; it was not run"))
-        })?;
-        prepared.map_err(|refusal| {
-            Box::new(ToolOutput {
-                refused: matches!(refusal, ToolRefusal::Denied(_)),
-                ..not_run(refusal.to_string())
-            })
-        })
+        prepare(&self.turn, &self.tools, call).await
     }
 
     async fn run_if_allowed(
@@ -188,8 +141,7 @@ impl TurnRun {
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
-        let said = self.turn.environment().policy.tool(&call.tool);
-        let permission = with_rule(prepared.permission(), said, &call.tool);
+        let permission = permission_of(self.turn.environment(), call, &*prepared);
         if let Some(inquiry) = prepared.inquiry() {
             if !self.is_allowed(call, permission).await? {
                 return Ok((refused(DECLINED), RecordedCall::default()));
@@ -319,6 +271,102 @@ fn refused(why: impl Into<String>) -> ToolOutput {
     ToolOutput {
         refused: true,
         ..not_run(why)
+    }
+}
+
+/// Prepares a call, or returns the result that says why it cannot run.
+///
+/// Tools read the disk here and block, so preparing runs on a blocking thread.
+pub(super) async fn prepare(
+    turn: &TurnContext,
+    tools: &ToolSet,
+    call: &Call,
+) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
+    let environment = turn.environment();
+    let Some(tool) = tools.get(&call.tool) else {
+        let names = tools.names(environment.mode);
+        let names: Vec<&str> = names.filter(|name| environment.config.offers(name)).collect();
+        return Err(Box::new(not_run(format!(
+            "there is no tool {:?}; there are {}",
+            call.tool,
+            head(&names.join(", "), MAX_NAMES).0
+        ))));
+    };
+    if !is_allowed(tool.spec(), environment.mode) {
+        return Err(Box::new(refused(format!(
+            "refused: {} can change things and is withheld in plan mode",
+            call.tool
+        ))));
+    }
+    if !environment.config.offers(&call.tool) {
+        return Err(Box::new(refused(format!(
+            "refused: this thread's configuration does not allow {}",
+            call.tool
+        ))));
+    }
+    let said = environment.policy.tool(&call.tool);
+    if let Some(ruling) = said.filter(|ruling| ruling.judgement == Judgement::Deny) {
+        return Err(Box::new(refused(format!("refused: {}", ruling.reason))));
+    }
+    let Some(arguments) = &call.arguments else {
+        return Err(Box::new(not_run("the arguments are not a JSON object")));
+    };
+    let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
+    // The semaphore is never closed.
+    let permit = PREPARING.acquire().await.ok();
+    let prepared = tokio::task::spawn_blocking(move || {
+        let prepared = tool.prepare(&arguments, &environment);
+        drop(permit);
+        prepared
+    });
+    let prepared = prepared.await;
+    let prepared = prepared.map_err(|error| {
+        tracing::error!(%error, tool = call.tool, "a call could not be prepared");
+        Box::new(not_run("the tool failed; it was not run"))
+    })?;
+    prepared.map_err(|refusal| {
+        Box::new(ToolOutput {
+            refused: matches!(refusal, ToolRefusal::Denied(_)),
+            ..not_run(refusal.to_string())
+        })
+    })
+}
+
+/// Returns the permission that a prepared call needs: its tool's, what a rule says of the tool, and what the Thread's
+/// policy says of changes of files. May not block: rules for paths are compared as text.
+pub(super) fn permission_of(
+    environment: &ToolEnvironment,
+    call: &Call,
+    prepared: &dyn PreparedCall,
+) -> Permission {
+    let said = environment.policy.tool(&call.tool);
+    let is_allowed = matches!(&said, Some(ruling) if ruling.judgement == Judgement::Allow);
+    let permission = with_rule(prepared.permission(), said, &call.tool);
+    if permission != Permission::Free || is_allowed || !environment.approvals.asks_about_writes() {
+        return permission;
+    }
+    let Touches::Files(mut files) = prepared.touches() else {
+        return permission;
+    };
+    files.retain(|file| {
+        let said = environment
+            .policy
+            .path(PathAccess::Write, file, &environment.root);
+        said.is_none_or(|ruling| ruling.judgement != Judgement::Allow)
+    });
+    let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+    let scope = Scope::new(ApprovalKind::File, "write", names.join(", "));
+    let reason = "The agent wants to change files of the workspace, and this thread asks about each change.";
+    match names.len() {
+        0 => permission,
+        1 => Permission::Ask {
+            scope,
+            reason: reason.to_owned(),
+        },
+        _ => Permission::Ask {
+            scope: scope.once(),
+            reason: reason.to_owned(),
+        },
     }
 }
 

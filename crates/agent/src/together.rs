@@ -2,16 +2,24 @@
 //!
 //! Calls run together if they are adjacent, their tools only read, and none needs an approval. As for any other call,
 //! each one's intent is on disk before its effect; results are recorded in the order of the calls. At most
-//! [`MAX_TOGETHER`] run at a time. A call that changes something runs alone. Calls that a stopped Turn abandons do not
+//! [`MAX_TOGETHER`] run at a time. A call that changes something runs alone, but users are asked about all calls of the
+//! reply at once. Calls that a stopped Turn abandons do not
 //! run together with calls that it waits for.
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput};
+use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_agent_api::undo::FileChanges;
+use bobbin_core::engine::{Ask, TurnContext};
+use bobbin_model::ApprovalPolicy;
+use bobbin_tools::ToolSet;
 use futures_util::StreamExt as _;
+use futures_util::future::join_all;
 use futures_util::stream;
 
-use super::call::{GRACE, stopped_for, with_rule};
+use super::call::{GRACE, permission_of, prepare, stopped_for};
 use super::execution::Execution;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Call;
@@ -20,8 +28,20 @@ use bobbin_agent_api::model::Call;
 const MAX_TOGETHER: usize = 8;
 
 impl TurnRun {
-    /// Runs the calls of a reply.
+    /// Runs the calls of a reply. Meanwhile users are asked about all of those that need it.
     pub(super) async fn calls(&mut self, calls: &[Call]) -> Result<(), TurnGone> {
+        let asking = ask_ahead(self.turn.clone(), self.tools.clone(), calls);
+        let running = self.in_order(calls);
+        tokio::pin!(asking, running);
+        tokio::select! {
+            biased;
+            done = &mut running => return done,
+            () = &mut asking => {}
+        }
+        running.await
+    }
+
+    async fn in_order(&mut self, calls: &[Call]) -> Result<(), TurnGone> {
         let mut rest = calls;
         while let Some((first, others)) = rest.split_first() {
             let readers = self.readers(rest).await;
@@ -51,9 +71,8 @@ impl TurnRun {
             let Ok(prepared) = self.prepare(call).await else {
                 break;
             };
-            let said = self.turn.environment().policy.tool(&call.tool);
-            let asks = prepared.inquiry().is_some();
-            if asks || with_rule(prepared.permission(), said, &call.tool) != Permission::Free {
+            let permission = permission_of(self.turn.environment(), call, &*prepared);
+            if prepared.inquiry().is_some() || permission != Permission::Free {
                 break;
             }
             readers.push(prepared);
@@ -122,4 +141,52 @@ impl TurnRun {
         };
         self.note_changes(changes).await
     }
+}
+
+/// Asks users about the calls behind the first one that need it. Each asks again when it is its turn to run, and finds
+/// the answer if it is still about the same; then the answers here are of no more use.
+///
+/// A file that an earlier call changes is asked about later, since what would be shown of it is not what would happen.
+async fn ask_ahead(turn: TurnContext, tools: ToolSet, calls: &[Call]) {
+    // The first question ends the Turn.
+    let ends = turn.environment().approvals == ApprovalPolicy::Interrupt;
+    let only_reads = |call: &Call| {
+        let tool = tools.get(&call.tool);
+        tool.is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    };
+    if calls.len() < 2 || ends || calls.iter().all(only_reads) {
+        return;
+    }
+    let mut changed: HashSet<PathBuf> = HashSet::new();
+    let mut asks = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        let Ok(prepared) = prepare(&turn, &tools, call).await else {
+            continue;
+        };
+        let files = match prepared.touches() {
+            Touches::Files(files) => files,
+            Touches::Nothing | Touches::Anything => Vec::new(),
+        };
+        let is_known = !files.iter().any(|file| changed.contains(file));
+        changed.extend(files);
+        let permission = permission_of(turn.environment(), call, &*prepared);
+        if let Permission::Ask { scope, reason } = permission
+            && at > 0
+            && is_known
+        {
+            if let Some(preview) = prepared.preview().await
+                && turn.preview(&call.id, preview).await.is_err()
+            {
+                return;
+            }
+            let call_id = call.id.clone();
+            asks.push(turn.ask(Ask {
+                call_id,
+                scope,
+                reason,
+            }));
+        }
+    }
+    // The answers are recorded where they are given.
+    drop(join_all(asks).await);
 }

@@ -69,6 +69,8 @@ impl Shared {
             ApprovalPolicy::AutoApprove => 1,
             ApprovalPolicy::Interrupt => 2,
             ApprovalPolicy::Sandboxed => 3,
+            ApprovalPolicy::AskWrites => 4,
+            ApprovalPolicy::Refuse => 5,
         };
         self.policy.store(number, Ordering::Release);
     }
@@ -86,6 +88,8 @@ impl Shared {
             1 => ApprovalPolicy::AutoApprove,
             2 => ApprovalPolicy::Interrupt,
             3 => ApprovalPolicy::Sandboxed,
+            4 => ApprovalPolicy::AskWrites,
+            5 => ApprovalPolicy::Refuse,
             _ => ApprovalPolicy::Default,
         }
     }

@@ -33,19 +33,30 @@ pub enum ApprovalPolicy {
     Interrupt,
     /// Accept what is confined to the sandbox, ask about the rest.
     Sandboxed,
+    /// Ask the user, also about each change of a file in the workspace.
+    AskWrites,
+    /// Refuse instead of asking, as `AskWrites` would; the Turn goes on.
+    Refuse,
 }
 
 impl ApprovalPolicy {
     /// Returns the stricter of two policies: the one that allows less without a question.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
-        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
+        use ApprovalPolicy::{AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
         match (self, other) {
             (Interrupt, _) | (_, Interrupt) => Interrupt,
+            (Refuse, _) | (_, Refuse) => Refuse,
+            (AskWrites, _) | (_, AskWrites) => AskWrites,
             (Default, _) | (_, Default) => Default,
             (Sandboxed, _) | (_, Sandboxed) => Sandboxed,
             (AutoApprove, AutoApprove) => AutoApprove,
         }
+    }
+
+    /// Whether changes of files in the workspace need an answer.
+    pub fn asks_about_writes(self) -> bool {
+        matches!(self, Self::AskWrites | Self::Refuse)
     }
 }
 

@@ -369,13 +369,15 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
 
 /// The two shapes are one JSON object; what one does not know the other keeps.
 ///
-/// Clients that never heard of the policy `sandboxed` see it as `default`, the nearest of those they know.
+/// Clients that know the first three policies alone see the nearest of these.
 fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration> {
     let mut config: wire::ThreadConfiguration =
         serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
-    if config.approval_policy == Some(wire::ApprovalPolicy::Sandboxed) {
-        config.approval_policy = Some(wire::ApprovalPolicy::Default);
-    }
+    config.approval_policy = config.approval_policy.map(|policy| match policy {
+        wire::ApprovalPolicy::Sandboxed | wire::ApprovalPolicy::AskWrites => wire::ApprovalPolicy::Default,
+        wire::ApprovalPolicy::Refuse => wire::ApprovalPolicy::Interrupt,
+        known => known,
+    });
     Some(config)
 }
 

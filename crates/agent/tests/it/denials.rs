@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bobbin_agent::AgentEngine;
-use bobbin_model::{ItemBody, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Decision, Event, ItemBody, ThreadConfig};
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_testkit::TestWorkspace;
 use bobbin_tools::RulesPolicy;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{Bench, Script, Scripted, built_in, call, say};
+use crate::support::{Bench, Script, Scripted, built_in, call, recorded, say};
 
 #[rstest]
 #[case::outside("ReadFile", json!({ "path": "/etc/hostname" }), true)]
@@ -52,4 +52,83 @@ async fn a_denied_path_is_refused_like_a_denied_command(
         _ => None,
     });
     assert_eq!(refused, Some((expected, false)), "{:?}", turn.items);
+}
+
+fn writes() -> Script {
+    let write = |id: &str, path: &str| call(id, "WriteFile", &json!({ "path": path, "content": "x" }));
+    Script::Reply([write("c1", "a"), write("c2", "b"), write("c3", "free/c")].concat())
+}
+
+async fn bench(workspace: &TestWorkspace, policy: ApprovalPolicy) -> Bench {
+    let config = ThreadConfig {
+        approval_policy: Some(policy),
+        ..ThreadConfig::default()
+    };
+    let rule = RuleText {
+        action: "allow".to_owned(),
+        path: Some("free/**".to_owned()),
+        ..RuleText::default()
+    };
+    let rules = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+    let model = Scripted::new([writes(), say("I see.")]);
+    Bench::open_under(
+        workspace,
+        AgentEngine::new(model, built_in()),
+        config,
+        Arc::new(rules),
+    )
+    .await
+}
+
+fn written(workspace: &TestWorkspace) -> Vec<&'static str> {
+    let paths = ["a", "b", "free/c"].into_iter();
+    paths
+        .filter(|path| workspace.path().join(path).exists())
+        .collect()
+}
+
+#[tokio::test]
+async fn two_changes_of_one_reply_are_asked_about_at_once_and_settled_in_any_order() {
+    let workspace = TestWorkspace::default();
+    let bench = bench(&workspace, ApprovalPolicy::AskWrites).await;
+    let mut log = bench.start("go").await;
+    let first = log.until_asked().await;
+    let second = log.until_asked().await;
+    let mut asked = [&first, &second].map(|asked| asked.call_id.as_str());
+    asked.sort_unstable();
+    assert_eq!(asked, ["c1", "c2"]);
+    assert_eq!(written(&workspace), [""; 0]);
+    for approval in [&first, &second] {
+        let decision = match approval.call_id.as_str() {
+            "c1" => Decision::Accept,
+            _ => Decision::Decline,
+        };
+        bench.decide(approval, decision).await;
+    }
+    let frames = log.end().await;
+    assert_eq!(written(&workspace), ["a", "free/c"]);
+    let asked_again = frames
+        .iter()
+        .filter_map(|frame| recorded(frame))
+        .any(|event| matches!(event, Event::ApprovalOpened { .. }));
+    assert!(!asked_again, "{frames:?}");
+}
+
+#[tokio::test]
+async fn a_thread_that_refuses_goes_on_without_what_would_be_asked_about() {
+    let workspace = TestWorkspace::default();
+    let bench = bench(&workspace, ApprovalPolicy::Refuse).await;
+    bench.run("go").await;
+    assert_eq!(written(&workspace), ["free/c"]);
+    let turn = bench.last_turn().await;
+    let refused: Vec<_> = turn
+        .items
+        .iter()
+        .filter_map(|item| match &item.body {
+            ItemBody::ToolResult { refused, .. } => Some(*refused),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(refused, [true, true, false]);
+    assert_eq!(crate::support::message(&turn), "I see.");
 }

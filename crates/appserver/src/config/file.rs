@@ -291,6 +291,10 @@ pub(crate) struct Permissions {
 pub(crate) enum Policy {
     /// They are asked about, plain reads aside.
     Default,
+    /// As `default`, and each change of a file in the workspace is asked about.
+    AskWrites,
+    /// What `askWrites` asks about is refused.
+    Refuse,
     /// What the sandbox confines runs, the rest is asked about.
     Sandboxed,
     /// They run.

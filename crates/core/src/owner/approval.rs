@@ -58,11 +58,16 @@ impl Owner {
         let accepted = match policy {
             ApprovalPolicy::AutoApprove => true,
             ApprovalPolicy::Sandboxed => scope.sandboxed,
-            ApprovalPolicy::Default | ApprovalPolicy::Interrupt => false,
+            ApprovalPolicy::Default
+            | ApprovalPolicy::AskWrites
+            | ApprovalPolicy::Interrupt
+            | ApprovalPolicy::Refuse => false,
         };
         let hub = self.hub.clone();
-        let accepted = accepted || hub.is_answered(Some(&self.state), scope).await;
-        accepted.then_some(Decision::Accept)
+        if accepted || hub.is_answered(Some(&self.state), scope).await {
+            return Some(Decision::Accept);
+        }
+        (policy == ApprovalPolicy::Refuse).then_some(Decision::Decline)
     }
 
     async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {

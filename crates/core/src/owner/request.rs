@@ -55,6 +55,10 @@ impl Owner {
                 self.record(events).await
             }
             TurnRequest::CallPreviewed { call_id, preview } => {
+                let live = self.state.live.as_ref();
+                if live.is_some_and(|live| live.previews.get(&call_id) == Some(&preview)) {
+                    return Ok(());
+                }
                 let event = Event::CallPreviewed {
                     turn,
                     call_id,

@@ -85,7 +85,10 @@ async fn answer(
                 wire::PolicyOutcome::RunsSandboxed
             }
             ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
-            ApprovalPolicy::Default | ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
+            ApprovalPolicy::Refuse => wire::PolicyOutcome::Refused,
+            ApprovalPolicy::Default | ApprovalPolicy::AskWrites | ApprovalPolicy::Sandboxed => {
+                wire::PolicyOutcome::Asks
+            }
         },
     };
     let commands = ruled.commands.into_iter();
