@@ -45,6 +45,8 @@ mod eca_golden;
 #[cfg(test)]
 mod eca_golden_whole;
 #[cfg(test)]
+mod eca_options;
+#[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
 mod exec;

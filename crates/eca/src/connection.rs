@@ -259,7 +259,7 @@ impl Connection {
             self.parts.end(End::Refused);
             errors::cannot_open(failure.0)
         })?;
-        offer.notices.extend(handshake::notices(&params, &offer));
+        offer.notices.extend(handshake::notices(&params));
         let options = params.initialization_options.unwrap_or_default();
         if let (Some(process), Ownership::Sole) = (params.process_id, offer.ownership) {
             self.watch(process);

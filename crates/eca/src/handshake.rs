@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use bobbin_editor_kit::{EditorServices, NoticeKind, OpenRequest, UserNotice, path_of};
+use bobbin_editor_kit::{EditorOptions, EditorServices, NoticeKind, OpenRequest, UserNotice, path_of};
 use bobbin_model::ApprovalPolicy;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::dialect::Chosen;
 use crate::wire;
@@ -20,7 +21,15 @@ pub(crate) fn wanted(params: &InitializeParams) -> OpenRequest {
         root: roots(folders).next(),
         pure_config: options.is_some_and(|options| options.pure_config == Some(true)),
         parent: params.process_id,
+        options: EditorOptions {
+            providers: options.map_or_else(Map::new, |options| members(options.providers.as_ref())),
+            mcp_servers: options.map_or_else(Map::new, |options| members(options.mcp_servers.as_ref())),
+        },
     }
+}
+
+fn members(value: Option<&Value>) -> Map<String, Value> {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
@@ -29,37 +38,19 @@ fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
         .filter_map(|folder| folder.uri.as_deref().map(path_of))
 }
 
-/// Returns what the user has to know of wishes that are not met.
-pub(crate) fn notices(params: &InitializeParams, offer: &EditorServices) -> Vec<UserNotice> {
-    let mut said = Vec::new();
+/// Returns what the user has to know of requests that are not met.
+pub(crate) fn notices(params: &InitializeParams) -> Vec<UserNotice> {
     let mut roots = roots(params.workspace_folders.as_deref().unwrap_or_default());
-    if let (Some(first), Some(_)) = (roots.next(), roots.next()) {
-        let first = first.display();
-        said.push(format!(
-            "only the first folder, {first}, is the workspace of this session; files of the others are found by their whole paths"
-        ));
-    }
-    if let Some(options) = &params.initialization_options {
-        if options.providers.is_some() {
-            said.push(
-                "providers in the client's options are not read; configure them in .craft/config.json of your home \
-                 directory"
-                    .to_owned(),
-            );
-        }
-        let approves = offer.hub.settings().approval_policy == ApprovalPolicy::AutoApprove;
-        if approves && options.by_default() == Some("ask") {
-            said.push(
-                "toolCall.approval.byDefault is \"ask\", but this workspace approves by itself; nothing is asked"
-                    .to_owned(),
-            );
-        }
-    }
-    let notices = said.into_iter().map(|message| UserNotice {
+    let (Some(first), Some(_)) = (roots.next(), roots.next()) else {
+        return Vec::new();
+    };
+    vec![UserNotice {
         kind: NoticeKind::Warning,
-        message,
-    });
-    notices.collect()
+        message: format!(
+            "only the first folder, {}, is the workspace of this session; files of the others are found by their whole paths",
+            first.display()
+        ),
+    }]
 }
 
 /// Returns what a message wants of the workspace, if it is an `initialize` that can be served: for a program
@@ -84,13 +75,12 @@ pub fn open_request_in(message: &[u8]) -> Option<OpenRequest> {
 pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> Chosen {
     let policy = match options.by_default() {
         Some("allow") => Some(ApprovalPolicy::AutoApprove),
-        // Nothing is asked, and nothing that would have to be runs.
-        Some("deny") => Some(ApprovalPolicy::Interrupt),
+        Some("ask") => Some(ApprovalPolicy::AskWrites),
+        Some("deny") => Some(ApprovalPolicy::Refuse),
         _ => None,
     };
-    let mode = options.chat_agent.or(options.chat_behavior);
     Chosen {
-        mode: mode.as_deref().map(wire::mode_of),
+        mode: options.mode().map(wire::mode_of),
         model: options.default_model.and_then(|model| offer.models.find(&model)),
         policy,
         ..Chosen::default()
@@ -110,6 +100,7 @@ mod tests {
             root: Some(PathBuf::from("/srv/teapot")),
             pure_config: true,
             parent: Some(7),
+            options: EditorOptions::default(),
         };
         assert_eq!(open_request_in(hello), Some(wanted));
         assert_eq!(

@@ -2,6 +2,7 @@
 //!
 //! The workspace is known only once `initialize` has arrived (the working directory means nothing), so the core is opened by the handshake.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use bobbin_agent_api::tool::ToolSpec;
 use bobbin_core::Hub;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 
 use crate::EditorTools;
 
@@ -66,6 +68,33 @@ pub struct OpenRequest {
     pub pure_config: bool,
     /// The process that started the client's side.
     pub parent: Option<i64>,
+    /// What its options say beside that.
+    pub options: EditorOptions,
+}
+
+/// What a client's options say of models' providers and MCP servers, as the client writes it: its user's word.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct EditorOptions {
+    /// Providers of models by name; keys may stand in them.
+    pub providers: Map<String, Value>,
+    /// MCP servers by name; their environment may have secrets.
+    pub mcp_servers: Map<String, Value>,
+}
+
+impl EditorOptions {
+    /// Whether they say nothing.
+    pub fn is_empty(&self) -> bool {
+        self.providers.is_empty() && self.mcp_servers.is_empty()
+    }
+}
+
+impl fmt::Debug for EditorOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EditorOptions")
+            .field("providers", &self.providers.len())
+            .field("mcp_servers", &self.mcp_servers.len())
+            .finish()
+    }
 }
 
 /// The workspace cannot be opened. The text is one sentence for the user.

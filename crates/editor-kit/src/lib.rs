@@ -27,7 +27,8 @@ pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
 pub use files::{Entry, MAX_FILES, find};
 pub use host::{
-    EditorModels, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice,
+    EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership,
+    Pages, UserNotice,
 };
 pub use process::gone;
 pub use uri::{path_of, uri_of};

@@ -8,6 +8,7 @@
 mod check;
 mod command;
 mod commands;
+mod editor;
 mod file;
 mod limits;
 mod models;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_children::VariableRules;
+use bobbin_editor_kit::EditorOptions;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_rules::RuleText;
 use bobbin_store_sqlite::Durability;
@@ -44,6 +46,8 @@ use file::ConfigFile;
 const DEFAULT_PORT: u16 = 9100;
 /// Largest configuration file, in bytes.
 pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
+/// What an editor's options are called in messages.
+const EDITORS_OPTIONS: &str = "the editor's options";
 /// Where a directory's configuration is.
 const FILE: &str = ".craft/config.json";
 
@@ -200,6 +204,29 @@ impl Config {
         Ok(())
     }
 
+    /// Adds what an editor's options say. Nothing of it counts if it cannot be used.
+    ///
+    /// # Errors
+    /// A value is not one of those possible.
+    pub(crate) fn add_editors(&mut self, options: &EditorOptions) -> anyhow::Result<()> {
+        let Checked {
+            mut file,
+            value,
+            mut warnings,
+        } = check(editor::as_file(options))?;
+        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        let mut models = self.models.clone();
+        models.add_editors(&mut file, &mut Gate::of_user(&value))?;
+        self.models = models;
+        self.take_warnings(Path::new(EDITORS_OPTIONS), warnings);
+        for config in servers {
+            self.tool_servers
+                .retain(|known| !known.config.name.eq_ignore_ascii_case(&config.name));
+            self.tool_servers.push(Declared::own(config, ServerOrigin::User));
+        }
+        Ok(())
+    }
+
     /// Adds what counts of a workspace's file.
     fn add_folders(
         &mut self,
@@ -247,14 +274,19 @@ impl Config {
         let variables = std::mem::take(&mut file.commands.environment);
         commands::add(&mut self.variables, variables, gate)?;
         self.agent.add(&file.limits, &file.compaction, gate);
-        if let Some(policy) = permissions.default_approval_policy
-            && (policy == file::Policy::Default || gate.passes("Permissions.DefaultApprovalPolicy"))
-        {
-            self.approval_policy = match policy {
+        if let Some(policy) = permissions.default_approval_policy {
+            let policy = match policy {
                 file::Policy::Default => ApprovalPolicy::Default,
+                file::Policy::AskWrites => ApprovalPolicy::AskWrites,
+                file::Policy::Refuse => ApprovalPolicy::Refuse,
                 file::Policy::Sandboxed => ApprovalPolicy::Sandboxed,
                 file::Policy::AutoApprove => ApprovalPolicy::AutoApprove,
             };
+            // Any file may make it stricter.
+            let is_strict = policy.stricter(self.approval_policy) == policy;
+            if is_strict || gate.passes("Permissions.DefaultApprovalPolicy") {
+                self.approval_policy = policy;
+            }
         }
         if let Some(durability) = file.durability
             && (durability == file::Durability::Full || gate.passes("Durability"))

@@ -119,6 +119,23 @@ impl ModelSettings {
         self.add(file, Some(path), gate)
     }
 
+    /// Adds what an editor's options say: its user's word, with keys that are in memory only.
+    ///
+    /// # Errors
+    /// As [`ModelSettings::add_users`].
+    pub(super) fn add_editors(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        let place = Path::new(super::EDITORS_OPTIONS);
+        self.add(file, Some(place), gate)?;
+        for entry in &mut self.providers {
+            if let KeyPlace::Inline(key, path) = &entry.key
+                && path == place
+            {
+                entry.key = KeyPlace::Given(key.clone());
+            }
+        }
+        Ok(())
+    }
+
     /// Adds what a workspace's file says, as far as its user trusts it.
     ///
     /// # Errors
@@ -216,7 +233,7 @@ impl ModelSettings {
         let files = self.providers.iter().filter_map(|entry| match &entry.key {
             KeyPlace::File(path) => Some(expanded(path, home)),
             KeyPlace::Inline(_, path) => Some(path.clone()),
-            KeyPlace::Nowhere | KeyPlace::Variable(_) | KeyPlace::Withheld => None,
+            KeyPlace::Nowhere | KeyPlace::Variable(_) | KeyPlace::Given(_) | KeyPlace::Withheld => None,
         });
         files.collect()
     }

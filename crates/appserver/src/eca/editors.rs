@@ -88,6 +88,12 @@ impl Host for Served {
                     "pureConfig has no effect here: the workspace's server has read its configuration already",
                 ));
             }
+            if !wanted.options.is_empty() {
+                offer.notices.push(warning(
+                    "providers and mcpServers of the editor's options have no effect here: the workspace's server runs \
+                     already; put them into ~/.craft/config.json",
+                ));
+            }
             Ok(offer)
         }
         .boxed()

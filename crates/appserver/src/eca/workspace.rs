@@ -141,7 +141,7 @@ impl EditorWorkspace {
 
     async fn place(&self, wanted: &OpenRequest) -> anyhow::Result<Place> {
         let workspace = state::workspace(wanted.root.as_deref())?;
-        let (config, notices) = self.configuration(&workspace, wanted.pure_config);
+        let (config, notices) = self.configuration(&workspace, wanted);
         let deadline = Instant::now() + PATIENCE;
         loop {
             // Whatever was seen may have changed a moment later: the lock decides, and who does not get it
@@ -195,7 +195,7 @@ impl EditorWorkspace {
             // A handshake that nobody looked at, in a batch.
             Open::Nothing | Open::Served(..) => {
                 let workspace = state::workspace(wanted.root.as_deref())?;
-                let (config, notices) = self.configuration(&workspace, wanted.pure_config);
+                let (config, notices) = self.configuration(&workspace, wanted);
                 Prepared {
                     held: workspace.hold().await?,
                     config,
@@ -237,7 +237,7 @@ impl EditorWorkspace {
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
-    fn configuration(&self, workspace: &Workspace, pure: bool) -> (Box<Config>, Vec<UserNotice>) {
+    fn configuration(&self, workspace: &Workspace, wanted: &OpenRequest) -> (Box<Config>, Vec<UserNotice>) {
         let notice = |kind, message: &str| UserNotice {
             kind,
             message: message.to_owned(),
@@ -250,19 +250,20 @@ impl EditorWorkspace {
             );
             notices.push(notice(NoticeKind::Warning, &text));
         }
-        if pure {
-            return (Box::default(), notices);
-        }
-        let config = match Config::read(&workspace.root, home().as_deref()) {
-            Ok(config) => config,
-            Err(error) => {
-                notices.push(notice(
-                    NoticeKind::Error,
-                    &format!("{error:#}; the defaults are in force"),
-                ));
-                Config::default()
-            }
+        let read = if wanted.pure_config {
+            Ok(Config::default())
+        } else {
+            Config::read(&workspace.root, home().as_deref())
         };
+        let mut config = read.unwrap_or_else(|error| {
+            let text = format!("{error:#}; the defaults are in force");
+            notices.push(notice(NoticeKind::Error, &text));
+            Config::default()
+        });
+        if let Err(error) = config.add_editors(&wanted.options) {
+            let text = format!("the editor's options are not used: {error:#}");
+            notices.push(notice(NoticeKind::Error, &text));
+        }
         let warnings = config.warnings.iter();
         notices.extend(warnings.map(|warning| notice(NoticeKind::Warning, warning)));
         (Box::new(config), notices)
@@ -311,7 +312,7 @@ mod tests {
         OpenRequest {
             root: Some(directory.path().to_owned()),
             pure_config: true,
-            parent: None,
+            ..OpenRequest::default()
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum KeyPlace {
     File(PathBuf),
     /// The user's configuration itself.
     Inline(Key, PathBuf),
+    /// The user's editor gave it.
+    Given(Key),
     /// The provider stands in a project's file.
     Withheld,
 }
@@ -62,6 +64,10 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
                 source: format!("the file {}", path.display()),
             },
             Err(why) => missing(format!("the file {} {why}", path.display())),
+        },
+        KeyPlace::Given(key) => Found {
+            key: Some(key.clone()),
+            source: "the editor's options".to_owned(),
         },
         KeyPlace::Inline(key, path) => match std::fs::metadata(path).ok().filter(is_private) {
             Some(_) => Found {

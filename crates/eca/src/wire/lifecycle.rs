@@ -30,11 +30,20 @@ pub(crate) struct InitializationOptions {
     pub(crate) default_model: Option<String>,
     /// Looked into, not decoded: a whole configuration tree may stand here.
     pub(crate) tool_call: Option<Value>,
-    /// Not read; its user is told so.
     pub(crate) providers: Option<Value>,
+    pub(crate) mcp_servers: Option<Value>,
+    pub(crate) chat: Option<Value>,
 }
 
 impl InitializationOptions {
+    /// Returns the mode to start with.
+    pub(crate) fn mode(&self) -> Option<&str> {
+        let of_chat = |name: &str| self.chat.as_ref()?[name].as_str();
+        let own = self.chat_agent.as_deref().or(self.chat_behavior.as_deref());
+        own.or_else(|| of_chat("defaultAgent"))
+            .or_else(|| of_chat("defaultBehavior"))
+    }
+
     /// What happens to calls where nothing else is said (`toolCall.approval.byDefault`).
     pub(crate) fn by_default(&self) -> Option<&str> {
         self.tool_call.as_ref()?["approval"]["byDefault"].as_str()
