@@ -304,3 +304,20 @@ async fn a_rollback_with_tools_puts_files_back_and_says_so() {
     let listed = client.call("chat/list", json!({})).await;
     assert_eq!(listed["chats"][0]["messageCount"], 1);
 }
+
+#[tokio::test]
+async fn a_rollback_of_tools_alone_puts_files_back_and_leaves_the_messages() {
+    let workspace = Workspace::new();
+    let pot = workspace.path().join("pot.txt");
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    let prompt = json!({ "chatId": "c", "message": "write pot.txt: hot" });
+    client.call("chat/prompt", prompt).await;
+    finished(&mut client).await;
+    assert!(pot.exists());
+    let back = json!({ "chatId": "c", "contentId": "turn_001.item_001", "include": ["tools"] });
+    client.call("chat/rollback", back).await;
+    assert!(!pot.exists());
+    let listed = client.call("chat/list", json!({})).await;
+    assert_eq!(listed["chats"][0]["messageCount"], 1);
+}

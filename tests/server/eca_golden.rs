@@ -223,8 +223,6 @@ async fn a_session_of_the_first_version() {
     }
     said.call(&mut client, "chat/delete", json!({ "chatId": "c-81" }))
         .await;
-    said.until(&mut client, |message| message["method"] == "chat/deleted")
-        .await;
     said.call(&mut client, "shutdown", json!(null)).await;
     said.notify(&client, "exit", json!(null)).await;
     assert_eq!(child.wait().await.unwrap().code(), Some(0));

@@ -31,6 +31,8 @@ pub(crate) struct Chat {
     pub(crate) steering: Option<QueuedInputId>,
     /// Prompts that are not recorded yet, in their order (bounded by the requests in flight).
     pub(crate) pending: VecDeque<Pending>,
+    /// The client knows that the chat is deleted.
+    pub(crate) gone: bool,
     pub(crate) view: View,
 }
 
@@ -123,6 +125,7 @@ impl Chats {
             said_at: SaidAt::default(),
             steering: None,
             pending: VecDeque::new(),
+            gone: false,
             view: View::default(),
         };
         known.chats.insert(thread.clone(), chat);

@@ -197,7 +197,11 @@ impl Dialect for Eca {
         if let FrameBody::Recorded(event) = &frame.body
             && matches!(**event, Event::ThreadDeleted)
         {
+            let is_known = self.chats.with(&frame.thread, |chat| chat.gone);
             self.chats.forget(&frame.thread);
+            if is_known == Some(true) {
+                return Encoded::default();
+            }
         }
         shown
     }

@@ -5,6 +5,7 @@ use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::QuestionReply;
 use serde::{Deserialize, Serialize};
 
+use crate::view::wire_id;
 use crate::wire::ChatId;
 
 #[derive(Debug, Serialize)]
@@ -14,7 +15,7 @@ struct AskQuestionParams<'a> {
     question: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     options: Vec<QuestionOption<'a>>,
-    tool_call_id: &'a str,
+    tool_call_id: String,
     request_id: &'a str,
     allow_freeform: bool,
 }
@@ -45,7 +46,7 @@ pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -
         chat_id: chat,
         question: &inquiry.text,
         options: options.collect(),
-        tool_call_id: &question.call_id,
+        tool_call_id: wire_id(question.turn, &question.call_id),
         request_id: question.id.as_str(),
         allow_freeform: inquiry.free,
     };

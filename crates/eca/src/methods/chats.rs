@@ -32,9 +32,17 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
     };
     match found {
         Ok(Found::Chat(handle)) => {
-            // `chat/deleted` comes with the event, behind this answer.
+            // A Turn that runs still has to be shown to its end: then `chat/deleted` comes with the event.
+            let is_over = !client.is_busy(handle.id()).await;
+            let (of, thread) = (client.clone(), handle.id().clone());
             let reply: Reply<()> = Box::new(move |deleted| match deleted {
-                Ok(()) => responder.ok(Empty {}),
+                Ok(()) => {
+                    // Emacs drops what it reads behind the answer to a request that it waits for.
+                    if is_over && of.tell_now(&thread, &[ChatContent::Deleted]) {
+                        of.eca.chats.with(&thread, |chat| chat.gone = true);
+                    }
+                    responder.ok(Empty {});
+                }
                 Err(error) => fail(responder, &error),
             });
             let delete = |reply| Command::Delete { reply };
@@ -194,7 +202,7 @@ pub(super) async fn open(client: &Client, request: &CallContext, responder: Resp
         found: true,
         chat_id: Some(params.chat_id),
         title: header.display_name,
-        selection: Some(selection(model, mode, &config)),
+        selection: Some(selection(client, model, mode, &config)),
     });
 }
 
@@ -203,13 +211,15 @@ fn model_of(client: &Client, config: &ThreadConfig) -> String {
     own.unwrap_or_else(|| client.offer.models.usual())
 }
 
-fn selection(model: String, mode: Mode, config: &ThreadConfig) -> Selection {
+fn selection(client: &Client, model: String, mode: Mode, config: &ThreadConfig) -> Selection {
+    // What the options allow is no trust that a user has given to one chat.
+    let by_options = client.eca.chosen.lock().policy == Some(ApprovalPolicy::AutoApprove);
     Selection {
         model,
         agent: agent(mode),
         variant: None,
         variants: [],
-        trust: config.approval_policy == Some(ApprovalPolicy::AutoApprove),
+        trust: !by_options && config.approval_policy == Some(ApprovalPolicy::AutoApprove),
     }
 }
 

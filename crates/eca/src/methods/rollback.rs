@@ -24,9 +24,11 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
         return;
     };
     let include = params.include.unwrap_or_else(|| vec!["messages".to_owned()]);
-    if !include.iter().any(|what| what == "messages") {
+    let includes = |name: &str| include.iter().any(|what| what == name);
+    let (messages, tools) = (includes("messages"), includes("tools"));
+    if !messages && !tools {
         return responder.err(ErrorObject::invalid_params(
-            "'include' must have \"messages\": file changes cannot be undone by themselves",
+            "'include' must have \"messages\", \"tools\" or both",
         ));
     }
     let Some(turn) = turn_of_content(&params.content_id) else {
@@ -39,14 +41,23 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
         Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
         Err(error) => return fail(responder, &error),
     };
-    if !include.iter().any(|what| what == "tools") {
+    if !tools {
         return go_back(client, &handle, turn, None, responder).await;
     }
     // Files take as long as they do, and nobody waits for them (2.4).
     let (client, tasks) = (client.clone(), client.tasks.clone());
     tasks.spawn(async move {
         let undone = undo(&client, &handle, turn).await;
-        go_back(&client, &handle, turn, Some(undone), responder).await;
+        if messages {
+            return go_back(&client, &handle, turn, Some(undone.text()), responder).await;
+        }
+        // The chat has shown each Turn's files as they were undone.
+        if undone.files.is_empty() || !undone.notes.is_empty() {
+            client
+                .tell(handle.id(), &[ChatContent::system(undone.text())])
+                .await;
+        }
+        responder.ok(Empty {});
     });
 }
 
@@ -76,44 +87,63 @@ async fn go_back(
     }
 }
 
-/// Undoes what a Turn and those after it did to files, the newest first. Returns what became of that, for the user.
-async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> String {
+/// What became of the files of Turns.
+#[derive(Default)]
+struct Files {
+    files: BTreeSet<String>,
+    notes: Vec<String>,
+}
+
+impl Files {
+    /// Returns it for the user.
+    fn text(&self) -> String {
+        let mut text = match self.files.len() {
+            0 => "\nNo file was changed back.\n".to_owned(),
+            1..=MAX_NAMED => {
+                let files: Vec<_> = self.files.iter().map(String::as_str).collect();
+                format!("\nUndone in the files: {}.\n", files.join(", "))
+            }
+            count => format!("\nUndone in {count} files.\n"),
+        };
+        for note in self.notes.iter().take(MAX_NAMED) {
+            text.push_str(note);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Undoes what a Turn and those after it did to files, the newest first.
+async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> Files {
+    let mut undone = Files::default();
     let snapshot = match client.hub().snapshot(handle).await {
         Ok(snapshot) => snapshot,
-        Err(error) => return format!("\nFile changes are not undone: {}\n", sentence(&error)),
+        Err(error) => {
+            let why = sentence(&error);
+            undone.notes.push(format!("File changes are not undone: {why}"));
+            return undone;
+        }
     };
-    let (mut files, mut notes) = (BTreeSet::new(), Vec::new());
     for number in (first.0..=snapshot.state.last_turn.0).rev() {
         match revert(handle, TurnId(number)).await {
-            Ok(undone) => {
-                files.extend(undone.files.into_iter().map(|file| file.path));
-                notes.extend(undone.notes);
+            Ok(of_turn) => {
+                let files = of_turn.files.into_iter();
+                undone.files.extend(files.map(|file| file.path));
+                undone.notes.extend(of_turn.notes);
             }
             // It was taken out before.
             Err(CoreError::Refused(Refusal::TurnNotFound(_))) => {}
             Err(error) => {
                 // Those before it left files that this one has changed.
                 let (turn, why) = (TurnId(number), sentence(&error));
-                notes.push(format!(
+                undone.notes.push(format!(
                     "File changes of {turn} and of those before it are not undone: {why}"
                 ));
                 break;
             }
         }
     }
-    let mut text = match files.len() {
-        0 => "\nNo file was changed back.\n".to_owned(),
-        1..=MAX_NAMED => {
-            let files: Vec<_> = files.into_iter().collect();
-            format!("\nUndone in the files: {}.\n", files.join(", "))
-        }
-        count => format!("\nUndone in {count} files.\n"),
-    };
-    for note in notes.iter().take(MAX_NAMED) {
-        text.push_str(note);
-        text.push('\n');
-    }
-    text
+    undone
 }
 
 async fn revert(handle: &ThreadHandle, turn: TurnId) -> Result<Undone, CoreError> {

@@ -19,8 +19,15 @@ async fn deleting() {
     let mut client = server.editor().await;
     prompt(&mut client, json!({ "chatId": "c", "message": "say one" })).await;
     let mut seen = Vec::new();
-    client.request("chat/delete", json!({ "chatId": "c" })).await;
-    seen.extend(client.until("chat/deleted").await);
+    let id = client.request("chat/delete", json!({ "chatId": "c" })).await;
+    // Before the answer, which some clients wait for.
+    seen.extend(until(&mut client, |message| message["id"] == id).await);
+    let deleted = |message: &serde_json::Value| message["method"] == "chat/deleted";
+    assert_eq!(
+        seen.iter().filter(|message| deleted(message)).count(),
+        1,
+        "{seen:#?}"
+    );
     seen.push(client.answer_to("chat/delete", json!({ "chatId": "c" })).await);
     seen.push(client.answer_to("chat/delete", json!({})).await);
     seen.push(client.answer_to("chat/open", json!({ "chatId": "c" })).await);

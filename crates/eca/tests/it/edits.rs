@@ -111,7 +111,7 @@ async fn a_rollback_takes_a_message_and_all_after_it_out_and_shows_the_rest() {
             "no such turn",
         ),
         (
-            json!({ "chatId": "c", "contentId": ids[0], "include": ["tools"] }),
+            json!({ "chatId": "c", "contentId": ids[0], "include": ["tea"] }),
             "must have",
         ),
     ];

@@ -65,7 +65,7 @@ async fn said(declared: serde_json::Value, answer: serde_json::Value) -> String 
                 "chatId": "c",
                 "question": "Which tea?",
                 "options": [{ "label": "green", "description": "As ever." }],
-                "toolCallId": "call_1",
+                "toolCallId": "turn_001.call_1",
                 "requestId": null,
                 "allowFreeform": true,
             })
