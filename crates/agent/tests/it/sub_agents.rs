@@ -505,5 +505,5 @@ async fn events_of_an_edge_concern_everyone() {
     let changed = Event::EdgeChanged {
         status: EdgeStatus::Closed,
     };
-    assert!(changed.concerns_everyone());
+    assert!(changed.is_broadcast());
 }
