@@ -7,7 +7,11 @@ async fn the_attacked_server_runs_commands_as_an_ordinary_user() {
     for bubblewrap in Bubblewrap::all() {
         let lab = Lab::new(bubblewrap);
         let output = lab
-            .run(&["exec", "--approve", "run `id -u && echo made > made`"])
+            .run(&[
+                "exec",
+                "--approve",
+                "run `id -u && grep CapEff /proc/self/status && echo made > made`",
+            ])
             .await;
         let text =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -18,6 +22,7 @@ async fn the_attacked_server_runs_commands_as_an_ordinary_user() {
             "{text}"
         );
         assert!(!text.contains("\n0\n"), "{text}");
+        assert!(text.contains("CapEff:\t0000000000000000\n"), "{text}");
     }
 }
 

@@ -254,6 +254,9 @@ async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
         .call("chat/prompt", json!({ "chatId": "c", "message": "read pot" }))
         .await;
     finished(&mut client).await;
+    for kind in ["toolCallRun", "toolCallRunning", "toolCalled"] {
+        client.find("the read", |message| content(message, kind)).await;
+    }
     let request = "replace `cold` with `hot` in pot";
     client
         .call("chat/prompt", json!({ "chatId": "c", "message": request }))

@@ -58,8 +58,14 @@ async fn run(wire: Wire) -> (Turn, Vec<Value>) {
     let items = turn
         .items
         .iter()
-        .map(|item| plain(&item.body, &root.to_string_lossy()))
-        .collect();
+        .map(|item| plain(&item.body, &root.to_string_lossy()));
+    // Users are asked while earlier calls of the reply run: the order of a question and such a result is not fixed.
+    let (mut items, questions): (Vec<Value>, Vec<Value>) = items.partition(|item| {
+        item.get("approvalRequest")
+            .or(item.get("approvalResponse"))
+            .is_none()
+    });
+    items.extend(questions);
     (turn, items)
 }
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{getegid, geteuid};
+
 use super::kept::Kept;
 use crate::plan::{around, looked};
 use crate::{Files, Network, Plan, Profile};
@@ -137,6 +139,14 @@ impl View {
         }
         if self.profile.network == Network::Off && network == CommandNetwork::New {
             add("--unshare-net", &[]);
+        }
+        if network == CommandNetwork::Joined && !geteuid().is_root() {
+            // Who joins a network becomes root in the user namespace that owns it. Bubblewrap then makes no namespace of
+            // its own unless it is asked to, and leaves a root all capabilities.
+            let (user, group) = (geteuid().to_string(), getegid().to_string());
+            add("--unshare-user", &[]);
+            add("--uid", &[Path::new(&user)]);
+            add("--gid", &[Path::new(&group)]);
         }
         let root = Path::new("/");
         if self.profile.files == Files::Full {

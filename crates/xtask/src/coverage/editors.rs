@@ -1,6 +1,6 @@
 //! Whether `docs/contributing/eca-coverage.md` says the truth about the editors' protocol.
 //!
-//! What there is, is taken from the sources of `bobbin-eca`: every method they name in quotes, every content they
+//! What there is, is taken from the sources of `bobbin-eca` and `bobbin-editor-kit`: every method they name in quotes, every content they
 //! can write, every context they can read.
 
 use std::collections::BTreeSet;
@@ -13,8 +13,8 @@ use super::{Page, Section, State, shown};
 
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/contributing/eca-coverage.md";
-/// The sources of the dialect.
-const SOURCES: &str = "crates/eca/src";
+/// The sources of the dialect, and of what all editors' dialects share.
+const SOURCES: [&str; 2] = ["crates/eca/src", "crates/editor-kit/src"];
 /// Methods of the base protocol, which have no slash.
 const PLAIN: [&str; 4] = ["initialize", "initialized", "shutdown", "exit"];
 
@@ -27,7 +27,10 @@ pub(super) fn complaints(root: &Path) -> anyhow::Result<Vec<String>> {
     let page = Page::parse(&text);
     let mut complaints = page.complaints();
     complaints.extend(shown::missing(root, &page)?);
-    let source = sources(&root.join(SOURCES))?;
+    let mut source = String::new();
+    for place in SOURCES {
+        source.push_str(&sources(&root.join(place))?);
+    }
     let methods = methods(&source);
     complaints.extend(compare(&page, &methods, |section| {
         !matches!(
@@ -37,7 +40,7 @@ pub(super) fn complaints(root: &Path) -> anyhow::Result<Vec<String>> {
     }));
     for (section, head) in [
         (Section::Contents, "pub(crate) enum Content {"),
-        (Section::Contexts, "pub(crate) enum Context {"),
+        (Section::Contexts, "pub enum Context {"),
     ] {
         complaints.extend(compare(&page, &variants(&source, head), |other| other == section));
     }
