@@ -250,13 +250,6 @@ async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
     std::fs::write(workspace.path().join("pot"), "cold\n").unwrap();
     let (_child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
-    client
-        .call("chat/prompt", json!({ "chatId": "c", "message": "read pot" }))
-        .await;
-    finished(&mut client).await;
-    for kind in ["toolCallRun", "toolCallRunning", "toolCalled"] {
-        client.find("the read", |message| content(message, kind)).await;
-    }
     let request = "replace `cold` with `hot` in pot";
     client
         .call("chat/prompt", json!({ "chatId": "c", "message": request }))

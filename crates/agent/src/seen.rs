@@ -32,7 +32,12 @@ pub(super) fn seen<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Vec<
 
 impl TurnRun {
     /// Returns why a file must not be changed now, for the model: the conversation does not have its content.
+    ///
+    /// The offline model makes no content up: it writes what its user said, word for word.
     pub(super) async fn unknown_content(&self, path: PathBuf) -> Result<Option<String>, TurnGone> {
+        if self.model.is_offline(self.turn.environment().config.model.as_deref()) {
+            return Ok(None);
+        }
         let file = path.clone();
         let found = tokio::task::spawn_blocking(move || std::fs::metadata(file).ok());
         // A file that is not there, or not ordinary, is the tool's business.

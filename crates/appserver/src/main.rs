@@ -1,6 +1,6 @@
 //! `bobbin`, the binary: command line, configuration, wiring, signals, exit codes.
 //!
-//! The only room that reads the environment and sees every other.
+//! The only crate that reads the environment and uses all others.
 
 mod call;
 mod cli;
