@@ -35,7 +35,10 @@ impl TurnRun {
     ///
     /// The offline model makes no content up: it writes what its user said, word for word.
     pub(super) async fn unknown_content(&self, path: PathBuf) -> Result<Option<String>, TurnGone> {
-        if self.model.is_offline(self.turn.environment().config.model.as_deref()) {
+        if self
+            .model
+            .is_offline(self.turn.environment().config.model.as_deref())
+        {
             return Ok(None);
         }
         let file = path.clone();

@@ -169,8 +169,9 @@ fn line(thread: &wire::ThreadSummary) -> String {
         .replace('T', " ");
     let running = thread.runtime.as_ref().is_some_and(|runtime| runtime.running);
     let state = if running { " (running)" } else { "" };
+    let turns = if thread.turn_count == 1 { "turn" } else { "turns" };
     format!(
-        "{}  {at}  {:>3} turns  {:5} {}{state}",
+        "{}  {at}  {:>3} {turns:5}  {:5} {}{state}",
         thread.id,
         thread.turn_count,
         thread.origin_channel,
