@@ -31,7 +31,7 @@ pub trait Service: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 
     /// Asks the service to end and waits for it. Returns why it was lost, for the case that nobody asked it to end.
-    /// After [`LONGEST_END`] the future is dropped.
+    /// After 20 seconds the future is dropped.
     fn end(&self, connection: Self::Connection) -> impl Future<Output = Failure> + Send;
 
     /// Receives each change, in order and under a short lock. Must not wait.

@@ -1,6 +1,6 @@
 //! One story for every implementation of the store: what is written is read back, and nothing else.
 //!
-//! [`store_story!`](crate::store_story) makes a test of each part from a function that opens the implementation's store
+//! [`store_story!`](crate::store_story!) makes a test of each part from a function that opens the implementation's store
 //! in a directory.
 #![expect(
     clippy::unwrap_used,
