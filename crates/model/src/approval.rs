@@ -349,4 +349,49 @@ mod tests {
             assert_eq!((one.stricter(other), other.stricter(one)), (wanted, wanted));
         }
     }
+
+    #[test]
+    fn two_policies_ask_about_changes_of_files() {
+        use ApprovalPolicy::{AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
+        let all = [Default, Sandboxed, AutoApprove, Interrupt, AskWrites, Refuse];
+        let asking: Vec<_> = all
+            .into_iter()
+            .filter(|policy| policy.asks_about_writes())
+            .collect();
+        assert_eq!(asking, [AskWrites, Refuse]);
+    }
+
+    #[test]
+    fn what_an_answer_covers_is_stored_unless_it_is_equal_operations() {
+        for coverage in [Coverage::Once, Coverage::Exact, Coverage::Head("git diff".into())] {
+            let scope = Scope {
+                coverage: coverage.clone(),
+                ..Scope::new(ApprovalKind::Shell, "git diff a", "/w")
+            };
+            let stored = serde_json::to_value(&scope).unwrap();
+            assert_eq!(
+                stored.get("coverage").is_none(),
+                coverage == Coverage::Exact,
+                "{stored}"
+            );
+            assert_eq!(serde_json::from_value::<Scope>(stored).unwrap(), scope);
+        }
+    }
+
+    #[test]
+    fn an_answer_for_ever_is_read_back_with_its_conditions() {
+        for conditions in [vec![], vec!["sha256 of make".to_owned(), "PATH".to_owned()]] {
+            let answer = StandingAnswer {
+                kind: ApprovalKind::Shell,
+                operation: "make all".into(),
+                target: "/w".into(),
+                conditions,
+            };
+            let record = answer.recorded_operation();
+            assert_eq!(
+                StandingAnswer::from_record(answer.kind, &record, "/w".into()),
+                answer
+            );
+        }
+    }
 }

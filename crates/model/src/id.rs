@@ -167,4 +167,11 @@ mod tests {
             assert!(text.parse::<TurnId>().is_err(), "{text:?}");
         }
     }
+
+    #[test]
+    fn numbers_of_events_follow_each_other_from_zero() {
+        assert_eq!((Seq(0).next(), Seq(6).next()), (Seq(1), Seq(7)));
+        assert_eq!((Seq(0).prev(), Seq(6).prev()), (Seq(0), Seq(5)));
+        assert_eq!(Seq(6).to_string(), "6");
+    }
 }
