@@ -35,7 +35,7 @@ pub(crate) struct Eca {
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
-    /// The models that it has been told of.
+    /// The models that the editor was sent last.
     pub(crate) known_models: Mutex<Vec<String>>,
     /// Providers are being asked for their models.
     pub(crate) refreshing: AtomicBool,

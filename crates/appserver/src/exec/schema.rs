@@ -55,7 +55,7 @@ impl OutputSchema {
         )
     }
 
-    /// Returns the JSON document of an answer. A code fence around it is taken off, since models write one whatever they are told.
+    /// Returns the JSON document of an answer, without the code fence that models often put around it.
     ///
     /// # Errors
     /// What is wrong, for the model and for the user.
