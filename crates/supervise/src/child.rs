@@ -3,13 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Children, Exit, PipedChild, Pipes, ProcessSpec};
+use bobbin_children::{ChildError, Children, Exit, PipedChild, ProcessSpec};
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::pace::{Flooded, Paced};
-use crate::tail::Tail;
+use crate::tail::{LineSink, Tail};
 
 /// How long the last output of a child may take to be read.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
@@ -55,20 +55,45 @@ impl Child {
         name: &str,
     ) -> Result<(Self, Streams), ChildError> {
         let (process, pipes) = children.start_piped(process).await?;
-        let Pipes {
-            input,
-            output,
-            errors,
-        } = pipes;
         let (tail, flooded) = (Tail::default(), Flooded::default());
-        let reading = tail.clone().follow(name.to_owned(), errors, flooded.clone());
-        let output = Paced::new(output, flooded.clone());
+        let reading = tail
+            .clone()
+            .follow(name.to_owned(), pipes.errors, flooded.clone());
         let child = Self {
             process,
             tail,
             reading: AbortOnDropHandle::new(tokio::spawn(reading)),
-            flooded,
+            flooded: flooded.clone(),
         };
+        let output = Paced::new(pipes.output, Some(flooded));
+        let input = pipes.input;
+        Ok((child, Streams { input, output }))
+    }
+
+    /// Starts a child that may flood: lines of its standard error are lost then, and its output is read slowly. `sink`
+    /// gets the lines; none of them is logged.
+    ///
+    /// # Errors
+    /// As [`Children::start_piped`].
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropping the future leaves nothing running.
+    pub async fn start_lossy(
+        children: &Children,
+        process: ProcessSpec,
+        sink: LineSink,
+    ) -> Result<(Self, Streams), ChildError> {
+        let (process, pipes) = children.start_piped(process).await?;
+        let tail = Tail::default();
+        let reading = tail.clone().pour(pipes.errors, sink);
+        let child = Self {
+            process,
+            tail,
+            reading: AbortOnDropHandle::new(tokio::spawn(reading)),
+            flooded: Flooded::default(),
+        };
+        let output = Paced::new(pipes.output, None);
+        let input = pipes.input;
         Ok((child, Streams { input, output }))
     }
 

@@ -3,7 +3,7 @@
 //! A caller implements [`Service`]: how one is started and greeted, how it is watched, how it is asked to end. A
 //! [`Group`] runs services by name, one task each, and joins the tasks. [`Supervised`] is one of them as its callers
 //! see it: its handle, and waiting for it. [`Child`] is the process of a service: its pipes read at a bounded rate,
-//! the end of its standard error for reports of failures.
+//! the end of its standard error for reports of failures, or each line of it for a sink that loses lines of a flood.
 //!
 //! The protocol is the caller's, and so is the transport: the standard streams of a child, a port that it announces,
 //! a server elsewhere. A service that hangs, floods or dies costs itself and nothing else. Nothing here reads
@@ -22,3 +22,4 @@ pub use group::{Full, Group};
 pub use pace::Paced;
 pub use service::{Failure, Restart, Service, Status};
 pub use supervised::{Start, Supervised};
+pub use tail::{Line, LineSink};

@@ -1,4 +1,5 @@
-//! How fast a child may write: its output is read at a bounded rate, and a child that floods all the same is given up.
+//! How fast a child may write: its output is read at a bounded rate, and a child that floods all the same is given up
+//! or, where its caller says so, loses lines.
 //!
 //! Not reading slows a child down: its pipe fills up. Costs a few counters a stream.
 
@@ -50,8 +51,7 @@ impl Pace {
     /// [`Flood`].
     pub(crate) fn read(&mut self, now: Instant, bytes: &[u8]) -> Result<Option<Instant>, Flood> {
         let lines = memchr::memchr_iter(b'\n', bytes).count();
-        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-        let cost = Duration::from_micros(bytes.len() as u64 / BYTES_PER_MICROSECOND) + LINE * lines;
+        let cost = cost(bytes.len(), lines);
         if self.due < now + BURST / 2 {
             self.over_since = None;
         }
@@ -65,6 +65,22 @@ impl Pace {
         }
         Ok(Some(self.due - BURST))
     }
+
+    /// Returns whether a line is within the rate, and counts it if so.
+    pub(crate) fn takes(&mut self, now: Instant, line: &str) -> bool {
+        let due = self.due.max(now) + cost(line.len(), 1);
+        let takes = due <= now + BURST;
+        if takes {
+            self.due = due;
+        }
+        takes
+    }
+}
+
+/// Returns how long bytes with so many lines take at the rate.
+fn cost(bytes: usize, lines: usize) -> Duration {
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+    Duration::from_micros(bytes as u64 / BYTES_PER_MICROSECOND) + LINE * lines
 }
 
 /// The output of a child, read at a bounded rate.
@@ -72,11 +88,12 @@ pub struct Paced<R> {
     from: R,
     pace: Pace,
     rest: Option<Pin<Box<Sleep>>>,
-    flooded: Flooded,
+    /// Set when the child is given up. Without it, a child that floods is slowed down and nothing else.
+    flooded: Option<Flooded>,
 }
 
 impl<R> Paced<R> {
-    pub(crate) fn new(from: R, flooded: Flooded) -> Self {
+    pub(crate) fn new(from: R, flooded: Option<Flooded>) -> Self {
         Self {
             from,
             pace: Pace::new(),
@@ -99,10 +116,15 @@ impl<R: AsyncRead + Unpin> AsyncRead for Paced<R> {
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.from).poll_read(context, buffer))?;
-        let Ok(pause) = this.pace.read(Instant::now(), &buffer.filled()[before..]) else {
-            // The first stream that floods is named.
-            drop(this.flooded.set("standard output"));
-            return Poll::Ready(Err(io::Error::other("the service floods")));
+        let now = Instant::now();
+        let pause = match (this.pace.read(now, &buffer.filled()[before..]), &this.flooded) {
+            (Ok(pause), _) => pause,
+            (Err(Flood), None) => Some(this.pace.due - BURST),
+            (Err(Flood), Some(flooded)) => {
+                // The first stream that floods is named.
+                drop(flooded.set("standard output"));
+                return Poll::Ready(Err(io::Error::other("the service floods")));
+            }
         };
         this.rest = pause.map(|until| Box::pin(sleep_until(until)));
         Poll::Ready(Ok(()))

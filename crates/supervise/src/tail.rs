@@ -1,6 +1,7 @@
-//! The end of what a child writes to its standard error, for reports of failures; all of it goes to the log.
+//! What a child writes to its standard error: its last lines for reports of failures, and each line for a sink.
 //!
-//! Read at a bounded rate until the end of the stream. Bounded by one buffer and [`MAX_LINES`] lines.
+//! Read until the end of the stream. Bounded by one buffer, one line and [`MAX_LINES`] lines. Without a sink the lines
+//! go to the log and are read at a bounded rate. With one, all is read at once, and lines over the rate are lost.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +15,24 @@ use crate::pace::{Flood, Flooded, Pace};
 
 /// Lines that a report may show.
 const MAX_LINES: usize = 30;
-/// Longest line; the rest of it is dropped.
+/// Longest line of a report; the rest of it is dropped.
 const MAX_LINE: usize = 1024;
-/// Bytes read at once.
-const CHUNK: usize = 4096;
+/// Longest line for a sink; the rest of it is dropped.
+const MAX_SINK_LINE: usize = 8 << 10;
+/// Bytes read at once: what a pipe holds.
+const CHUNK: usize = 64 << 10;
+
+/// What a sink gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// A line that is not empty, of at most 8 KiB.
+    Text(&'a str),
+    /// So many lines are lost here: the child wrote faster than they are taken.
+    Lost(u64),
+}
+
+/// Receives the lines of a child's standard error, in order. Must not wait.
+pub type LineSink = Box<dyn FnMut(Line<'_>) + Send>;
 
 /// The last lines that are not empty.
 #[derive(Debug, Clone, Default)]
@@ -29,23 +44,18 @@ impl Tail {
         self.0.lock().iter().cloned().collect()
     }
 
-    /// Reads everything that a child writes there.
+    /// Reads everything that a child writes there, at a bounded rate, and logs it.
     pub(crate) async fn follow(self, name: String, mut errors: pipe::Receiver, flooded: Flooded) {
         let mut pace = Pace::new();
+        let mut lines = Lines::new(MAX_LINE);
         let mut chunk = vec![0; CHUNK];
-        let mut line = Vec::new();
-        loop {
-            let read = match errors.read(&mut chunk).await {
-                Ok(0) | Err(_) => break,
-                Ok(read) => read,
-            };
-            for &byte in &chunk[..read] {
-                if byte == b'\n' {
-                    self.push(&name, &mut line);
-                } else if line.len() < MAX_LINE {
-                    line.push(byte);
-                }
-            }
+        let mut take = |text: &str| {
+            // Services log freely there: only a user who asks for it wants to see it.
+            tracing::debug!(service = name, line = text, "a service writes");
+            self.push(text);
+        };
+        while let Some(read) = some(&mut errors, &mut chunk).await {
+            lines.read(&chunk[..read], &mut take);
             match pace.read(Instant::now(), &chunk[..read]) {
                 Ok(None) => {}
                 Ok(Some(until)) => sleep_until(until).await,
@@ -56,20 +66,88 @@ impl Tail {
                 }
             }
         }
-        self.push(&name, &mut line);
+        lines.end(&mut take);
     }
 
-    fn push(&self, name: &str, line: &mut Vec<u8>) {
-        let text = String::from_utf8_lossy(line).trim().to_owned();
-        line.clear();
-        if !text.is_empty() {
-            // Services log freely there: only a user who asks for it wants to see it.
-            tracing::debug!(service = name, line = text, "a service writes");
-            let mut lines = self.0.lock();
-            if lines.len() == MAX_LINES {
-                lines.pop_front();
-            }
-            lines.push_back(text);
+    /// Reads everything that a child writes there, as fast as it comes. Nothing is logged: the lines are the sink's.
+    pub(crate) async fn pour(self, mut errors: pipe::Receiver, mut sink: LineSink) {
+        let mut pace = Pace::new();
+        let mut lines = Lines::new(MAX_SINK_LINE);
+        let mut chunk = vec![0; CHUNK];
+        let mut lost = 0;
+        while let Some(read) = some(&mut errors, &mut chunk).await {
+            lines.read(&chunk[..read], |text| {
+                if !pace.takes(Instant::now(), text) {
+                    lost += 1;
+                    return;
+                }
+                if lost > 0 {
+                    sink(Line::Lost(std::mem::take(&mut lost)));
+                }
+                self.push(text);
+                sink(Line::Text(text));
+            });
         }
+        if lost > 0 {
+            sink(Line::Lost(lost));
+        }
+        // The last words are never lost.
+        lines.end(|text| {
+            self.push(text);
+            sink(Line::Text(text));
+        });
+    }
+
+    fn push(&self, text: &str) {
+        let mut lines = self.0.lock();
+        if lines.len() == MAX_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(text[..text.floor_char_boundary(MAX_LINE)].to_owned());
+    }
+}
+
+/// Returns how many bytes were read, `None` at the end.
+async fn some(errors: &mut pipe::Receiver, chunk: &mut [u8]) -> Option<usize> {
+    match errors.read(chunk).await {
+        Ok(0) | Err(_) => None,
+        Ok(read) => Some(read),
+    }
+}
+
+/// Bytes cut into lines that are not empty.
+struct Lines {
+    /// The start of the next line.
+    open: Vec<u8>,
+    max: usize,
+}
+
+impl Lines {
+    fn new(max: usize) -> Self {
+        let open = Vec::new();
+        Self { open, max }
+    }
+
+    fn read(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str)) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            self.add(&bytes[..end]);
+            self.end(&mut take);
+            bytes = &bytes[end + 1..];
+        }
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = self.max - self.open.len();
+        self.open.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end(&mut self, mut take: impl FnMut(&str)) {
+        let text = String::from_utf8_lossy(&self.open);
+        let text = text.trim();
+        if !text.is_empty() {
+            take(text);
+        }
+        self.open.clear();
     }
 }

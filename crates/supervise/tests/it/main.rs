@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod announced;
 #[cfg(test)]
+mod lossy;
+#[cfg(test)]
 mod restarts;
 
 /// The child of `announced`.
@@ -11,4 +13,11 @@ mod restarts;
 #[ignore = "not a test: the process that the others speak with"]
 fn kettle() {
     announced::serve_one_client();
+}
+
+/// The child of `lossy`.
+#[test]
+#[ignore = "not a test: the process that the others read"]
+fn torrent() {
+    lossy::write_much();
 }
