@@ -8,11 +8,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::service::LONGEST_END;
-use crate::supervised::{Request, Supervised};
+use crate::supervised::{Request, Supervised, Wanted};
 use crate::{Failure, Service};
 
 /// How long a service must have run for its earlier failures to be forgotten.
-const STABLE: Duration = Duration::from_mins(1);
+pub(crate) const STABLE: Duration = Duration::from_mins(1);
 
 /// Runs a service until it is removed. `before` is the task of the service that it replaces.
 pub(crate) async fn run<S: Service>(one: Arc<Supervised<S>>, before: Option<JoinHandle<()>>) {
@@ -25,12 +25,12 @@ pub(crate) async fn run<S: Service>(one: Arc<Supervised<S>>, before: Option<Join
     // The sender lives in `one`.
     let mut now = *requests.borrow_and_update();
     loop {
-        match now {
-            Request::Remove => return,
-            Request::Stop => {}
-            Request::Run(_) => {
+        match now.wanted {
+            Wanted::Remove => return,
+            Wanted::Stop => {}
+            Wanted::Run => {
                 keep_running(&one, &mut requests).await;
-                if *requests.borrow() == Request::Stop {
+                if requests.borrow().wanted == Wanted::Stop {
                     one.stopped();
                 }
             }
@@ -70,18 +70,17 @@ async fn keep_running<S: Service>(one: &Supervised<S>, requests: &mut watch::Rec
             Err(failure) => failure,
         };
         failures += 1;
-        let Failure { problem, lasting } = failure;
         tracing::warn!(
             service = service.name(),
-            problem,
+            problem = failure.problem,
             failures,
             "a service does not run"
         );
-        let Some(pause) = service.restart().pause(failures).filter(|_| !lasting) else {
-            one.failed(problem);
+        let Some(pause) = service.restart().pause(failures).filter(|_| !failure.lasting) else {
+            one.failed(failure);
             return;
         };
-        one.waiting(problem, pause);
+        one.waiting(failure.problem, pause);
         tokio::select! {
             biased;
             _ = requests.changed() => return,

@@ -99,7 +99,7 @@ impl Failure {
 pub enum Restart {
     /// After pauses of 1 s that double up to 30 s, until it has failed too often in a row.
     Automatic,
-    /// Only on request.
+    /// Only on request, or by [`Supervised::demand`](crate::Supervised::demand).
     Never,
 }
 
@@ -114,6 +114,12 @@ impl Restart {
     /// Returns the pause after so many failures in a row. `None` where no restart follows.
     pub(crate) fn pause(self, failures: u32) -> Option<Duration> {
         let restarts = self == Self::Automatic && failures <= MAX_RESTARTS;
-        restarts.then(|| (FIRST_PAUSE * 2_u32.pow(failures.saturating_sub(1))).min(LONGEST_PAUSE))
+        restarts.then(|| pause_after(failures))
     }
+}
+
+/// Returns the pause after so many failures in a row.
+pub(crate) fn pause_after(failures: u32) -> Duration {
+    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
+    FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
 }

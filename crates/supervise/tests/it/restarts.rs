@@ -221,3 +221,77 @@ async fn services_that_do_not_end_are_dropped_at_the_same_time() {
     assert_eq!(since.elapsed(), Duration::from_secs(20));
     assert!(group.all().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_use_starts_a_service_once_for_all_callers_and_again_after_it_was_lost() {
+    let (mut script, mut news) = Script::new();
+    script.restart = Restart::Never;
+    let (starts, healthy, broken) = (
+        script.starts.clone(),
+        script.healthy.clone(),
+        script.broken.clone(),
+    );
+    healthy.add_permits(2);
+    let group = Group::new(1);
+    group.set("kettle", script, Start::OnRequest).unwrap();
+    let one = group.get("kettle").unwrap();
+    let (first, second) = tokio::join!(one.demand(|_| true), one.demand(|_| true));
+    assert_eq!((first, second), (Ok(0), Ok(0)));
+    assert_eq!(starts.load(Ordering::Relaxed), 1);
+    broken.notify_one();
+    until(&mut news, "Running(100)").await;
+    broken.notify_one();
+    // Its task may not have seen yet that it was lost: the caller has.
+    assert_eq!(one.demand(|handle| *handle != 100).await, Ok(1));
+    group.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn uses_of_a_broken_service_start_it_after_growing_pauses_only() {
+    let (mut script, _news) = Script::new();
+    script.restart = Restart::Never;
+    let starts = script.starts.clone();
+    let group = Group::new(1);
+    group.set("kettle", script, Start::OnRequest).unwrap();
+    let one = group.get("kettle").unwrap();
+    let cold = |start: u32| Err(Failure::passing(format!("cold {start}")));
+    assert_eq!(one.demand(|_| true).await, cold(0));
+    assert_eq!(one.demand(|_| true).await, cold(1));
+    let refused = one.demand(|_| true).await.unwrap_err().problem;
+    assert_eq!(
+        refused,
+        "cold 1; it failed repeatedly, and the next start is possible in 1 s"
+    );
+    // Half a minute of impatience.
+    for _ in 0..300 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        drop(one.demand(|_| true).await);
+    }
+    assert_eq!(starts.load(Ordering::Relaxed), 6);
+    // A user who asks for it is not made to wait.
+    one.start();
+    let last = one.demand(|_| true).await;
+    assert_eq!(last, cold(6));
+    group.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_ends_it_first_and_a_stop_and_a_start_at_once_are_a_restart() {
+    let (mut script, mut news) = Script::new();
+    script.restart = Restart::Never;
+    script.healthy.add_permits(3);
+    let group = Group::new(1);
+    group.set("kettle", script, Start::Now).unwrap();
+    let one = group.get("kettle").unwrap();
+    until(&mut news, "Running(0)").await;
+    one.restart();
+    assert_eq!(
+        until(&mut news, "Running").await,
+        ["ended 0", "Starting", "Running(1)"]
+    );
+    one.stop();
+    one.start();
+    let seen = until(&mut news, "Running(2)").await;
+    assert_eq!(seen[0], "ended 1");
+    group.end().await;
+}
