@@ -68,11 +68,38 @@ pub fn find(path: &Path, max_bytes: u64) -> Found {
 /// The file is missing or not ordinary, or a link is on the way by now.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
-    opened.map_err(|error| match Errno::try_from(error) {
+    opened.map_err(as_moved)
+}
+
+/// Opens many files, one after the other, as [`open_file`] does.
+///
+/// The directory of the last file stays open, so the files of one directory cost one walk from the root.
+#[derive(Debug, Default)]
+pub struct Opener(Option<(PathBuf, Directory)>);
+
+impl Opener {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// As [`open_file`].
+    pub fn open(&mut self, path: &Path) -> io::Result<File> {
+        let (above, name) = parts(path)?;
+        let directory = match self.0.take().filter(|(last, _)| last == above) {
+            Some(last) => last,
+            None => (above.to_owned(), Directory::open(above).map_err(as_moved)?),
+        };
+        let (_, directory) = self.0.insert(directory);
+        directory.open_file(name).map_err(as_moved)
+    }
+}
+
+/// Says of an error that a link is on the way, in words for users.
+fn as_moved(error: io::Error) -> io::Error {
+    match Errno::try_from(error) {
         Ok(Errno::ELOOP) => io::Error::other("it leads elsewhere since it was checked"),
         Ok(errno) => errno.into(),
         Err(error) => error,
-    })
+    }
 }
 
 /// Returns whether an error says that nothing is there: no such name, or a file in the place of a directory. A link is
@@ -360,4 +387,46 @@ fn is(about: &FileStat, kind: SFlag) -> bool {
 fn mode(about: &FileStat) -> u32 {
     #[expect(clippy::useless_conversion, reason = "narrower on other systems")]
     u32::from(about.st_mode & 0o7777)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_of_several_directories_are_opened_in_turn() {
+        let place = tempfile::tempdir().expect("a directory");
+        let root = place.path().canonicalize().expect("a path");
+        for part in ["one", "two"] {
+            std::fs::create_dir(root.join(part)).expect("a directory");
+            std::fs::write(root.join(part).join("name"), part).expect("a file");
+        }
+        let mut opener = Opener::default();
+        for part in ["one", "one", "two", "one"] {
+            let mut text = String::new();
+            let opened = opener.open(&root.join(part).join("name"));
+            opened.expect("a file").read_to_string(&mut text).expect("text");
+            assert_eq!(text, part);
+        }
+        assert!(opener.open(&root.join("three/name")).is_err());
+    }
+
+    #[test]
+    fn links_are_not_followed_in_any_part_of_a_path() {
+        let place = tempfile::tempdir().expect("a directory");
+        let root = place.path().canonicalize().expect("a path");
+        std::fs::create_dir(root.join("real")).expect("a directory");
+        std::fs::write(root.join("real/file"), "text").expect("a file");
+        symlink("real", root.join("directory")).expect("a link");
+        symlink("file", root.join("real/link")).expect("a link");
+        let mut opener = Opener::default();
+        assert!(opener.open(&root.join("real/file")).is_ok());
+        for path in ["real/link", "directory/file"] {
+            let error = opener.open(&root.join(path)).expect_err("a link is no file");
+            assert_eq!(error.to_string(), "it leads elsewhere since it was checked");
+        }
+    }
 }

@@ -13,7 +13,7 @@ mod read;
 use std::path::Path;
 
 pub use batch::{Batch, Kind, MAX_FILE_BYTES, Still, Want, as_read, remove_directory};
-pub use directory::{Fingerprint, Found, find, open_file};
+pub use directory::{Fingerprint, Found, Opener, find, open_file};
 pub use ignores::{IgnoreRules, Ignores};
 pub use leftovers::{Leftovers, clear};
 pub use read::{fingerprint, open_regular, read_bytes, read_text};

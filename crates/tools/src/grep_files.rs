@@ -19,7 +19,7 @@ use super::blocking::{FileWork, Patience, Patient};
 use super::grep_report::Report;
 use super::paths::{Access, Target, locate};
 use super::walk::{Chosen, Sight, Walk, one_line};
-use bobbin_files::open_file;
+use bobbin_files::Opener;
 use bobbin_files::shown;
 
 /// Longest pattern, bytes.
@@ -171,6 +171,7 @@ fn search(
     let base = target.confirm()?;
     std::fs::metadata(base).map_err(|error| error.to_string())?;
     let mut searcher = searcher();
+    let mut opener = Opener::default();
     let mut report = Report::new(max_bytes);
     let (entries, hidden) = Walk::below(base, sight).entries();
     for entry in entries {
@@ -186,7 +187,7 @@ fn search(
             continue;
         }
         let name = one_line(&shown(root, entry.path()));
-        let searched = open_file(entry.path()).and_then(|file| {
+        let searched = opener.open(entry.path()).and_then(|file| {
             let file = Patient::new(file, patience);
             searcher.search_reader(matcher, file, report.file(&name, matcher))
         });

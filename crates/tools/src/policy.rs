@@ -63,7 +63,7 @@ impl RulesPolicy {
         // Places that do not exist yet count too.
         let real = |place: PathBuf| match place.to_str().map(|text| trace(Path::new("/"), text, None)) {
             Some(Ok(trace)) => trace.path,
-            _ => place,
+            _ => place.components().collect(),
         };
         self.guarded.extend(places.into_iter().map(real));
         self
@@ -153,7 +153,12 @@ impl Policy for RulesPolicy {
         if let Some((judgement, rule)) = self.rules.path(used, path, root) {
             return Some(self.ruling(judgement, &Because::Rule(rule)));
         }
-        let is_guarded = self.guarded.iter().any(|place| path.starts_with(place));
+        // Bytes first: a walk of a large workspace asks this of every file.
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let is_guarded = self
+            .guarded
+            .iter()
+            .any(|place| bytes.starts_with(place.as_os_str().as_encoded_bytes()) && path.starts_with(place));
         let reason = match access {
             _ if is_guarded && !self.is_output(path) => "keys are kept there",
             PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
