@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use bobbin_agent_api::model::{ModelEvent, ModelReply, ModelUsage, Stop};
 use bobbin_model::{TokenUsage, TurnId};
 
+use crate::think::Think;
 use crate::wires::Fault;
 
 /// Most calls in one reply: one more than the engine runs, so that the engine reports the excess.
@@ -19,6 +20,7 @@ pub(crate) struct Assembler {
     /// Id prefix for a call without an id from its server; clients match calls by id alone.
     nameless: String,
     ready: Vec<ModelEvent>,
+    think: Think,
     calls: Vec<OpenCall>,
     ids: HashSet<String>,
     usage: Option<TokenUsage>,
@@ -38,6 +40,7 @@ impl Assembler {
         Self {
             nameless: format!("call_{}", turn.0),
             ready: Vec::new(),
+            think: Think::default(),
             calls: Vec::new(),
             ids: HashSet::new(),
             usage: None,
@@ -46,9 +49,7 @@ impl Assembler {
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.ready.push(ModelEvent::Text(text.to_owned()));
-        }
+        self.think.text(text, &mut self.ready);
     }
 
     pub(crate) fn reasoning(&mut self, text: &str) {
@@ -65,6 +66,7 @@ impl Assembler {
         if self.calls.len() >= MAX_CALLS {
             return Err(Fault::too_many_calls());
         }
+        self.think.end(&mut self.ready);
         let base = if id.is_empty() { &self.nameless } else { id };
         let mut unique = base.to_owned();
         let mut count = 2;
@@ -131,6 +133,7 @@ impl Assembler {
     /// Ends the reply; the ends of its calls are the last pieces. `None` when the reply is incomplete.
     pub(crate) fn end(mut self) -> Option<(Vec<ModelEvent>, ModelReply)> {
         let stop = self.stop?;
+        self.think.end(&mut self.ready);
         let mut ready = std::mem::take(&mut self.ready);
         ready.extend(
             self.calls

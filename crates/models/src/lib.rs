@@ -27,6 +27,7 @@ mod request_log;
 mod retry;
 mod schema;
 mod settings;
+mod think;
 mod wires;
 
 pub use address::{host, is_proxy};
