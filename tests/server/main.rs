@@ -47,6 +47,8 @@ mod eca_golden_whole;
 #[cfg(test)]
 mod eca_options;
 #[cfg(test)]
+mod eca_pictures;
+#[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
 mod exec;

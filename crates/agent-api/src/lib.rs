@@ -11,6 +11,7 @@ pub mod dynamic_tool;
 pub mod model;
 pub mod model_catalog;
 mod once;
+pub mod picture;
 pub mod policy;
 mod process;
 mod services;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bobbin_prompts::Prompts;
 
 use crate::model_catalog::ModelCatalog;
+use crate::picture::PictureFiles;
 use crate::process::ServerProcess;
 use crate::suggest::Suggestions;
 use crate::terminal::Terminals;
@@ -30,6 +31,8 @@ pub struct Services {
     pub prompts: Option<Arc<Prompts>>,
     /// Lists the models.
     pub models: Option<Arc<dyn ModelCatalog>>,
+    /// Stores pictures that come as bytes.
+    pub pictures: Option<Arc<dyn PictureFiles>>,
 }
 
 /// Broadcast: the configuration was changed.

@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::model::{Message, Picture, PictureSource};
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, media_type};
 use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::{Permission, ToolEnvironment};
 use bobbin_model::{InputPart, ItemBody};
@@ -21,7 +22,7 @@ use futures_util::StreamExt as _;
 
 use super::turn::TurnRun;
 use bobbin_files::open_file;
-use bobbin_tools::{Access, MAX_PICTURE_BYTES, locate, media_type, reach_for_a_person};
+use bobbin_tools::{Access, locate, reach_for_a_person};
 use bobbin_web::{fetch_picture, parse};
 
 /// Most pictures in a conversation.
@@ -59,7 +60,7 @@ impl TurnRun {
             .model
             .sees_pictures(turn.environment().config.model.as_deref())
         {
-            return Ok(());
+            return self.name_unseen(tell).await;
         }
         let named = sources(&self.messages);
         let wanted: Vec<PictureSource> = named
@@ -102,6 +103,41 @@ impl TurnRun {
                 }
             };
             self.pictures.insert(source, picture);
+        }
+        Ok(())
+    }
+}
+
+impl TurnRun {
+    /// Notifies the user, once, of pictures in the newest message that a model without vision gets as names.
+    async fn name_unseen(&mut self, tell: Tell) -> Result<(), TurnGone> {
+        let Some(Message::User { parts }) = self.messages.last() else {
+            return Ok(());
+        };
+        let mut names = Vec::new();
+        for part in parts {
+            let Some(source) = PictureSource::of(part).filter(|source| !self.pictures.knows(source)) else {
+                continue;
+            };
+            names.push(match part {
+                InputPart::LocalImage {
+                    file_name: Some(name),
+                    ..
+                } => name.clone(),
+                _ => source.name().to_owned(),
+            });
+            self.pictures.insert(source, None);
+        }
+        if tell == Tell::Yes && !names.is_empty() {
+            let note = ItemBody::Error {
+                message: format!(
+                    "This model does not see pictures. It gets their names alone: {}.",
+                    names.join(", ")
+                ),
+                code: "picture_not_shown".to_owned(),
+                fatal: false,
+            };
+            self.turn.add(note).await?;
         }
         Ok(())
     }

@@ -448,6 +448,7 @@ pub(crate) fn services(opened: &Opened) -> Services {
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
+        pictures: Some(Arc::new(opened.terminals.clone())),
     }
 }
 

@@ -10,14 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool_server::{ServerPrompt, ToolServers};
-use bobbin_model::InputPart;
+use bobbin_model::{InputPart, ThreadId};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::EditorServices;
-use crate::context::{self, Context, Labelled};
+use crate::context::{self, Content, Context, Labelled};
 
 /// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,13 +53,14 @@ impl Attached {
         self.filling.is_some() || self.contexts.iter().any(context::is_far)
     }
 
-    /// Reads all of it, in its order.
+    /// Reads all of it, in its order, for a Thread: its pictures become files of that Thread.
     ///
     /// # Errors
     /// Why a prompt of a server cannot be filled in: a sentence for the user. The input says nothing without it.
     pub async fn read(
         self,
         offer: &EditorServices,
+        thread: &ThreadId,
         readers: Arc<Semaphore>,
     ) -> Result<Vec<InputPart>, String> {
         let Self { contexts, filling } = self;
@@ -75,7 +77,44 @@ impl Attached {
         let (near, far, filled) = tokio::join!(near(contexts.clone(), root, readers), far, filled);
         let filled = filled?;
         let in_order = near.into_iter().zip(far).filter_map(|(near, far)| near.or(far));
-        Ok(context::parts(filled.into_iter().chain(in_order)))
+        let mut parts = Vec::new();
+        for (label, content) in context::fitting(filled.into_iter().chain(in_order)) {
+            parts.push(match content {
+                Content::Text(text) => InputPart::Context { label, text },
+                Content::Picture(bytes) => {
+                    picture(label, bytes, thread, offer.services.pictures.as_deref()).await
+                }
+            });
+        }
+        Ok(parts)
+    }
+}
+
+/// Stores a picture. One that cannot be is named to the model with the reason.
+async fn picture(
+    label: String,
+    bytes: Vec<u8>,
+    thread: &ThreadId,
+    files: Option<&dyn PictureFiles>,
+) -> InputPart {
+    let stored = match files {
+        Some(files) => files.put(thread, bytes).await.map_err(|error| error.to_string()),
+        None => Err("pictures are not taken here".to_owned()),
+    };
+    match stored {
+        Ok(stored) => {
+            let name = label.rsplit('/').next().map(str::to_owned);
+            InputPart::LocalImage {
+                path: stored.path,
+                mime_type: Some(stored.media_type.to_owned()),
+                file_name: name,
+            }
+        }
+        Err(why) => {
+            tracing::info!(label, why, "a picture was not taken");
+            let text = format!("The user has attached a picture; it is not shown: {why}.");
+            InputPart::Context { label, text }
+        }
     }
 }
 
@@ -116,12 +155,12 @@ async fn read(context: &Context, offer: &EditorServices) -> Option<Labelled> {
                 tracing::info!(url, why, "a page was not read");
                 format!("The user refers to the page {url}; it has not been read: {why}.")
             });
-            Some((url.clone(), text))
+            Some((url.clone(), Content::Text(text)))
         }
         Context::McpResource { uri, server } => {
             let servers = offer.services.tool_servers.as_deref()?;
             match servers.read_resource(server, uri).await {
-                Ok(text) => Some((uri.clone(), text)),
+                Ok(text) => Some((uri.clone(), Content::Text(text))),
                 Err(error) => {
                     tracing::info!(server, uri, %error, "a context was skipped");
                     None
@@ -141,7 +180,7 @@ async fn fill(filling: Filling, servers: Option<&dyn ToolServers>) -> Result<Lab
     let label = format!("{server}:{name}");
     let servers = servers.ok_or_else(|| format!("there is no MCP server {server}"))?;
     match servers.fill_prompt(&server, &name, arguments).await {
-        Ok(text) => Ok((label, text)),
+        Ok(text) => Ok((label, Content::Text(text))),
         Err(error) => Err(format!("{label} cannot be used: {error}")),
     }
 }

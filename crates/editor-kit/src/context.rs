@@ -1,4 +1,4 @@
-//! What a prompt brings along, as bounded text for the engine. Blocking.
+//! What a prompt brings along, as bounded texts and pictures for the engine. Blocking.
 //!
 //! A context that cannot be read is skipped with a log line and never fails the prompt.
 
@@ -9,7 +9,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bobbin_model::InputPart;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, media_type};
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,6 +26,8 @@ const MAX_LABEL: usize = 1 << 10;
 const MAX_NOTE: usize = 64;
 /// Most bytes of all contexts of a prompt (with [`MAX_BYTES`] a guess: what a model's window has room for).
 const MAX_ALL_BYTES: usize = 256 << 10;
+/// Most bytes of all pictures of a prompt: what a conversation shows to a model.
+const MAX_ALL_PICTURES: usize = 12 << 20;
 /// Most contexts of a prompt.
 const MAX_CONTEXTS: usize = 64;
 /// Most paths in a listing.
@@ -68,6 +72,11 @@ pub enum Context {
         /// The server's name.
         server: String,
     },
+    /// A picture that the client brings along.
+    Image {
+        /// Its bytes.
+        base64: String,
+    },
     /// A text that the client brings along.
     Text {
         /// What the model reads as its name.
@@ -104,8 +113,16 @@ pub struct Place {
     pub character: u64,
 }
 
-/// A context's label and its text.
-pub(crate) type Labelled = (String, String);
+/// What was read of a context: its label, and what it is.
+pub(crate) type Labelled = (String, Content);
+
+/// The content of a context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    Text(String),
+    /// The bytes of a picture, not looked at any further.
+    Picture(Vec<u8>),
+}
 
 impl Context {
     /// Returns the contexts that a client attached, without those that cannot be read.
@@ -142,10 +159,19 @@ pub(crate) fn is_far(context: &Context) -> bool {
 }
 
 /// Returns what there is room for, in its order.
-pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPart> {
-    let mut left = MAX_ALL_BYTES;
-    let mut parts = Vec::new();
-    for (label, text) in contexts {
+pub(crate) fn fitting(contexts: impl IntoIterator<Item = Labelled>) -> Vec<Labelled> {
+    let (mut left, mut left_of_pictures) = (MAX_ALL_BYTES, MAX_ALL_PICTURES);
+    let mut fitting = Vec::new();
+    for (label, content) in contexts {
+        let text = match content {
+            Content::Picture(bytes) if bytes.len() <= left_of_pictures => {
+                left_of_pictures -= bytes.len();
+                fitting.push((shortened(label), Content::Picture(bytes)));
+                continue;
+            }
+            Content::Picture(_) => "[a picture, left out: there are too many]".to_owned(),
+            Content::Text(text) => text,
+        };
         // What was cut already has a note behind it.
         let text = if text.len() > MAX_BYTES + MAX_NOTE {
             let size = text.len() as u64;
@@ -159,9 +185,9 @@ pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPa
             continue;
         }
         left -= label.len() + text.len();
-        parts.push(InputPart::Context { label, text });
+        fitting.push((label, Content::Text(text)));
     }
-    parts
+    fitting
 }
 
 fn shortened(mut label: String) -> String {
@@ -173,7 +199,7 @@ fn shortened(mut label: String) -> String {
     label
 }
 
-/// Returns a context's label and its text.
+/// Reads one.
 fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, String> {
     in_time(until)?;
     match context {
@@ -181,15 +207,22 @@ fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, Strin
         Context::Directory { path } => directory(&absolute(path, root)?, until),
         Context::RepoMap => {
             let (text, _) = listing(root)?;
-            Ok(("repoMap".to_owned(), text))
+            Ok(("repoMap".to_owned(), Content::Text(text)))
         }
         Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
         Context::Web { url: place } | Context::McpResource { uri: place, .. } => {
             Err(format!("{place} is not here"))
         }
+        Context::Image { base64 } => {
+            // One that is too large is refused by its store, which says so.
+            let bytes = STANDARD
+                .decode(base64.trim())
+                .map_err(|error| format!("a picture is no base64: {error}"))?;
+            Ok(("picture".to_owned(), Content::Picture(bytes)))
+        }
         Context::Text { label, content } => {
             let label = label.clone().unwrap_or_else(|| "text".to_owned());
-            Ok((label, cut(content.clone(), content.len() as u64)))
+            Ok((label, Content::Text(cut(content.clone(), content.len() as u64))))
         }
     }
 }
@@ -235,7 +268,13 @@ fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labell
         None => {
             let mut bytes = Vec::new();
             let limit = MAX_BYTES as u64 + 1;
-            opened.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+            let mut opened = opened.take(limit);
+            opened.read_to_end(&mut bytes).map_err(failed)?;
+            if media_type(&bytes).is_some() {
+                opened.set_limit((MAX_PICTURE_BYTES + 1).saturating_sub(bytes.len()) as u64);
+                opened.read_to_end(&mut bytes).map_err(failed)?;
+                return Ok((shown.to_string(), Content::Picture(bytes)));
+            }
             (shown.to_string(), bytes, file_bytes)
         }
         Some(LinesRange { start, end }) => {
@@ -248,7 +287,7 @@ fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labell
         return Err(format!("{shown} is no text"));
     }
     let text = cut(String::from_utf8_lossy(&bytes).into_owned(), size);
-    Ok((label, text))
+    Ok((label, Content::Text(text)))
 }
 
 /// Reads lines, counted from 1, both ends included; stops a little over the limit.
@@ -288,7 +327,7 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
             break;
         }
         // What is no text, or cannot be read, is in the listing.
-        if let Ok((_, content)) = file(&entry.path, None, until) {
+        if let Ok((_, Content::Text(content))) = file(&entry.path, None, until) {
             let below = entry.path.strip_prefix(path).unwrap_or(&entry.path);
             let end = if content.ends_with('\n') { "" } else { "\n" };
             // Writing to a String cannot fail.
@@ -296,7 +335,7 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
         }
     }
     let size = text.len() as u64;
-    Ok((path.display().to_string(), cut(text, size)))
+    Ok((path.display().to_string(), Content::Text(cut(text, size))))
 }
 
 /// Returns what is below a directory, as a text too.
@@ -331,7 +370,7 @@ fn cursor(path: &Path, Position { start, end }: Position) -> Labelled {
         let to = format!("line {}, character {}", end.line, end.character);
         format!("Selected in {path}: from {at} to {to}.")
     };
-    (label, text)
+    (label, Content::Text(text))
 }
 
 /// Cuts a text at the limit, on a character, and says so.
@@ -358,11 +397,11 @@ mod tests {
         let contexts = Context::decode(contexts.as_array().unwrap().clone());
         let (until, mut all) = (Instant::now() + Duration::from_mins(1), Vec::new());
         read(&contexts, root, until, |one| all.extend(one));
-        parts(all)
+        fitting(all)
             .into_iter()
-            .map(|part| match part {
-                InputPart::Context { label, text } => format!("{label}|{text}").replace(&shown, "ROOT"),
-                other => panic!("{other:?}"),
+            .map(|(label, content)| match content {
+                Content::Text(text) => format!("{label}|{text}").replace(&shown, "ROOT"),
+                Content::Picture(bytes) => format!("{label}: {} bytes", bytes.len()).replace(&shown, "ROOT"),
             })
             .collect()
     }
@@ -401,6 +440,34 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_pictures_whether_they_come_as_files_or_as_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 100]].concat();
+        std::fs::write(dir.path().join("shot.png"), &png).unwrap();
+        let huge = [&png, vec![0; MAX_PICTURE_BYTES].as_slice()].concat();
+        std::fs::write(dir.path().join("huge"), huge).unwrap();
+        let contexts = json!([
+            { "type": "file", "path": "shot.png" },
+            { "type": "image", "mediaType": "image/png", "base64": STANDARD.encode(&png) },
+            { "type": "image", "mediaType": "image/png", "base64": "no" },
+            { "type": "file", "path": "huge" }, { "type": "file", "path": "huge" }, { "type": "file", "path": "huge" },
+            { "type": "file", "path": "huge" },
+        ]);
+        let huge = format!("ROOT/huge: {} bytes", MAX_PICTURE_BYTES + 1);
+        assert_eq!(
+            texts(dir.path(), &contexts),
+            [
+                "ROOT/shot.png: 108 bytes",
+                "picture: 108 bytes",
+                &huge,
+                &huge,
+                &huge,
+                "ROOT/huge|[a picture, left out: there are too many]",
+            ]
+        );
+    }
+
+    #[test]
     fn what_cannot_be_read_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("binary"), [0, 1, 2]).unwrap();
@@ -434,8 +501,12 @@ mod tests {
         let all = texts(Path::new("/"), &Value::from(vec![one; 64]));
         assert_eq!(all.len(), 64);
         assert!(all.iter().all(|text| text.len() <= MAX_LABEL + 4));
-        let page = ("x".repeat(MAX_ALL_BYTES), "y".repeat(MAX_BYTES));
-        assert_eq!(parts(vec![page; 5]).len(), 3, "labels leave no room for a fourth");
+        let page = ("x".repeat(MAX_ALL_BYTES), Content::Text("y".repeat(MAX_BYTES)));
+        assert_eq!(
+            fitting(vec![page; 5]).len(),
+            3,
+            "labels leave no room for a fourth"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Ends terminals with their Thread: one task reads the broadcasts. When a Thread was archived, its commands end; when
 //! one was deleted, its terminals are removed too.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use bobbin_core::{CoreError, FrameBody, Hub, Read, Waker};
@@ -19,6 +20,10 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
     let waker = Waker::default();
     log.watch(&waker);
     let mut next = log.visible().next();
+    if let Some(hub) = hub.upgrade() {
+        // A server that died may have left pictures of a Thread that was deleted.
+        check(&inner, &hub, inner.threads_with_pictures().await).await;
+    }
     loop {
         match log.read(next, BATCH_BYTES) {
             Read::Entries {
@@ -53,17 +58,24 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
             Read::Gone { first } => {
                 next = first;
                 let Some(hub) = hub.upgrade() else { break };
-                for thread in inner.threads() {
-                    match fate(&hub, &thread).await {
-                        Fate::Gone => inner.forget(&thread).await,
-                        Fate::Archived => inner.stop_those_of(&thread),
-                        Fate::Active => {}
-                    }
-                }
+                let mut threads = inner.threads_with_pictures().await;
+                threads.extend(inner.threads());
+                check(&inner, &hub, threads).await;
             }
         }
     }
     log.unwatch(&waker);
+}
+
+/// Does for each Thread what its present state asks for.
+async fn check(inner: &Arc<Inner>, hub: &Arc<Hub>, threads: BTreeSet<ThreadId>) {
+    for thread in threads {
+        match fate(hub, &thread).await {
+            Fate::Gone => inner.forget(&thread).await,
+            Fate::Archived => inner.stop_those_of(&thread),
+            Fate::Active => {}
+        }
+    }
 }
 
 /// The state of a Thread.

@@ -14,6 +14,7 @@ mod bounds;
 mod entry;
 mod follow;
 mod networks;
+mod pictures;
 mod record;
 mod running;
 mod shelf;

@@ -1,4 +1,5 @@
-//! The output files: `<thread>/<id>.log` with output, `<id>.json` with the record of a terminal.
+//! The output files: `<thread>/<id>.log` with output, `<id>.json` with the record of a terminal. Beside them are the
+//! Thread's pictures, `<thread>/picture_<hash>.<kind>`.
 //!
 //! The directory is opened once. All files are reached from there without following links, and names are checked before
 //! use. Only their owner may read the files. Calls block; those that reach the disk are made off the async threads.
@@ -19,6 +20,10 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 const MAX_RECORD_BYTES: u64 = 512 << 10;
 /// Longest name of a Thread's directory.
 const MAX_NAME: usize = 128;
+/// The start of a picture's id.
+pub(crate) const PICTURE: &str = "picture_";
+/// The endings of the files of an id: output, record, picture.
+const ENDINGS: [&str; 6] = ["log", "json", "png", "jpeg", "gif", "webp"];
 /// A file that is touched to read the file system's clock.
 const CLOCK: &str = "clock";
 
@@ -39,6 +44,12 @@ pub(crate) struct Item {
     pub(crate) id: String,
     pub(crate) bytes: u64,
     pub(crate) modified: SystemTime,
+}
+
+impl Item {
+    pub(crate) fn is_picture(&self) -> bool {
+        self.id.starts_with(PICTURE)
+    }
 }
 
 impl Shelf {
@@ -104,6 +115,34 @@ impl Shelf {
         Ok(bytes)
     }
 
+    /// Stores a picture under `id` and its ending, completely or not at all, unless it is there. Returns its path, or
+    /// `None` if there is no room.
+    pub(crate) fn put_picture(
+        &self,
+        thread: &str,
+        id: &str,
+        ending: &str,
+        bytes: &[u8],
+    ) -> io::Result<Option<PathBuf>> {
+        check(thread, id)?;
+        let name = format!("{id}.{ending}");
+        let folder = self.folder(thread)?;
+        let path = self.path.join(thread).join(&name);
+        let size = bytes.len() as u64;
+        let found = open(&folder, &name, OFlag::O_RDONLY).and_then(|file| file.metadata());
+        if found.is_ok_and(|found| found.len() == size) {
+            return Ok(Some(path));
+        }
+        if !self.take(size) {
+            return Ok(None);
+        }
+        if let Err(error) = Self::put(&folder, &name, bytes) {
+            self.give_back(size);
+            return Err(error);
+        }
+        Ok(Some(path))
+    }
+
     /// Removes the files of `id`, and the Thread's directory with the last of them.
     pub(crate) fn remove(&self, item: &Item) {
         if check(&item.thread, &item.id).is_err() {
@@ -112,7 +151,7 @@ impl Shelf {
         let Ok(folder) = self.folder(&item.thread) else {
             return;
         };
-        for ending in ["log", "json"] {
+        for ending in ENDINGS {
             // A missing file need not be removed.
             let name = format!("{}.{ending}", item.id);
             let _ = unlinkat(&folder, name.as_str(), UnlinkatFlags::NoRemoveDir);

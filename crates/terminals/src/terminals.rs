@@ -172,6 +172,10 @@ impl Terminals {
         self.0.tasks.wait().await;
     }
 
+    pub(crate) fn inner(&self) -> Arc<Inner> {
+        self.0.clone()
+    }
+
     /// Returns the fixed facts about a terminal, if there is one of this id.
     pub fn facts(&self, id: &str) -> Option<Arc<TerminalFacts>> {
         self.0.entries.lock().get(id).map(|entry| entry.facts.clone())
@@ -499,7 +503,8 @@ impl Inner {
             .ok()
             .and_then(|now| now.checked_sub(self.bounds.retention));
         for item in items {
-            let old = oldest_kept.is_some_and(|oldest| item.modified < oldest);
+            // A conversation names its pictures as long as it is there.
+            let old = !item.is_picture() && oldest_kept.is_some_and(|oldest| item.modified < oldest);
             let crowded = too_many > 0 && listed(&item);
             if !(old || crowded || shelf.excess() > 0) {
                 continue;

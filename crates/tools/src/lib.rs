@@ -52,7 +52,7 @@ pub use programs::Programs;
 pub use reserved::Reserved;
 pub use sandbox::{Hold, Sandbox, WhenMissing};
 pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
-pub use view_image::{MAX_PICTURE_BYTES, VIEW_IMAGE, media_type};
+pub use view_image::VIEW_IMAGE;
 pub use view_skill::ViewSkill;
 pub use web_fetch::reach_for_a_person;
 

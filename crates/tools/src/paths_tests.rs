@@ -113,11 +113,12 @@ fn reserved_places_are_never_written_and_read_only_when_asked() {
 }
 
 #[test]
-fn what_a_command_has_put_out_is_read_without_a_question_and_nothing_beside_it() {
+fn outputs_and_pictures_of_threads_are_read_without_a_question_and_nothing_beside_them() {
     let workspace = workspace();
     let outputs = workspace.outside().join("terminals");
     std::fs::create_dir_all(outputs.join("thread_1")).unwrap();
     std::fs::write(outputs.join("thread_1/shell_1.log"), "x").unwrap();
+    std::fs::write(outputs.join("thread_1/picture_1.png"), "x").unwrap();
     symlink("../../secret", outputs.join("thread_1/link.log")).unwrap();
     for outside_workspace in [OutsideWorkspace::Ask, OutsideWorkspace::Refuse] {
         let policy = RulesPolicy::default()
@@ -134,6 +135,7 @@ fn what_a_command_has_put_out_is_read_without_a_question_and_nothing_beside_it()
             found.is_ok_and(|(_, permission)| permission == Permission::Free)
         };
         assert!(reach("thread_1/shell_1.log", Access::Read));
+        assert!(reach("thread_1/picture_1.png", Access::Read));
         for other in [
             "thread_1/shell_1.json",
             "thread_1/link.log",

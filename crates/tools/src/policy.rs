@@ -182,7 +182,9 @@ impl Policy for RulesPolicy {
         };
         let inside = path.strip_prefix(outputs);
         let depth = inside.map_or(0, |inside| inside.components().count());
-        depth == 2 && path.extension().is_some_and(|extension| extension == "log")
+        let endings = ["log", "png", "jpeg", "gif", "webp"];
+        let is_shown = |ending: &std::ffi::OsStr| endings.iter().any(|known| ending == *known);
+        depth == 2 && path.extension().is_some_and(is_shown)
     }
 
     fn programs(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {

@@ -5,6 +5,7 @@
 
 use std::io::Read as _;
 
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, media_type};
 use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
@@ -20,8 +21,6 @@ use bobbin_files::open_file;
 
 /// The tool's name: it is offered to models that see pictures.
 pub const VIEW_IMAGE: &str = "ViewImage";
-/// Most bytes of a picture's file: the limit of providers before base64.
-pub const MAX_PICTURE_BYTES: usize = 3_750_000;
 /// Bytes that say what kind of picture it is.
 const PROBE_BYTES: u64 = 16;
 
@@ -113,17 +112,6 @@ fn view(target: &Target, path: String) -> Result<ToolOutput, String> {
         pictures: vec![path],
         ..done(format!("{} is shown ({kind}, {bytes} bytes)", target.shown()))
     })
-}
-
-/// Returns the media type that a file's first bytes say: the four that every provider accepts.
-pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

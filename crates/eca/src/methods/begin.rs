@@ -93,7 +93,7 @@ impl Prompt {
             let _over = pending.over.drop_guard();
             let readers = self.client.eca.readers.clone();
             let reading = async {
-                let read = attached.read(&self.client.offer, readers).await;
+                let read = attached.read(&self.client.offer, self.thread(), readers).await;
                 if let Some(before) = before {
                     before.cancelled().await;
                 }

@@ -330,13 +330,20 @@ pub(crate) fn turn_of_any(id: &str) -> Option<TurnId> {
     id.split_once('.')?.0.parse().ok()
 }
 
-/// Returns what the user typed, without what was attached.
+/// Returns what the user typed, without what was attached; a message of pictures alone names them.
 fn words(said: &UserMessage) -> String {
-    let typed = said
+    let is_typed =
+        |part: &&InputPart| !matches!(part, InputPart::Context { .. } | InputPart::LocalImage { .. });
+    let typed: String = said
         .native
         .iter()
-        .filter(|part| !matches!(part, InputPart::Context { .. }));
-    typed.map(InputPart::display).collect()
+        .filter(is_typed)
+        .map(InputPart::display)
+        .collect();
+    if typed.is_empty() {
+        return bobbin_model::input::typed_text(&said.native);
+    }
+    typed
 }
 
 fn reason_id(turn: TurnId, item: ItemId) -> String {

@@ -1,5 +1,6 @@
 //! What is kept of terminals: over restarts, for how long, and how much.
 
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, PictureError, PictureFiles as _};
 use bobbin_agent_api::terminal::Terminals as _;
 use bobbin_model::{Terminal, TerminalStatus};
 use bobbin_terminals::{Bounds, Terminals};
@@ -104,6 +105,31 @@ async fn the_disk_takes_no_more_than_its_bound() {
         .map(|file| file.unwrap().metadata().unwrap().len())
         .sum();
     assert!(bytes <= bounds.disk_bytes, "{bytes} bytes");
+}
+
+#[tokio::test]
+async fn a_picture_is_stored_once_and_within_the_room() {
+    let place = Place::new();
+    let terminals = place.open(Bounds {
+        disk_bytes: 100,
+        retention: std::time::Duration::ZERO,
+        ..Bounds::default()
+    });
+    let png = |rest: &[u8]| [b"\x89PNG\r\n\x1a\n", rest].concat();
+    let put = |bytes: Vec<u8>| terminals.put(&thread("a"), bytes);
+    let first = put(png(b"tea")).await.unwrap();
+    assert_eq!(first.media_type, "image/png");
+    assert_eq!(std::fs::read(&first.path).unwrap(), png(b"tea"));
+    assert_eq!(put(png(b"tea")).await.unwrap(), first);
+    let second = put(png(&[0; 60])).await.unwrap();
+    assert!(std::fs::exists(&first.path).unwrap(), "it does not age");
+    assert_eq!(put(png(&[1; 60])).await.unwrap_err(), PictureError::NoRoom);
+    // The next one finds that the oldest has made room.
+    assert!(std::fs::exists(&second.path).unwrap());
+    assert_eq!(put(b"text".to_vec()).await.unwrap_err(), PictureError::Unknown);
+    let large = png(&vec![0; MAX_PICTURE_BYTES]);
+    assert_eq!(put(large).await.unwrap_err(), PictureError::TooLarge);
+    terminals.end().await;
 }
 
 #[tokio::test]

@@ -1,0 +1,54 @@
+//! Pictures that come as bytes: which kinds models take, and where those of a Thread are stored.
+
+use bobbin_model::ThreadId;
+use futures_util::future::BoxFuture;
+
+/// Most bytes of a picture's file: the limit of providers before base64.
+pub const MAX_PICTURE_BYTES: usize = 3_750_000;
+
+/// A picture that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredPicture {
+    /// The file, absolute. A Thread's Items name it, and its Turns read it without a question.
+    pub path: String,
+    /// Its media type, by its bytes.
+    pub media_type: &'static str,
+}
+
+/// Why a picture is not stored. The texts are for the user, as half a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PictureError {
+    /// The bytes are none that models take.
+    #[error("it is no PNG, JPEG, GIF or WebP file")]
+    Unknown,
+    /// It is too large for every provider.
+    #[error("it has more than {MAX_PICTURE_BYTES} bytes; make it smaller")]
+    TooLarge,
+    /// The files of the workspace's Threads take all the room there is for them.
+    #[error("there is no room for it; delete conversations with pictures")]
+    NoRoom,
+    /// The disk.
+    #[error("it cannot be stored ({0})")]
+    Disk(String),
+}
+
+/// Stores the pictures of Threads. They outlive the server and go with their Thread.
+pub trait PictureFiles: Send + Sync + 'static {
+    /// Stores a picture. The same bytes are stored once in a Thread.
+    fn put(
+        &self,
+        thread: &ThreadId,
+        bytes: Vec<u8>,
+    ) -> BoxFuture<'static, Result<StoredPicture, PictureError>>;
+}
+
+/// Returns the media type that a file's first bytes say: the four that every provider accepts.
+pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}

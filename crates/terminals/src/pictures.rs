@@ -1,0 +1,74 @@
+//! Pictures of Threads: files beside the outputs of their commands, within the same room, removed with the Thread.
+//!
+//! A picture does not age: an old conversation shows it. When the room is full, the oldest files go first.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, PictureError, PictureFiles, StoredPicture, media_type};
+use bobbin_model::ThreadId;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use sha2::{Digest as _, Sha256};
+
+use crate::Terminals;
+use crate::shelf::{PICTURE, Shelf};
+use crate::terminals::Inner;
+
+/// Bytes of the hash in a name.
+const HASH_BYTES: usize = 16;
+
+impl PictureFiles for Terminals {
+    fn put(
+        &self,
+        thread: &ThreadId,
+        bytes: Vec<u8>,
+    ) -> BoxFuture<'static, Result<StoredPicture, PictureError>> {
+        let (inner, thread) = (self.inner(), thread.to_string());
+        async move {
+            let media_type = media_type(&bytes).ok_or(PictureError::Unknown)?;
+            if bytes.len() > MAX_PICTURE_BYTES {
+                return Err(PictureError::TooLarge);
+            }
+            let shelf = inner.shelf.clone().ok_or(PictureError::NoRoom)?;
+            inner.tidy().await;
+            let stored = tokio::task::spawn_blocking(move || store(&shelf, &thread, media_type, &bytes));
+            stored
+                .await
+                .unwrap_or_else(|error| Err(PictureError::Disk(error.to_string())))
+        }
+        .boxed()
+    }
+}
+
+fn store(
+    shelf: &Shelf,
+    thread: &str,
+    media_type: &'static str,
+    bytes: &[u8],
+) -> Result<StoredPicture, PictureError> {
+    let hash = hex::encode(&Sha256::digest(bytes)[..HASH_BYTES]);
+    let ending = media_type.strip_prefix("image/").unwrap_or(media_type);
+    let path = shelf
+        .put_picture(thread, &format!("{PICTURE}{hash}"), ending, bytes)
+        .map_err(|error| PictureError::Disk(error.to_string()))?
+        .ok_or(PictureError::NoRoom)?;
+    Ok(StoredPicture {
+        path: path.to_string_lossy().into_owned(),
+        media_type,
+    })
+}
+
+impl Inner {
+    /// Returns the Threads that have pictures.
+    pub(crate) async fn threads_with_pictures(self: &Arc<Self>) -> BTreeSet<ThreadId> {
+        let Some(shelf) = self.shelf.clone() else {
+            return BTreeSet::new();
+        };
+        let found = tokio::task::spawn_blocking(move || {
+            let pictures = shelf.items().into_iter().filter(crate::shelf::Item::is_picture);
+            pictures.map(|item| ThreadId::new(item.thread)).collect()
+        });
+        found.await.unwrap_or_default()
+    }
+}
