@@ -10,7 +10,7 @@ one crate:
     cargo clippy -p bobbin-{{crate}} --all-targets -- -D warnings
     cargo nextest run -p bobbin-{{crate}}
 
-# The wire's JSON Schema, after a change in crates/native.
+# The wire's JSON Schema, after a change of a native type.
 schema:
     cargo xtask schema
 

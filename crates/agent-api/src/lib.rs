@@ -8,6 +8,7 @@ pub mod client;
 mod clock;
 pub mod cut;
 pub mod dynamic_tool;
+mod features;
 pub mod model;
 pub mod model_catalog;
 mod once;
@@ -26,6 +27,7 @@ pub mod undo;
 mod upkeep;
 
 pub use clock::{Clock, SystemClock};
+pub use features::Features;
 pub use once::Once;
 pub use process::{OpenConnection, ServerProcess};
 pub use services::{ConfigNews, Services};

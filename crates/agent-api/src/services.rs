@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bobbin_prompts::Prompts;
 
+use crate::features::Features;
 use crate::model_catalog::ModelCatalog;
 use crate::picture::PictureFiles;
 use crate::process::ServerProcess;
@@ -33,6 +34,8 @@ pub struct Services {
     pub models: Option<Arc<dyn ModelCatalog>>,
     /// Stores pictures that come as bytes.
     pub pictures: Option<Arc<dyn PictureFiles>>,
+    /// Features of crates that this one does not know.
+    pub others: Features,
 }
 
 /// Broadcast: the configuration was changed.

@@ -11,6 +11,7 @@ mod doctor;
 mod eca;
 mod exec;
 mod exit;
+mod groups;
 mod join;
 mod models;
 mod pages;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use bobbin_management::wire;
 use bobbin_model::Judgement;
-use bobbin_native::wire;
 use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;

@@ -15,7 +15,7 @@ use bobbin_agent::{AgentEngine, Helpers};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
-use bobbin_agent_api::{ServerProcess, Services, SystemClock};
+use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
@@ -36,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::eca::Editors;
+use crate::groups::groups;
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
@@ -339,7 +340,7 @@ pub(crate) async fn run(
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
         console::complain(line);
     }
-    let native = bobbin_native::Server::new(opened.hub.clone(), services(&opened));
+    let native = bobbin_native::Server::new(opened.hub.clone(), services(&opened), groups());
     let handler = Arc::new(Native(Arc::new(native)));
     let stop = CancellationToken::new();
     let listening = match bound {
@@ -449,13 +450,14 @@ pub(crate) fn services(opened: &Opened) -> Services {
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         pictures: Some(Arc::new(opened.terminals.clone())),
+        others: Features::default(),
     }
 }
 
 /// Serves the one native client of this process, over memory.
 pub(crate) fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
     let (ours, theirs) = Transport::memory_pair();
-    let server = bobbin_native::Server::new(opened.hub.clone(), services(opened));
+    let server = bobbin_native::Server::new(opened.hub.clone(), services(opened), groups());
     let serving = bobbin_native::serve(theirs, Endpoint::Stdio, Arc::new(server));
     (ours, tokio::spawn(serving))
 }

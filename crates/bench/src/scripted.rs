@@ -15,6 +15,7 @@ use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, RandomIds, Settings};
 use bobbin_model::InputPart;
+use bobbin_native::group::Groups;
 use bobbin_native::{Endpoint as NativeEndpoint, Server, serve as serve_native};
 use bobbin_offline::Offline;
 use bobbin_peer::Transport;
@@ -71,7 +72,11 @@ pub async fn serve(workspace: &Path, endpoint: Endpoint) -> anyhow::Result<()> {
         version: env!("CARGO_PKG_VERSION"),
         ..Services::default()
     };
-    let native = Arc::new(Native(Arc::new(Server::new(hub.clone(), services))));
+    let native = Arc::new(Native(Arc::new(Server::new(
+        hub.clone(),
+        services,
+        Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS]),
+    ))));
     match endpoint {
         Endpoint::Stdio => {
             native

@@ -12,18 +12,17 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::answers::AnswerPermit;
+use crate::call::{Call, Notified};
 use crate::connection::Server;
 use crate::dialect::Native;
 use crate::errors;
-use crate::group::Call;
 use crate::groups::serving::connection::Serving;
-use crate::groups::thread::subscribe;
-use crate::repeats::Answer;
-use crate::wire::{self, ClientRequestId, RpcError, decode};
+pub use crate::repeats::Answer;
+use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, decode};
 
 /// One client that has finished its handshake.
 #[derive(Clone)]
-pub(crate) struct Client {
+pub struct Client {
     pub(crate) server: Arc<Server>,
     pub(crate) native: Arc<Native>,
     pub(crate) serving: Arc<Serving>,
@@ -38,13 +37,43 @@ pub(crate) struct Client {
 
 impl Client {
     /// Returns the core.
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
+    pub fn hub(&self) -> &Arc<Hub> {
         &self.server.hub
     }
 
     /// Returns the features of the server.
-    pub(crate) fn services(&self) -> &Services {
+    pub fn services(&self) -> &Services {
         &self.server.services
+    }
+
+    /// Returns the connection.
+    pub fn peer(&self) -> &PeerHandle {
+        &self.peer
+    }
+
+    /// Returns what the client said in `initialize` that it can do.
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        self.native.capabilities()
+    }
+
+    /// Whether the client gets the notifications of this name.
+    pub fn wants(&self, notification: &str) -> bool {
+        self.native.wants_notification(notification)
+    }
+
+    /// Returns the client's name for the request at hand.
+    pub fn once(&self) -> Option<&Once> {
+        self.once.as_ref()
+    }
+
+    /// Runs a task that the connection waits for when it ends. The task has to end soon after the connection is closed.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.reads.spawn(task);
+    }
+
+    /// Notes that this connection started a Thread that comes through a channel.
+    pub fn started(&self, thread: ThreadId, channel: String) {
+        self.native.channels().started(thread, channel);
     }
 
     /// Waits for the permission to make a large answer.
@@ -58,12 +87,12 @@ impl Client {
 
     /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is
     /// in no Thread's record.
-    pub(crate) fn first_time(&self, responder: Responder) -> Option<Answer> {
+    pub fn first_time(&self, responder: Responder) -> Option<Answer> {
         self.server.repeats.first(self.once.as_ref(), responder)
     }
 
     /// Hands a command over, under the request's name if it has one.
-    pub(crate) async fn command(&self, thread: &ThreadHandle, command: Command) {
+    pub async fn command(&self, thread: &ThreadHandle, command: Command) {
         let command = match self.once.clone() {
             Some(once) => Command::Once {
                 once,
@@ -98,16 +127,13 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
     Call::serve(client, &request, responder).await;
 }
 
-/// Serves one notification. Unknown ones are ignored.
+/// Serves one notification.
 pub(crate) async fn notification(client: &Client, notification: NotificationContext) {
-    // After a reconnect one client subscribes without wanting an answer.
-    if &*notification.method == wire::THREAD_SUBSCRIBE {
-        subscribe::subscribe_quietly(client, notification.params.as_deref()).await;
-    }
+    Notified::serve(client, &notification).await;
 }
 
 /// Finds a Thread, or answers why it cannot be had.
-pub(crate) async fn handle(
+pub async fn handle(
     client: &Client,
     id: &str,
     responder: Responder,
@@ -128,10 +154,12 @@ pub(crate) async fn handle(
     }
 }
 
-pub(crate) fn refuse(responder: Responder, error: RpcError) {
+/// Answers with an error.
+pub fn refuse(responder: Responder, error: RpcError) {
     responder.err(errors::object(error));
 }
 
-pub(crate) fn fail(responder: Responder, error: &CoreError) {
+/// Answers with the error of the core.
+pub fn fail(responder: Responder, error: &CoreError) {
     refuse(responder, errors::of(error));
 }

@@ -22,9 +22,8 @@ use crate::answers::Answers;
 use crate::client::{self, Client};
 use crate::dialect::Native;
 use crate::errors;
-use crate::groups::GROUPS;
+use crate::group::Groups;
 use crate::groups::serving::connection::Serving;
-use crate::groups::trust;
 use crate::repeats::Repeats;
 use crate::wire::{self, RpcError, decode};
 
@@ -57,6 +56,7 @@ pub enum Endpoint {
 pub struct Server {
     pub(crate) hub: Arc<Hub>,
     pub(crate) services: Services,
+    pub(crate) groups: Arc<Groups>,
     /// Answers to named requests that no Thread's record has.
     pub(crate) repeats: Arc<Repeats>,
     /// Bounds the answers that clients do not read.
@@ -64,14 +64,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes the dialect of a server.
-    pub fn new(hub: Arc<Hub>, services: Services) -> Self {
+    /// Makes the dialect of a server that has these method groups.
+    pub fn new(hub: Arc<Hub>, services: Services, groups: Groups) -> Self {
         Self {
             hub,
             services,
+            groups: Arc::new(groups),
             repeats: Arc::default(),
             answers: Answers::default(),
         }
+    }
+
+    /// Returns the features of the server.
+    pub fn services(&self) -> &Services {
+        &self.services
     }
 }
 
@@ -240,10 +246,10 @@ impl Connection {
         let name = &params.client_info.name;
         // Quoted: the text is the client's.
         tracing::info!(client = ?&name[..name.floor_char_boundary(64)], "client connected");
-        *state = State::Answered(Arc::new(Native::new(params)));
         let server = &self.parts.server;
+        *state = State::Answered(Arc::new(Native::new(params, server.groups.clone())));
         let mut capabilities = wire::ServerCapabilities::default();
-        for group in GROUPS {
+        for group in server.groups.iter() {
             (group.capabilities)(server, &mut capabilities);
         }
         Ok(wire::InitializeResult {
@@ -264,12 +270,6 @@ impl Connection {
         let native = native.clone();
         let (session, pump) =
             Session::start(self.peer.clone(), self.parts.server.hub.clone(), native.clone());
-        if let Some(trust) = &self.parts.server.services.trust
-            && native.wants_trust_notice()
-        {
-            let sending = trust::handlers::send_notice(trust.clone(), self.peer.clone());
-            self.parts.reads.spawn(sending);
-        }
         let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());
         *state = State::Ready {
             native,
@@ -277,6 +277,12 @@ impl Connection {
             session,
             pump,
         };
+        drop(state);
+        if let Ok(client) = self.client() {
+            for group in self.parts.server.groups.iter() {
+                (group.ready)(&client);
+            }
+        }
     }
 
     fn client(&self) -> Result<Client, RpcError> {

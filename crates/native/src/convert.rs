@@ -8,7 +8,8 @@ use crate::groups::serving::dynamic;
 use crate::groups::subagent;
 use crate::wire::{self, Timestamp};
 
-pub(crate) fn time(at: UnixMillis) -> Timestamp {
+/// Returns a time as the wire writes it.
+pub fn time(at: UnixMillis) -> Timestamp {
     Timestamp(at.0)
 }
 
@@ -26,7 +27,7 @@ impl ToolExecutions {
 }
 
 /// Returns a Thread; `turns` and `plan` are for the answers that carry them.
-pub(crate) fn thread(state: &model::ThreadState) -> wire::Thread {
+pub fn thread(state: &model::ThreadState) -> wire::Thread {
     let header = &state.header;
     let id = header.id.to_string();
     wire::Thread {

@@ -1,6 +1,7 @@
 //! The native dialect as one connection speaks it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures};
@@ -12,25 +13,9 @@ use futures_util::future::BoxFuture;
 use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
+use crate::group::Groups;
 use crate::groups::item::user_input;
 use crate::wire;
-
-/// Notifications that a client without `streamingSupport` does not get (01 §5).
-const STREAMING: [&str; 4] = [
-    wire::ITEM_AGENT_MESSAGE_DELTA,
-    wire::ITEM_REASONING_DELTA,
-    wire::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
-    wire::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
-];
-
-/// Notifications that only a client with `backgroundTerminals` gets (01 §5).
-const TERMINALS: [&str; 5] = [
-    wire::TERMINAL_STARTED,
-    wire::TERMINAL_OUTPUT_DELTA,
-    wire::TERMINAL_COMPLETED,
-    wire::TERMINAL_STALLED,
-    wire::TERMINAL_CLEANED,
-];
 
 /// One client's side of the handshake.
 pub(crate) struct Native {
@@ -38,30 +23,20 @@ pub(crate) struct Native {
     capabilities: wire::ClientCapabilities,
     opted_out: HashSet<String>,
     channels: Channels,
+    groups: Arc<Groups>,
 }
 
 impl Native {
-    pub(crate) fn new(params: wire::InitializeParams) -> Self {
+    pub(crate) fn new(params: wire::InitializeParams, groups: Arc<Groups>) -> Self {
         let mut opted_out: HashSet<String> = params
             .capabilities
             .opt_out_notification_methods
             .iter()
             .cloned()
             .collect();
-        if !params.capabilities.streaming_support {
-            opted_out.extend(STREAMING.map(str::to_owned));
-        }
-        if !params.capabilities.user_input_support {
-            opted_out.insert(wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED.to_owned());
-        }
-        if !params.capabilities.config_change {
-            opted_out.insert(wire::WORKSPACE_CONFIG_CHANGED.to_owned());
-        }
-        if !params.capabilities.workspace_trust {
-            opted_out.insert(wire::WORKSPACE_TRUST_CHANGED.to_owned());
-        }
-        if !params.capabilities.background_terminals {
-            opted_out.extend(TERMINALS.map(str::to_owned));
+        for group in groups.iter() {
+            let unwanted = (group.unwanted)(&params.capabilities);
+            opted_out.extend(unwanted.into_iter().map(str::to_owned));
         }
         // The adapter's own name first (03 §1.1).
         let adapter = params
@@ -79,6 +54,7 @@ impl Native {
             client: params.client_info,
             capabilities: params.capabilities,
             opted_out,
+            groups,
         }
     }
 
@@ -113,9 +89,14 @@ impl Native {
         &self.channels
     }
 
-    /// Whether this client is sent what waits for its user's word, since it would not ask for it.
-    pub(crate) fn wants_trust_notice(&self) -> bool {
-        !self.capabilities.workspace_trust && !self.opted_out.contains(wire::SYSTEM_EVENT)
+    /// Returns what this client can do.
+    pub(crate) fn capabilities(&self) -> &wire::ClientCapabilities {
+        &self.capabilities
+    }
+
+    /// Whether this client gets the notifications of a method.
+    pub(crate) fn wants_notification(&self, method: &str) -> bool {
+        !self.opted_out.contains(method)
     }
 
     /// Whether this client reads Threads by number.
@@ -168,11 +149,11 @@ impl Dialect for Native {
     }
 
     fn encode(&self, frame: &Frame, source: LogSource) -> Encoded {
-        encode::encode(frame, self.kind(source))
+        encode::encode(frame, self.kind(source), &self.groups)
     }
 
     fn wants(&self, message: &WireMessage) -> bool {
-        !self.opted_out.contains(message.method)
+        self.wants_notification(message.method)
     }
 
     fn approves(&self) -> bool {

@@ -1,9 +1,5 @@
 //! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
 
-use bobbin_agent_api::suggest::SuggestError;
-use bobbin_agent_api::terminal::TerminalError;
-use bobbin_agent_api::tool_server::ToolServerError;
-use bobbin_agent_api::trust::TrustError;
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
@@ -13,7 +9,7 @@ use crate::connection::RETRY_AFTER_MS;
 use crate::wire::RpcError;
 
 /// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
-pub(crate) fn of(error: &CoreError) -> RpcError {
+pub fn of(error: &CoreError) -> RpcError {
     match error {
         CoreError::Refused(refusal) => of_refusal(refusal),
         CoreError::Store(source) => {
@@ -93,45 +89,8 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
     }
 }
 
-/// Returns the wire's error for one about tool servers.
-pub(crate) fn of_tool_server(error: &ToolServerError) -> RpcError {
-    match error {
-        ToolServerError::NotFound(name) => RpcError::mcp_server_not_found(name),
-        ToolServerError::Invalid(detail) => RpcError::mcp_invalid(detail.clone()),
-        ToolServerError::NameConflict(detail) => RpcError::mcp_name_conflict(detail.clone()),
-        ToolServerError::ReadOnly(name) => RpcError::mcp_read_only(name),
-        ToolServerError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
-    }
-}
-
-/// Returns the wire's error for one about trust in the folder.
-pub(crate) fn of_trust(error: &TrustError) -> RpcError {
-    match error {
-        TrustError::Changed => RpcError::invalid_params(error.to_string()),
-        TrustError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
-    }
-}
-
-/// Returns the wire's error for one about background terminals.
-pub(crate) fn of_terminal(error: &TerminalError) -> RpcError {
-    match error {
-        // A borrowed code, as clients know it (01 §10.2).
-        TerminalError::NotFound(id) => RpcError::thread_not_found(id),
-        TerminalError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
-        TerminalError::RequestIdReused(_) => RpcError::client_request_id_reused(),
-    }
-}
-
-/// Returns the wire's error for one about suggestions.
-pub(crate) fn of_suggestion(error: &SuggestError) -> RpcError {
-    match error {
-        SuggestError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
-        SuggestError::Unusable(detail) => RpcError::invalid_request(detail.clone()),
-    }
-}
-
 /// Returns the wire's error for one about commands and skills.
-pub(crate) fn of_prompt(error: &PromptError) -> RpcError {
+pub fn of_prompt(error: &PromptError) -> RpcError {
     match error {
         PromptError::NotFound { what: "skill", name } => RpcError::skill_not_found(name),
         PromptError::NotFound { name, .. } => RpcError::command_not_found(name),

@@ -1,42 +1,76 @@
-//! Method groups: what a group has, and how a request finds its handler.
+//! Method groups: what a group has, and the tables that are made of groups.
 //!
-//! A group is a value (`Group`) in a folder of its own under `groups`; the one list there is all that knows it. The
-//! coverage tests and `proto-schema/` are made from its rows.
+//! A group is a value (`Group`) in a folder of its own. A crate that has groups offers a table of them; whoever starts a
+//! server joins the tables ([`Groups`]). Coverage tests and `proto-schema/` are made from the same tables.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use bobbin_agent_api::Services;
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::UnixMillis;
-use bobbin_peer::{CallContext, Responder};
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
 
-use crate::client::{Client, refuse};
+use crate::call::{Call, Notified};
+use crate::client::Client;
 use crate::connection::Server;
-use crate::groups::GROUPS;
-use crate::wire::{ErrorCode, RpcError, ServerCapabilities, decode};
+use crate::wire::{ClientCapabilities, ErrorCode, ServerCapabilities};
 
 /// One method group.
-pub(crate) struct Group {
+pub struct Group {
     /// Its methods and notifications, in both directions.
-    pub(crate) methods: &'static [Method],
+    pub methods: &'static [Method],
     /// Says in `initialize` what of the group this server has.
-    pub(crate) capabilities: fn(&Server, &mut ServerCapabilities),
+    pub capabilities: fn(&Server, &mut ServerCapabilities),
+    /// Returns the notifications that a client with these capabilities does not get.
+    pub unwanted: fn(&ClientCapabilities) -> Vec<&'static str>,
+    /// Is called once for each client, when its handshake is done.
+    pub ready: fn(&Client),
     /// Returns the notification of a broadcast, if the broadcast is of this group.
-    pub(crate) broadcast: fn(&Broadcast, UnixMillis) -> Option<WireMessage>,
+    pub broadcast: fn(&Broadcast, UnixMillis) -> Option<WireMessage>,
 }
 
 impl Group {
     /// A group without anything.
-    pub(crate) const EMPTY: Self = Self {
+    pub const EMPTY: Self = Self {
         methods: &[],
         capabilities: |_, _| {},
+        unwanted: |_| Vec::new(),
+        ready: |_| {},
         broadcast: |_, _| None,
     };
+}
+
+/// The groups that a server has: the tables of several crates, joined.
+#[derive(Clone)]
+pub struct Groups(Vec<&'static Group>);
+
+impl Groups {
+    /// Joins tables of groups.
+    pub fn of(tables: &[&[&'static Group]]) -> Self {
+        Self(tables.concat())
+    }
+
+    /// Returns the groups.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Group> {
+        self.0.iter().copied()
+    }
+
+    /// Returns every method.
+    pub fn methods(&self) -> impl Iterator<Item = &'static Method> {
+        self.iter().flat_map(|group| group.methods)
+    }
+
+    /// Returns the row for a name and a direction.
+    pub fn find(&self, direction: Direction, name: &str) -> Option<&'static Method> {
+        self.methods()
+            .find(|method| method.direction == direction && method.name == name)
+    }
+
+    /// Returns the notification of a broadcast, if one of the groups knows it.
+    pub(crate) fn broadcast(&self, news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
+        self.iter().find_map(|group| (group.broadcast)(news, at))
+    }
 }
 
 /// Who sends a message, and whether it wants an answer.
@@ -63,6 +97,8 @@ pub enum Availability {
 
 /// Serves one request.
 type Serve = for<'a> fn(Call<'a>) -> BoxFuture<'a, ()>;
+/// Serves one notification of a client.
+type Take = for<'a> fn(Notified<'a>) -> BoxFuture<'a, ()>;
 
 /// One row of a group.
 #[derive(Debug, Clone, Copy)]
@@ -81,26 +117,34 @@ pub struct Method {
     pub result: Option<Shape>,
     /// The errors of its own. The ones that any request may get are [`COMMON_ERRORS`].
     pub errors: &'static [ErrorCode],
-    serve: Option<Serve>,
+    pub(crate) serve: Option<Serve>,
+    pub(crate) take: Option<Take>,
 }
 
 /// The rows of a group: kind (a constructor of [`Method`]), name, types of the wire, errors, how it is served, sentence.
+///
+/// `wait handler` and `now handler` are [`Call::wait`] and [`Call::now`]. `now_with(prompts) handler` serves with a field of
+/// [`Services`](bobbin_agent_api::Services), and `now_with(of Feature) handler` with a feature that another crate brought.
+#[macro_export]
 macro_rules! rows {
     (@serve $how:ident $handler:path) => { |call| call.$how($handler) };
-    (@serve $how:ident ($service:ident) $handler:path) => {
-        |call| call.$how(|of| of.$service.as_ref(), $handler)
+    (@serve $how:ident (of $feature:ty) $handler:path) => {
+        |call| call.$how(|services| services.others.get::<$feature>(), $handler)
     };
-    ($($(@$later:ident)? $kind:ident $name:tt ($($type:ident)=>+)
-        $([$($error:ident),*])? $($how:ident $(($service:ident))? $handler:path)?: $summary:literal;)+) => {
-        &[$($crate::group::Method::$kind::<$($crate::wire::$type),+>(
+    (@serve $how:ident ($service:ident) $handler:path) => {
+        |call| call.$how(|services| services.$service.as_ref(), $handler)
+    };
+    ($($(@$later:ident)? $kind:ident $name:tt ($($type:ty)=>+)
+        $([$($error:ident),*])? $($how:ident $(($($service:tt)+))? $handler:path)?: $summary:literal;)+) => {
+        &[$($crate::group::Method::$kind::<$($type),+>(
             $name,
             $summary
             $(, &[$($crate::wire::ErrorCode::$error),*])?
-            $(, rows!(@serve $how $(($service))? $handler))?
+            $(, $crate::rows!(@serve $how $(($($service)+))? $handler))?
         )$(.$later())?),+]
     };
 }
-pub(crate) use rows;
+pub use rows;
 
 /// Errors that any request of a client may get.
 pub const COMMON_ERRORS: &[ErrorCode] = &[
@@ -112,14 +156,9 @@ pub const COMMON_ERRORS: &[ErrorCode] = &[
     ErrorCode::NotInitialized,
 ];
 
-/// Returns every method of the protocol.
-pub fn methods() -> impl Iterator<Item = &'static Method> {
-    GROUPS.iter().flat_map(|group| group.methods)
-}
-
 impl Method {
     /// A request of a client.
-    pub(crate) const fn request<P: JsonSchema, R: JsonSchema>(
+    pub const fn request<P: JsonSchema, R: JsonSchema>(
         name: &'static str,
         summary: &'static str,
         errors: &'static [ErrorCode],
@@ -147,20 +186,29 @@ impl Method {
     }
 
     /// A notification of a client.
-    pub(crate) const fn client_notification<P: JsonSchema>(
+    pub const fn client_notification<P: JsonSchema>(
         name: &'static str,
         summary: &'static str,
+        take: Take,
     ) -> Self {
+        Self {
+            take: Some(take),
+            ..Self::first_notification::<P>(name, summary)
+        }
+    }
+
+    /// A notification that the connection or the peer takes by itself.
+    pub(crate) const fn first_notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
         Self::row::<P>(Direction::ClientNotification, name, summary)
     }
 
     /// A notification of the server.
-    pub(crate) const fn notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
+    pub const fn notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
         Self::row::<P>(Direction::Notification, name, summary)
     }
 
     /// A request of the server.
-    pub(crate) const fn server_request<P: JsonSchema, R: JsonSchema>(
+    pub const fn server_request<P: JsonSchema, R: JsonSchema>(
         name: &'static str,
         summary: &'static str,
     ) -> Self {
@@ -170,8 +218,9 @@ impl Method {
         }
     }
 
-    /// The same row, whose shape is settled and which the server does not serve yet.
-    pub(crate) const fn later(self) -> Self {
+    /// Returns the same row, whose shape is settled and which the server does not serve yet.
+    #[must_use]
+    pub const fn later(self) -> Self {
         Self {
             availability: Availability::Later,
             ..self
@@ -188,96 +237,9 @@ impl Method {
             result: None,
             errors: &[],
             serve: None,
+            take: None,
         }
     }
-
-    /// Returns the row for a name and a direction.
-    pub fn find(direction: Direction, name: &str) -> Option<&'static Self> {
-        methods().find(|method| method.direction == direction && method.name == name)
-    }
-}
-
-/// One request on its way to its handler.
-pub(crate) struct Call<'a> {
-    client: &'a Client,
-    request: &'a CallContext,
-    responder: Responder,
-}
-
-impl<'a> Call<'a> {
-    /// Hands a request to the handler of its method. Handlers return once the connection's next request may be served.
-    pub(crate) async fn serve(client: &'a Client, request: &'a CallContext, responder: Responder) {
-        let method = Method::find(Direction::Request, &request.method);
-        match method.and_then(|method| method.serve) {
-            Some(serve) => {
-                serve(Self {
-                    client,
-                    request,
-                    responder,
-                })
-                .await;
-            }
-            None => absent(responder),
-        }
-    }
-
-    /// Serves with a handler that returns at once.
-    pub(crate) fn now<P: DeserializeOwned>(self, handler: fn(&'a Client, P, Responder)) -> BoxFuture<'a, ()> {
-        self.wait(move |client, params, responder| {
-            handler(client, params, responder);
-            std::future::ready(())
-        })
-    }
-
-    /// Serves with a handler that the connection's next request waits for.
-    pub(crate) fn wait<P, F>(self, handler: impl FnOnce(&'a Client, P, Responder) -> F) -> BoxFuture<'a, ()>
-    where
-        P: DeserializeOwned,
-        F: Future<Output = ()> + Send + 'a,
-    {
-        match decode::params(self.request.params.as_deref()) {
-            Ok(params) => handler(self.client, params, self.responder).boxed(),
-            Err(error) => {
-                refuse(self.responder, error.into());
-                std::future::ready(()).boxed()
-            }
-        }
-    }
-
-    /// As [`Call::now`], with a service. Where the server has none, there is no such method.
-    pub(crate) fn now_with<S: 'a, P: DeserializeOwned>(
-        self,
-        service: fn(&Services) -> Option<&S>,
-        handler: fn(&'a Client, &'a S, P, Responder),
-    ) -> BoxFuture<'a, ()> {
-        self.wait_with(service, move |client, service, params, responder| {
-            handler(client, service, params, responder);
-            std::future::ready(())
-        })
-    }
-
-    /// As [`Call::wait`], with a service. Where the server has none, there is no such method.
-    pub(crate) fn wait_with<S: 'a, P, F>(
-        self,
-        service: fn(&Services) -> Option<&S>,
-        handler: impl FnOnce(&'a Client, &'a S, P, Responder) -> F,
-    ) -> BoxFuture<'a, ()>
-    where
-        P: DeserializeOwned,
-        F: Future<Output = ()> + Send + 'a,
-    {
-        if let Some(service) = service(self.client.services()) {
-            self.wait(move |client, params, responder| handler(client, service, params, responder))
-        } else {
-            absent(self.responder);
-            std::future::ready(()).boxed()
-        }
-    }
-}
-
-fn absent(responder: Responder) {
-    let error = RpcError::method_not_found(responder.method());
-    refuse(responder, error);
 }
 
 /// A type of the wire, as far as a schema needs it.
@@ -311,6 +273,3 @@ impl fmt::Debug for Shape {
         f.write_str(&self.name())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,17 +4,20 @@
 //! handshake: Threads and Turns live in the core, cursors in the session.
 
 mod answers;
+pub mod call;
 mod channels;
-mod client;
+pub mod client;
 mod connection;
-mod convert;
+pub mod convert;
 mod cursor;
 mod dialect;
 mod encode;
-mod errors;
+pub mod errors;
 pub mod group;
 pub mod groups;
 mod repeats;
 pub mod wire;
 
 pub use connection::{Endpoint, Server, serve};
+pub use encode::message;
+pub use groups::GROUPS;

@@ -41,7 +41,7 @@ enum State {
 }
 
 /// Who is answered once a request is carried out.
-pub(crate) struct Answer {
+pub struct Answer {
     responder: Option<Responder>,
     name: Option<(Arc<Repeats>, Once)>,
 }
@@ -131,7 +131,7 @@ impl Known {
 
 impl Answer {
     /// Answers that it was done.
-    pub(crate) fn ok(mut self, result: &impl Serialize) {
+    pub fn ok(mut self, result: &impl Serialize) {
         let result = match to_raw_value(result) {
             Ok(result) => result,
             Err(error) => {
@@ -145,7 +145,7 @@ impl Answer {
     }
 
     /// Answers why it was not done.
-    pub(crate) fn err(mut self, error: RpcError) {
+    pub fn err(mut self, error: RpcError) {
         let error = errors::object(error);
         for responder in self.settle(None) {
             responder.err(error.clone());

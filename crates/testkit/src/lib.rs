@@ -4,8 +4,10 @@
 mod client;
 mod clock;
 mod engine;
+mod examples;
 mod folder;
 mod model_server;
+mod redact;
 pub mod store_story;
 #[cfg(feature = "mcp-server")]
 pub mod tea_server;
@@ -14,6 +16,8 @@ mod workspace;
 pub use client::{Client, Link};
 pub use clock::ManualClock;
 pub use engine::ScriptEngine;
+pub use examples::comes_back;
 pub use folder::Folder;
 pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
+pub use redact::redacted;
 pub use workspace::TestWorkspace;

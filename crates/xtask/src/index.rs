@@ -1,9 +1,10 @@
 //! The index of `proto-schema/`: every method with its direction, files and errors, and every error.
 
-use bobbin_native::group::{self, Availability, COMMON_ERRORS, Direction, Method};
+use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
 use bobbin_native::wire::{ErrorCode, PROTOCOL_VERSION};
 use serde_json::{Value, json};
 
+use crate::groups::groups;
 use crate::schema::Paths;
 
 /// Returns the index.
@@ -26,7 +27,8 @@ pub(crate) fn index(types_file: &str) -> Value {
 }
 
 fn methods(direction: Direction) -> Vec<Value> {
-    group::methods()
+    groups()
+        .methods()
         .filter(|method| method.direction == direction)
         .map(entry)
         .collect()
@@ -52,3 +54,6 @@ fn entry(method: &Method) -> Value {
 fn codes(errors: &[ErrorCode]) -> Vec<i64> {
     errors.iter().map(|error| error.code()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@ mod checklist;
 #[path = "../../appserver/src/config/file.rs"]
 mod configuration;
 mod coverage;
+#[path = "../../appserver/src/groups.rs"]
+mod groups;
 mod index;
 mod model_server;
 mod schema;

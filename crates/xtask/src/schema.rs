@@ -15,12 +15,13 @@
 //! goes both ways has to have one description; it is an error when it has two.
 
 use anyhow::bail;
-use bobbin_native::group::{self, Direction, Method, Shape};
+use bobbin_native::group::{Direction, Method, Shape};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::groups::groups;
 use crate::stale::Files;
 use crate::{configuration, index};
 
@@ -37,7 +38,7 @@ pub(crate) fn files() -> anyhow::Result<Files> {
     let mut written = generator(SchemaSettings::draft2020_12().for_serialize());
     let mut files = Files::new();
 
-    for method in group::methods() {
+    for method in groups().methods() {
         let paths = Paths::of(method);
         let (ask, answer) = match method.direction {
             Direction::Request | Direction::ClientNotification => (&mut read, &mut written),

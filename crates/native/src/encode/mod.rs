@@ -14,8 +14,9 @@ use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
 use crate::cursor;
+use crate::group::Groups;
 use crate::groups::item::user_input;
-use crate::groups::{GROUPS, subagent};
+use crate::groups::subagent;
 use crate::wire;
 
 /// What of a client its notifications depend on; one encoding is kept for each.
@@ -59,7 +60,7 @@ impl Kind {
 }
 
 /// Returns the notifications of a frame.
-pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
+pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
     let mut messages = Vec::new();
     let thread_id = frame.thread.to_string();
     let seq = kind.seq(frame, 0);
@@ -79,7 +80,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             message(wire::THREAD_SYNCED, &params)
         })),
         FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
-            messages.extend(GROUPS.iter().find_map(|group| (group.broadcast)(news, frame.at)));
+            messages.extend(groups.broadcast(news, frame.at));
         }
         // It is a request to those who are asked.
         FrameBody::Ephemeral(Ephemeral::QuestionOpened(_)) => {}
@@ -218,7 +219,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
 
 /// Encodes one notification. A shape of ours that could not be written would be a bug of `wire`; it is empty
 /// and left out.
-pub(crate) fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
+pub fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
     let json = wire::encode_notification(method, params).unwrap_or_else(|error| {
         tracing::error!(%error, "a notification was left out");
         Vec::new()

@@ -7,6 +7,11 @@ use serde_json::Value;
 use super::samples::{AT, TURN, ended, of_approvals, of_deltas, of_items, of_threads, of_turns, plainly};
 use super::{Kind, Numbers, encode};
 use crate::convert::ToolExecutions;
+use crate::group::Groups;
+
+fn groups() -> Groups {
+    Groups::of(&[crate::GROUPS])
+}
 
 const RICH: Kind = Kind {
     tool_executions: ToolExecutions::Shown,
@@ -21,7 +26,7 @@ fn encoded(frames: &[(&str, Frame)], kind: Kind) -> String {
     let mut lines = Vec::new();
     for (name, frame) in frames {
         lines.push(format!("# {name}"));
-        let messages = encode(frame, kind);
+        let messages = encode(frame, kind, &groups());
         lines.extend(
             messages
                 .iter()
@@ -39,7 +44,7 @@ fn all() -> Vec<(&'static str, Frame)> {
 }
 
 fn json(frame: &Frame, kind: Kind) -> Vec<Value> {
-    let messages = encode(frame, kind);
+    let messages = encode(frame, kind, &groups());
     messages
         .iter()
         .map(|message| {
@@ -152,5 +157,5 @@ fn the_end_of_a_turn_that_cannot_be_shown_is_left_out() {
         usage: TokenUsage::default(),
         plan_pending: false,
     };
-    assert!(encode(&plainly(event), RICH).is_empty());
+    assert!(encode(&plainly(event), RICH, &groups()).is_empty());
 }

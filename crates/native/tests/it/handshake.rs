@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::Endpoint;
+use bobbin_native::group::Groups;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -16,7 +17,11 @@ fn serve(server: &Server, endpoint: Endpoint) -> (tokio::io::DuplexStream, JoinH
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::lines(reader, writer, Limits::default());
-    let native = bobbin_native::Server::new(server.hub.clone(), Server::services());
+    let native = bobbin_native::Server::new(
+        server.hub.clone(),
+        Server::services(),
+        Groups::of(&[bobbin_native::GROUPS]),
+    );
     let serving = tokio::spawn(bobbin_native::serve(transport, endpoint, Arc::new(native)));
     (far, serving)
 }

@@ -129,7 +129,7 @@ async fn unsubscribing_ends_the_delivery_of_a_turn_that_was_started_while_subscr
         .find("idle", |m| m["params"]["runtime"]["running"] == false)
         .await;
     assert_eq!(idle["method"], "thread/runtimeChanged");
-    client.call("server/stats", json!({})).await;
+    client.call("channel/list", json!({})).await;
     while client.unread() > 0 {
         let message = client.next().await.unwrap();
         // What came before it is kept here too.
@@ -313,7 +313,7 @@ async fn what_was_asked_before_unsubscribing_can_be_answered_after_other_request
     watcher.call("turn/enqueue", request).await;
     watcher.wait_for("thread/queue/updated").await;
     // The cursors that brought those two have ended by the time something else is answered.
-    watcher.call("server/stats", json!({})).await;
+    watcher.call("channel/list", json!({})).await;
     watcher.reply(&asked, json!({ "decision": "accept" })).await;
     starter.wait_for("turn/completed").await;
     assert_eq!(server.engine.effects(), ["make tea"]);

@@ -5,10 +5,6 @@ mod adapters;
 #[cfg(test)]
 mod client_history;
 #[cfg(test)]
-mod commands_and_skills;
-#[cfg(test)]
-mod coverage;
-#[cfg(test)]
 mod cursors;
 #[cfg(test)]
 mod dynamic_tools;
@@ -16,6 +12,8 @@ mod dynamic_tools;
 mod editor_proxy;
 #[cfg(test)]
 mod errors;
+#[cfg(test)]
+mod foreign_group;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
@@ -31,8 +29,6 @@ mod large;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
-mod policy;
-#[cfg(test)]
 mod repeating;
 #[cfg(test)]
 mod searching;
@@ -41,10 +37,6 @@ mod subagents;
 #[cfg(test)]
 mod subagents_in_time;
 #[cfg(test)]
-mod suggesting;
-#[cfg(test)]
 mod support;
-#[cfg(test)]
-mod terminals;
 #[cfg(test)]
 mod transcripts;

@@ -219,7 +219,7 @@ async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
     let mut again = server.client().await;
     assert_eq!(again.call("turn/start", request.clone()).await, first);
     // A connection that was closed would not answer this.
-    again.call("server/stats", json!({})).await;
+    again.call("channel/list", json!({})).await;
     server.engine.release();
     let ended = again.wait_for("turn/completed").await;
     assert_eq!(ended["params"]["turn"]["id"], first["turn"]["id"]);
@@ -227,12 +227,12 @@ async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
     // When it is over there is nothing to go on with.
     let mut late = server.client().await;
     assert_eq!(late.call("turn/start", request).await, first);
-    late.call("server/stats", json!({})).await;
+    late.call("channel/list", json!({})).await;
     client.start_turn(&thread, "say another").await;
     client.wait_for("turn/completed").await;
     late.find("idle", |m| m["params"]["runtime"]["running"] == false)
         .await;
-    late.call("server/stats", json!({})).await;
+    late.call("channel/list", json!({})).await;
     while late.unread() > 0 {
         let message = late.next().await.unwrap();
         assert_eq!(message["params"]["turnId"], Value::Null, "{message}");
@@ -249,7 +249,7 @@ async fn a_replay_that_is_too_much_begins_with_what_comes() {
     let mut late = server.client().await;
     let target = json!({ "threadId": thread, "replayRecent": true });
     late.call("thread/subscribe", target).await;
-    late.call("server/stats", json!({})).await;
+    late.call("channel/list", json!({})).await;
     client.start_turn(&thread, "say more").await;
     let ended = late.wait_for("turn/completed").await;
     assert_eq!(ended["params"]["turn"]["id"], "turn_002");
@@ -268,7 +268,7 @@ async fn repeating_a_resume_tells_of_it_once_and_of_nothing_since() {
     let mut other = server.client().await;
     other.call("thread/resume", request).await;
     other.wait_for("thread/resumed").await;
-    other.call("server/stats", json!({})).await;
+    other.call("channel/list", json!({})).await;
     while other.unread() > 0 {
         let message = other.next().await.unwrap();
         assert_eq!(message["params"]["threadId"], Value::Null, "{message}");
@@ -299,7 +299,7 @@ async fn repeating_what_changed_a_queue_does_not_tell_the_old_queue_as_news() {
     client.wait_for("turn/completed").await;
     client.wait_for("turn/completed").await;
     other.call("turn/steer", steered).await;
-    other.call("server/stats", json!({})).await;
+    other.call("channel/list", json!({})).await;
     while other.unread() > 0 {
         let message = other.next().await.unwrap();
         assert_ne!(message["method"], "thread/queue/updated", "{message}");

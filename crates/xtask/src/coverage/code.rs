@@ -9,11 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bobbin_native::group::{self, Availability, Direction};
+use bobbin_native::group::{Availability, Direction};
 use bobbin_native::wire::{ClientCapabilities, ErrorCode, ItemPayload, ServerCapabilities};
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::Section;
+use crate::groups::groups;
 
 /// Crates that are no part of the server.
 const NOT_THE_SERVER: [&str; 2] = ["testkit", "xtask"];
@@ -52,7 +53,11 @@ impl Facts {
             facts.add(Section::ClientCapabilities, &name, used);
         }
         for name in members::<ServerCapabilities>() {
-            let used = sources.dense.contains(&format!("capabilities.{}=", snake(&name)));
+            let capability = format!("capabilities.{}", snake(&name));
+            let used = sources.dense.contains(&format!("{capability}="))
+                || sources
+                    .dense
+                    .contains(&format!("{capability}.get_or_insert_default()"));
             facts.add(Section::ServerCapabilities, &name, used);
         }
         for code in ErrorCode::ALL {
@@ -71,7 +76,7 @@ impl Facts {
     }
 
     fn take_methods(&mut self, sources: &Sources) {
-        for method in group::methods() {
+        for method in groups().methods() {
             let section = match method.direction {
                 Direction::Request => Section::Requests,
                 Direction::ClientNotification => Section::ClientNotifications,

@@ -2,8 +2,11 @@
 //!
 //! AppServer protocol 01 §5 (client) and §6 (server). Unknown keys are ignored on both sides.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_with::skip_serializing_none;
 
 use crate::wire::Json;
@@ -50,6 +53,9 @@ pub struct ClientCapabilities {
     pub node_repl: Option<NodeReplCapability>,
     /// Present when the client has a browser runtime.
     pub browser_use: Option<BrowserUseCapability>,
+    /// Extension: what the client can do for further method groups, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Value>,
 }
 
 impl Default for ClientCapabilities {
@@ -71,6 +77,7 @@ impl Default for ClientCapabilities {
             acp_extensions: None,
             node_repl: None,
             browser_use: None,
+            extensions: BTreeMap::new(),
         }
     }
 }
@@ -211,11 +218,14 @@ pub struct ServerCapabilities {
     pub extensions: Option<ServerExtensions>,
 }
 
-/// Smaller extensions.
+/// Smaller extensions, and the capabilities of further method groups by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServerExtensions {
     /// `welcome/suggestions`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub welcome_suggestions: bool,
+    /// The capabilities of further method groups, by name.
+    #[serde(flatten)]
+    pub others: BTreeMap<String, Value>,
 }

@@ -4,17 +4,18 @@ pub mod capabilities;
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{CancelRequestParams, EmptyParams, InitializeParams, InitializeResult};
 
 pub(crate) const INITIALIZE: &str = "initialize";
 pub(crate) const INITIALIZED: &str = "initialized";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         first_request INITIALIZE (InitializeParams => InitializeResult) [AlreadyInitialized]:
             "Opens the connection. Must be the first request.";
-        client_notification INITIALIZED (EmptyParams): "Ends the handshake.";
-        client_notification "$/cancelRequest" (CancelRequestParams):
+        first_notification INITIALIZED (EmptyParams): "Ends the handshake.";
+        first_notification "$/cancelRequest" (CancelRequestParams):
             "Gives up a request that is still running.";
     },
     ..Group::EMPTY

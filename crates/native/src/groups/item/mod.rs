@@ -11,6 +11,12 @@ pub(crate) mod user_input;
 pub mod user_input_types;
 
 use crate::group::{Group, rows};
+use crate::wire::{
+    AgentMessageDeltaNotification, ApprovalRequestParams, ApprovalRequestResult,
+    CommandOutputDeltaNotification, ItemNotification, ReasoningDeltaNotification, RequestUserInputParams,
+    RequestUserInputResult, ToolCallArgumentsDeltaNotification, ToolCallParams, ToolCallResult,
+    UsageDeltaNotification, UserInputResolvedNotification,
+};
 
 pub(crate) const ITEM_STARTED: &str = "item/started";
 pub(crate) const ITEM_COMPLETED: &str = "item/completed";
@@ -26,7 +32,7 @@ pub(crate) const ITEM_TOOL_CALL: &str = "item/tool/call";
 pub(crate) const ITEM_TOOL_REQUEST_USER_INPUT: &str = "item/tool/requestUserInput";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         notification ITEM_STARTED (ItemNotification): "An Item was begun.";
         notification ITEM_COMPLETED (ItemNotification): "An Item is final.";
@@ -51,6 +57,21 @@ pub(crate) static GROUP: Group = Group {
     },
     capabilities: |_, capabilities| {
         capabilities.approval_flow = true;
+    },
+    unwanted: |capabilities| {
+        let mut unwanted = Vec::new();
+        if !capabilities.streaming_support {
+            unwanted.extend([
+                ITEM_AGENT_MESSAGE_DELTA,
+                ITEM_REASONING_DELTA,
+                ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+                ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
+            ]);
+        }
+        if !capabilities.user_input_support {
+            unwanted.push(ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED);
+        }
+        unwanted
     },
     ..Group::EMPTY
 };

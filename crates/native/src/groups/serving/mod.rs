@@ -5,6 +5,12 @@ pub(crate) mod dynamic;
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{
+    AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
+    AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
+    AcpWriteTextFileParams, AcpWriteTextFileResult, EmptyResult, NodeReplCancelParams, NodeReplCancelResult,
+    NodeReplEvaluateParams, NodeReplEvaluateResult,
+};
 
 pub(crate) const EXT_ACP_FS_READ_TEXT_FILE: &str = "ext/acp/fs/readTextFile";
 pub(crate) const EXT_ACP_FS_WRITE_TEXT_FILE: &str = "ext/acp/fs/writeTextFile";
@@ -15,7 +21,7 @@ pub(crate) const EXT_ACP_TERMINAL_KILL: &str = "ext/acp/terminal/kill";
 pub(crate) const EXT_ACP_TERMINAL_RELEASE: &str = "ext/acp/terminal/release";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         server_request EXT_ACP_FS_READ_TEXT_FILE (AcpReadTextFileParams => AcpReadTextFileResult):
             "Reads a file through the editor.";

@@ -5,12 +5,16 @@ pub(crate) mod handlers;
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{
+    SubagentChildrenListParams, SubagentChildrenListResult, SubagentGraphChangedNotification,
+    SubagentProgressNotification, SubagentTargetParams, SubagentTargetResult,
+};
 
 pub(crate) const SUBAGENT_PROGRESS: &str = "subagent/progress";
 pub(crate) const SUBAGENT_GRAPH_CHANGED: &str = "subagent/graphChanged";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         request "subagent/children/list" (SubagentChildrenListParams => SubagentChildrenListResult)
             [ThreadNotFound] now handlers::children:

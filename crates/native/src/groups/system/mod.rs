@@ -3,11 +3,13 @@
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{JobResultNotification, SystemEventNotification};
 
-pub(crate) const SYSTEM_EVENT: &str = "system/event";
+/// The server did something by itself.
+pub const SYSTEM_EVENT: &str = "system/event";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         notification SYSTEM_EVENT (SystemEventNotification): "The server did something to a conversation.";
         @later notification "system/jobResult" (JobResultNotification): "A job that the server ran has ended.";

@@ -5,7 +5,7 @@ pub mod config;
 pub(crate) mod lifecycle;
 pub mod notifications;
 pub mod params;
-pub(crate) mod read;
+pub mod read;
 pub(crate) mod rollback;
 pub(crate) mod search;
 pub mod search_types;
@@ -13,6 +13,15 @@ pub(crate) mod subscribe;
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{
+    ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadDeletedNotification,
+    ThreadListParams, ThreadListResult, ThreadModeSetParams, ThreadQueueUpdatedNotification,
+    ThreadReadParams, ThreadReadResult, ThreadRenameParams, ThreadRenamedNotification, ThreadResult,
+    ThreadResumeParams, ThreadResumedNotification, ThreadRollbackParams, ThreadRollbackResult,
+    ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadSearchParams, ThreadSearchResult,
+    ThreadStartParams, ThreadStartedNotification, ThreadStatusChangedNotification, ThreadSubscribeParams,
+    ThreadSubscribeResult, ThreadSyncedNotification, ThreadTargetParams, ThreadUnsubscribeParams,
+};
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";
 pub(crate) const THREAD_STARTED: &str = "thread/started";
@@ -26,7 +35,7 @@ pub(crate) const THREAD_ROLLED_BACK: &str = "thread/rolledBack";
 pub(crate) const THREAD_SYNCED: &str = "thread/synced";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         request "thread/start" (ThreadStartParams => ThreadResult) [] wait lifecycle::start:
             "Creates a Thread.";
@@ -66,7 +75,7 @@ pub(crate) static GROUP: Group = Group {
             "Drops Turns from the end of the conversation. Files stay as they are.";
         request "channel/list" (EmptyParams => ChannelListResult) [] now channel::list:
             "Lists the channels that Threads may come from.";
-        client_notification THREAD_SUBSCRIBE (ThreadSubscribeParams):
+        client_notification THREAD_SUBSCRIBE (ThreadSubscribeParams) wait subscribe::subscribe_quietly:
             "The request of the same name, without an answer: some clients send it so after a reconnect.";
         notification THREAD_STARTED (ThreadStartedNotification): "A Thread was created.";
         notification THREAD_RESUMED (ThreadResumedNotification): "A Thread was resumed.";

@@ -85,7 +85,7 @@ pub(super) fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
 }
 
 /// Returns the filter with its workspace as Threads carry it. A path of a client's can lie on a disk that does not answer.
-pub(crate) async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter {
+pub async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter {
     ListFilter {
         workspace_path: hub.normal_path_in_time(filter.workspace_path).await,
         ..filter
@@ -93,7 +93,7 @@ pub(crate) async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter 
 }
 
 /// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
-pub(crate) fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
+pub fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
     let workspace = client.hub().settings().workspace.to_string_lossy().into_owned();
     ListFilter {
         workspace_path: identity

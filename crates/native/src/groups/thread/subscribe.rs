@@ -3,11 +3,10 @@
 use bobbin_core::{Backlog, CoreError, ThreadHandle};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
-use serde_json::value::RawValue;
 
 use crate::client::{Client, fail, handle};
 use crate::cursor::{self, Stopped};
-use crate::wire::{self, SubscribeMode, decode};
+use crate::wire::{self, SubscribeMode};
 
 /// Recorded events given again with `replayRecent` (02 §5.5).
 const RECENT: u32 = 32;
@@ -36,10 +35,7 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
     });
 }
 
-pub(crate) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
-    let Ok(params) = decode::params::<wire::ThreadSubscribeParams>(raw) else {
-        return;
-    };
+pub(super) async fn subscribe_quietly(client: &Client, params: wire::ThreadSubscribeParams) {
     let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
     let Ok(thread) = client.hub().thread(&id).await else {
         return;

@@ -9,7 +9,7 @@ use crate::errors;
 use crate::wire::{self, RpcError};
 
 /// Commands that are no input: they are run with `command/execute`.
-pub(crate) const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
+pub const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
 
 /// Most bytes of the commands and skills of one input.
 const MAX_NAMED_BYTES: usize = 1 << 20;

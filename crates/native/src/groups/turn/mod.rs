@@ -2,7 +2,7 @@
 
 pub mod diff;
 pub(crate) mod history;
-pub(crate) mod input;
+pub mod input;
 pub mod input_types;
 pub mod notifications;
 pub mod params;
@@ -15,6 +15,12 @@ pub(crate) mod start;
 pub mod types;
 
 use crate::group::{Group, rows};
+use crate::wire::{
+    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
+    TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification, TurnInterruptParams, TurnNotification,
+    TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertParams, TurnRevertResult,
+    TurnRevertedNotification, TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+};
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
 pub(crate) const TURN_COMPLETED: &str = "turn/completed";
@@ -25,7 +31,7 @@ pub(crate) const TURN_REVERTED: &str = "turn/reverted";
 pub(crate) const PLAN_UPDATED: &str = "plan/updated";
 
 /// The group.
-pub(crate) static GROUP: Group = Group {
+pub static GROUP: Group = Group {
     methods: rows! {
         request "turn/start" (TurnStartParams => TurnStartResult)
             [ThreadNotFound, ThreadNotActive, TurnInProgress] wait start::start:

@@ -1,0 +1,9 @@
+//! The method groups of this server: the tables of the crates that bring some. `cargo xtask schema` and `coverage` read the
+//! same list.
+
+use bobbin_native::group::Groups;
+
+/// Returns the groups, in the order of the protocol's pages.
+pub(crate) fn groups() -> Groups {
+    Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS])
+}

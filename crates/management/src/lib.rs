@@ -1,0 +1,31 @@
+//! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
+//! terminals, commands, skills, suggestions, rules, trust, figures.
+//!
+//! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
+//! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
+
+pub mod command;
+pub mod mcp;
+pub mod models;
+pub mod policy;
+pub mod skills;
+pub mod stats;
+pub mod suggest;
+pub mod terminal;
+pub mod trust;
+pub mod wire;
+
+use bobbin_native::group::Group;
+
+/// The groups of this crate, in the order of the protocol's pages.
+pub static GROUPS: &[&Group] = &[
+    &terminal::GROUP,
+    &mcp::GROUP,
+    &skills::GROUP,
+    &command::GROUP,
+    &suggest::GROUP,
+    &models::GROUP,
+    &stats::GROUP,
+    &policy::GROUP,
+    &trust::GROUP,
+];

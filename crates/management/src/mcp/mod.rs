@@ -1,0 +1,57 @@
+//! `mcp/*`: tool servers (AppServer protocol 05 §8).
+
+pub(crate) mod convert;
+pub(crate) mod handlers;
+pub mod types;
+
+use bobbin_native::group::{Group, rows};
+
+use crate::wire::{
+    EmptyParams, McpGetParams, McpListResult, McpRemoveParams, McpRemoveResult, McpServerResult,
+    McpStatusListResult, McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpUpsertParams,
+    WorkspaceConfigChangedNotification,
+};
+
+pub(crate) const MCP_STATUS_UPDATED: &str = "mcp/status/updated";
+pub(crate) const WORKSPACE_CONFIG_CHANGED: &str = "workspace/configChanged";
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "mcp/list" (EmptyParams => McpListResult) [] now_with(tool_servers) handlers::list:
+            "Lists the configurations of MCP servers that are in effect.";
+        request "mcp/get" (McpGetParams => McpServerResult)
+            [McpServerNotFound] now_with(tool_servers) handlers::get:
+            "Returns the configuration of one MCP server.";
+        request "mcp/upsert" (McpUpsertParams => McpServerResult)
+            [McpInvalid, McpNameConflict, McpReadOnly] wait_with(tool_servers) handlers::upsert:
+            "Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background.";
+        request "mcp/remove" (McpRemoveParams => McpRemoveResult)
+            [McpServerNotFound, McpReadOnly] wait_with(tool_servers) handlers::remove:
+            "Removes an MCP server from the workspace's configuration.";
+        request "mcp/status/list" (EmptyParams => McpStatusListResult)
+            [] now_with(tool_servers) handlers::status:
+            "Tells how MCP servers are.";
+        request "mcp/test" (McpTestParams => McpTestResult) [McpInvalid] now_with(tool_servers) handlers::test:
+            "Starts an MCP server for a moment and counts its tools.";
+        notification MCP_STATUS_UPDATED (McpStatusUpdatedNotification):
+            "An MCP server is another way than before.";
+        notification WORKSPACE_CONFIG_CHANGED (WorkspaceConfigChangedNotification):
+            "The configuration was changed.";
+    },
+    capabilities: |server, capabilities| {
+        let has_tool_servers = server.services().tool_servers.is_some();
+        capabilities.mcp_management = has_tool_servers;
+        capabilities.mcp_status = has_tool_servers;
+        capabilities.mcp_server_origins = has_tool_servers;
+    },
+    unwanted: |capabilities| {
+        if capabilities.config_change {
+            Vec::new()
+        } else {
+            vec![WORKSPACE_CONFIG_CHANGED]
+        }
+    },
+    broadcast: convert::broadcast,
+    ..Group::EMPTY
+};

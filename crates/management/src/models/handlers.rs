@@ -1,0 +1,42 @@
+//! `model/list`: the models that a Thread can be given. It asks providers, in a task of its own.
+
+use std::sync::Arc;
+
+use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
+use bobbin_peer::Responder;
+use serde::de::IgnoredAny;
+
+use crate::wire;
+use bobbin_native::client::Client;
+use bobbin_native::convert;
+
+pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
+    let models = models.clone();
+    let cancelled = responder.token().clone();
+    client.spawn(async move {
+        tokio::select! {
+            biased;
+            // The client waits no longer.
+            () = cancelled.cancelled() => drop(responder),
+            listed = models.list() => responder.ok(result(listed)),
+        }
+    });
+}
+
+fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListResult {
+    let info = |model: ListedModel| wire::ModelInfo {
+        id: model.id,
+        owned_by: model.owned_by,
+        created_at: convert::time(model.created_at),
+    };
+    let (models, error) = match listed {
+        Ok(models) => (models, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    wire::ModelListResult {
+        success: error.is_none(),
+        models: models.into_iter().map(info).collect(),
+        error_code: error.as_ref().map(|error| error.code),
+        error_message: error.map(|error| error.message),
+    }
+}

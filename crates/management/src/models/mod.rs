@@ -1,0 +1,20 @@
+//! `model/list`: the models that a Thread can be given (AppServer protocol 05 §7).
+
+pub(crate) mod handlers;
+pub mod types;
+
+use bobbin_native::group::{Group, rows};
+
+use crate::wire::{EmptyParams, ModelListResult};
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "model/list" (EmptyParams => ModelListResult) [] now_with(models) handlers::list:
+            "Lists the models that a Thread can be given.";
+    },
+    capabilities: |server, capabilities| {
+        capabilities.model_catalog_management = server.services().models.is_some();
+    },
+    ..Group::EMPTY
+};

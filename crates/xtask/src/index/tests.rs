@@ -1,0 +1,116 @@
+//! What holds for every row of the joined tables.
+
+use std::collections::BTreeSet;
+
+use bobbin_native::group::Shape;
+use schemars::generate::SchemaSettings;
+
+use super::*;
+
+#[test]
+fn every_method_has_one_row_per_direction() {
+    let rows: BTreeSet<_> = groups()
+        .methods()
+        .map(|method| (method.direction as u8, method.name))
+        .collect();
+    assert_eq!(rows.len(), groups().methods().count());
+}
+
+#[test]
+fn requests_have_results_and_notifications_have_none() {
+    for method in groups().methods() {
+        let answered = matches!(method.direction, Direction::Request | Direction::ServerRequest);
+        assert_eq!(method.result.is_some(), answered, "{}", method.name);
+        assert!(answered || method.errors.is_empty(), "{}", method.name);
+    }
+}
+
+#[test]
+fn rows_are_found_by_direction_and_name() {
+    let found = groups().find(Direction::Request, "turn/start").unwrap();
+    assert_eq!(found.params.name(), "TurnStartParams");
+    assert_eq!(found.errors.len(), 3);
+    let found = groups()
+        .find(Direction::ClientNotification, "thread/subscribe")
+        .unwrap();
+    assert!(found.result.is_none());
+    assert!(groups().find(Direction::Notification, "turn/start").is_none());
+}
+
+fn members(shape: Shape) -> BTreeSet<String> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let schema = shape.schema(&mut generator);
+    let properties = schema
+        .get("properties")
+        .and_then(|properties| properties.as_object());
+    properties
+        .map(|properties| properties.keys().cloned().collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn exactly_the_requests_that_change_something_take_a_client_request_id() {
+    let reading = [
+        "initialize",
+        "thread/list",
+        "thread/read",
+        "thread/search",
+        "thread/subscribe",
+        "thread/unsubscribe",
+        "channel/list",
+        "subagent/children/list",
+        "terminal/list",
+        "terminal/read",
+        "mcp/list",
+        "mcp/get",
+        "mcp/status/list",
+        "mcp/test",
+        "skills/list",
+        "skills/read",
+        "skills/view",
+        "command/list",
+        // Change something, and do no harm when they are sent twice.
+        "skills/restoreOriginal",
+        "skills/setEnabled",
+        "skills/uninstall",
+        "workspace/commitMessage/suggest",
+        "welcome/suggestions",
+        "model/list",
+        "server/stats",
+        "policy/explain",
+        "approval/rules/list",
+        "workspace/trust/get",
+    ];
+    for method in groups()
+        .methods()
+        .filter(|method| method.direction == Direction::Request)
+    {
+        let takes_one = members(method.params).contains("clientRequestId");
+        assert_eq!(takes_one, !reading.contains(&method.name), "{}", method.name);
+    }
+}
+
+#[test]
+fn exactly_the_events_of_a_thread_carry_a_number() {
+    let unnumbered = [
+        "system/jobResult",
+        "subagent/graphChanged",
+        // As durable as the call that asks.
+        "item/tool/requestUserInput/resolved",
+        "mcp/status/updated",
+        "workspace/configChanged",
+        "workspace/trustChanged",
+        "terminal/started",
+        "terminal/outputDelta",
+        "terminal/completed",
+        "terminal/stalled",
+        "terminal/cleaned",
+    ];
+    for method in groups()
+        .methods()
+        .filter(|method| method.direction == Direction::Notification)
+    {
+        let numbered = members(method.params).contains("seq");
+        assert_eq!(numbered, !unnumbered.contains(&method.name), "{}", method.name);
+    }
+}
