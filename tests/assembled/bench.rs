@@ -18,7 +18,6 @@ use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSet
 use bobbin_testkit::{TestWorkspace, tea_server};
 use bobbin_tools::{RulesPolicy, ToolSet};
 use bobbin_undo::FileUndo;
-use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 /// How long, in real time, what must happen may take.
@@ -38,10 +37,6 @@ struct Given(Vec<Arc<dyn Tool>>);
 impl ToolSource for Given {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.0.clone()
-    }
-
-    fn settled(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
     }
 }
 

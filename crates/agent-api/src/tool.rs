@@ -311,9 +311,17 @@ pub trait ToolSource: Send + Sync + 'static {
         self.tools()
     }
 
-    /// Returns once what is just starting has started or failed, or has had its time: the source bounds this
-    /// wait, with which every Turn begins.
-    fn settled(&self) -> BoxFuture<'_, ()>;
+    /// Returns the names of what is just starting: its tools are not there yet.
+    fn starting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns once what is just starting has started or failed, or has had its time. With a tool's name, only what
+    /// could have that tool is waited for, and longer.
+    fn settled<'a>(&'a self, tool: Option<&'a str>) -> BoxFuture<'a, ()> {
+        let _ = tool;
+        ready(()).boxed()
+    }
 }
 
 /// A call that may be run once.

@@ -43,6 +43,11 @@ pub fn is_of_server(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
+/// Whether a name could be one that [`of_server`] made for a tool of this server.
+pub fn could_be_of(server: &str, name: &str) -> bool {
+    parts(name).is_some_and(|(part, _)| part == server || part == cleaned(server, MAX_SERVER))
+}
+
 /// Returns the name under which a client's tool is offered whose own name is taken.
 pub fn of_client(namespace: Option<&str>, tool: &str) -> String {
     let plain = match namespace {

@@ -23,6 +23,7 @@ mod inquiry;
 mod instructions;
 mod limits;
 mod listener;
+mod offered;
 mod one_item;
 mod past;
 mod pictures;

@@ -13,6 +13,8 @@ pub struct AgentSettings {
     pub limits: TurnLimits,
     /// Whether conversations that are getting too long are compacted.
     pub compaction: bool,
+    /// Whether the tools of MCP servers are searched where there are many, instead of all being offered.
+    pub tool_search: bool,
 }
 
 impl Default for AgentSettings {
@@ -21,6 +23,7 @@ impl Default for AgentSettings {
             commands: instructions::held(&Sandbox::default()),
             limits: TurnLimits::default(),
             compaction: true,
+            tool_search: true,
         }
     }
 }

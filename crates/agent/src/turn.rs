@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
-use bobbin_agent_api::tool::{ToolEnvironment, ToolSpec};
 use bobbin_agent_api::undo::{FileChanges, Undo};
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
@@ -32,7 +31,7 @@ use bobbin_agent_api::model::{
     Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
 };
 use bobbin_tools::ToolSet;
-use bobbin_tools::{ASK_USER, VIEW_IMAGE, ViewSkill, agent_tools, client_tools};
+use bobbin_tools::{ViewSkill, agent_tools, client_tools};
 use bobbin_undo::Changes;
 
 /// How long running calls may take to end when the time of a Turn is over.
@@ -49,7 +48,7 @@ const DIFF_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct TurnRun {
     pub(super) model: Arc<dyn Model>,
     /// The tools of the agent, sources included.
-    all_tools: ToolSet,
+    pub(super) all_tools: ToolSet,
     /// The tools at the last request to the model: its calls refer to them.
     pub(super) tools: ToolSet,
     /// Single-Item calls of that reply, by their ids, until they end.
@@ -206,12 +205,7 @@ impl TurnRun {
         let is_new = self.turn.at_start().turn.items.len() == 1;
         self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
             .await?;
-        tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return Err(TurnGone.into()),
-            () = self.all_tools.settled() => {}
-        }
-        self.tools = self.all_tools.now_of(self.turn.thread());
+        self.take_tools();
         if !self.turn.at_start().started_calls.is_empty() {
             let changes = self.recording.resume().await;
             self.note_changes(changes).await?;
@@ -230,6 +224,7 @@ impl TurnRun {
                 return Ok(());
             }
             self.ledger.change(|spent| spent.rounds += 1);
+            self.await_tools(&calls).await?;
             self.calls(&calls).await?;
             self.show_pictures().await?;
             self.take_guidance().await?;
@@ -327,7 +322,7 @@ impl TurnRun {
     /// Asks the model once.
     async fn ask_once(&mut self) -> Result<Vec<Call>, Refused> {
         let turn = self.turn.clone();
-        self.tools = self.all_tools.now_of(self.turn.thread());
+        self.take_tools();
         let specs = self.specs();
         let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools);
         let request = ModelRequest {
@@ -434,19 +429,6 @@ impl TurnRun {
         self.turn.add(note).await
     }
 
-    /// Returns the tools that the model is offered.
-    pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = offered(&self.tools, self.turn.environment());
-        if !self.turn.can_inquire() {
-            specs.retain(|spec| *spec.name != *ASK_USER);
-        }
-        let model = self.turn.environment().config.model.as_deref();
-        if !self.model.sees_pictures(model) {
-            specs.retain(|spec| *spec.name != *VIEW_IMAGE);
-        }
-        specs
-    }
-
     /// Notes files that a call has changed, and shows the diff unless a diff was shown a moment ago.
     pub(super) async fn note_changes(&mut self, found: FileChanges) -> Result<(), TurnGone> {
         let FileChanges { changed, unshown } = found;
@@ -479,13 +461,6 @@ impl TurnRun {
         self.shown_at = Some(Instant::now());
         self.turn.diff(self.changes.diff()).await
     }
-}
-
-/// Returns the tools that the mode and the Thread's own lists allow.
-fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
-    let mut specs = tools.specs(environment.mode);
-    specs.retain(|spec| environment.config.offers(&spec.name));
-    specs
 }
 
 /// Why a request to the model failed.

@@ -154,10 +154,6 @@ impl ToolSource for EditorTools {
             .into_iter()
             .collect()
     }
-
-    fn settled(&self) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
-    }
 }
 
 struct DiagnosticsTool(Arc<dyn Diagnostics>);

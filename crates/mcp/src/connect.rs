@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{
     ClientInitializeError, NotificationContext, Peer, RunningService, RunningServiceCancellationToken,
-    ServiceExt as _,
+    ServiceError, ServiceExt as _,
 };
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -131,7 +131,7 @@ async fn start(
     let greeted = tokio::select! {
         biased;
         () = child.flooded() => Err("floods".to_owned()),
-        greeted = greet(spec, transport) => greeted,
+        greeted = greet(spec, transport) => greeted.map_err(|error| error.in_words(false)),
     };
     match greeted {
         Ok(greeted) => Ok(Connection::new(greeted, Some(child))),
@@ -152,13 +152,30 @@ async fn start(
 
 async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<(Connection, Listing), Trouble> {
     let transport = crate::http::transport(http).map_err(Trouble::Setting)?;
-    let greeted = greet(spec, transport).await;
-    let greeted = greeted.map_err(|how| Trouble::Talk { how, said: None })?;
-    Ok(Connection::new(greeted, None))
+    let error = match greet(spec, transport).await {
+        Ok(greeted) => return Ok(Connection::new(greeted, None)),
+        Err(error) => error,
+    };
+    if error.is_authorization_required() || crate::http::wants_login(http).await {
+        return Err(Trouble::Setting(match &http.bearer {
+            Some(_) => "it does not accept its token (BearerTokenEnvVar)".to_owned(),
+            None => "it wants a login; give it a token (BearerTokenEnvVar)".to_owned(),
+        }));
+    }
+    Err(Trouble::Talk {
+        how: error.in_words(true),
+        said: None,
+    })
 }
 
-/// Does the handshake and asks for the tools. An error follows the server's name in a sentence.
-async fn greet<T, E, A>(spec: &ServerSpec, transport: T) -> Result<Greeted, String>
+/// Why a server could not be greeted.
+enum GreetError {
+    Handshake(Box<ClientInitializeError>),
+    Listing(ServiceError),
+}
+
+/// Does the handshake and asks for the tools.
+async fn greet<T, E, A>(spec: &ServerSpec, transport: T) -> Result<Greeted, GreetError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -166,35 +183,41 @@ where
     let notifications = Notifications {
         changed: Arc::default(),
     };
-    let over_http = matches!(spec.launch, Launch::Http(_));
     let service = notifications.serve(transport).await;
-    let service = service.map_err(|error| in_words(error, over_http))?;
+    let service = service.map_err(|error| GreetError::Handshake(Box::new(error)))?;
     let info = service.peer_info();
     let listing = if info.is_some_and(|info| info.capabilities.tools.is_some()) {
         let listing = listing::tools(&service, &spec.name).await;
-        listing.map_err(|error| format!("did not list its tools ({error})"))?
+        listing.map_err(GreetError::Listing)?
     } else {
         Listing::default()
     };
     Ok((service, listing))
 }
 
-/// Returns what went wrong in a handshake, to follow the program's name.
-fn in_words(error: ClientInitializeError, over_http: bool) -> String {
-    if error.is_authorization_required() {
-        return "wants an authorization; give it a token (BearerTokenEnvVar)".to_owned();
+impl GreetError {
+    fn is_authorization_required(&self) -> bool {
+        matches!(self, Self::Handshake(error) if error.is_authorization_required())
     }
-    match error {
-        ClientInitializeError::TransportError { error, .. } if over_http => {
-            format!("cannot be reached ({})", causes(&*error.error))
+
+    /// Returns what went wrong, to follow the program's name.
+    fn in_words(self, over_http: bool) -> String {
+        let error = match self {
+            Self::Listing(error) => return format!("did not list its tools ({error})"),
+            Self::Handshake(error) => *error,
+        };
+        match error {
+            ClientInitializeError::TransportError { error, .. } if over_http => {
+                format!("cannot be reached ({})", causes(&*error.error))
+            }
+            ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
+                "ended before it was ready".to_owned()
+            }
+            ClientInitializeError::JsonRpcError(error) => {
+                format!("refused the handshake ({})", error.message)
+            }
+            _ => "is not a usable MCP server".to_owned(),
         }
-        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
-            "ended before it was ready".to_owned()
-        }
-        ClientInitializeError::JsonRpcError(error) => {
-            format!("refused the handshake ({})", error.message)
-        }
-        _ => "is not a usable MCP server".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::tool::{Tool, ToolSource};
+use bobbin_agent_api::tool_name;
 use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource};
 use bobbin_children::Children;
 use bobbin_model::ToolServer;
@@ -22,8 +23,7 @@ use crate::{Announce, Launch, Secret, ServerSpec};
 
 /// Most servers of a workspace (guess: several times what a user has).
 const MAX_SERVERS: usize = 64;
-/// How long a Turn that starts waits for a server that is just starting. (Guess: most have started by then, and
-/// nobody minds it once.)
+/// How long a search for tools waits for a server that is just starting. (Guess: most have started by then.)
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// There are as many servers as there may be.
@@ -178,10 +178,29 @@ impl ToolSource for Host {
         tools
     }
 
-    fn settled(&self) -> BoxFuture<'_, ()> {
+    fn starting(&self) -> Vec<String> {
+        let servers = self.servers.all().into_iter();
+        let starting = servers.filter(|server| server.is_starting());
+        starting
+            .map(|server| server.service().spec.name.clone())
+            .collect()
+    }
+
+    fn settled<'a>(&'a self, tool: Option<&'a str>) -> BoxFuture<'a, ()> {
         let servers = self.servers.all();
         async move {
-            join_all(servers.iter().map(|server| server.settled(SETTLE))).await;
+            let waits = servers.iter().map(|server| {
+                let spec = &server.service().spec;
+                match tool {
+                    None => server.settled(SETTLE),
+                    // A start that takes longer has failed.
+                    Some(tool) if tool_name::could_be_of(&spec.name, tool) => {
+                        server.settled(spec.start_timeout)
+                    }
+                    Some(_) => server.settled(Duration::ZERO),
+                }
+            });
+            join_all(waits).await;
         }
         .boxed()
     }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
@@ -26,14 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 /// # Errors
 /// A header cannot be sent: a sentence for the user, without its value.
 pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let mut headers = HashMap::new();
-    for (name, value) in &spec.headers {
-        let known = HeaderName::from_bytes(name.as_bytes());
-        let known = known.map_err(|_| format!("{name:?} is no name of a header"))?;
-        let value =
-            HeaderValue::from_str(value).map_err(|_| format!("the value of {name} cannot be sent"))?;
-        headers.insert(known, value);
-    }
+    let headers = headers(spec)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str())
         .custom_headers(headers)
         .max_sse_event_size(MAX_EVENT);
@@ -47,13 +41,41 @@ pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport
         }
         config = config.auth_header(bearer);
     }
+    Ok(StreamableHttpClientTransport::with_client(client()?, config))
+}
+
+/// Returns whether a server answers that it does not know its caller. Not all say so in a way that the transport reports.
+pub(crate) async fn wants_login(spec: &HttpSpec) -> bool {
+    let (Ok(headers), Ok(client)) = (headers(spec), client()) else {
+        return false;
+    };
+    let mut request = client.get(&spec.url).headers(headers.into_iter().collect());
+    if let Some(bearer) = &spec.bearer {
+        request = request.bearer_auth(bearer);
+    }
+    let answered = request.send().await;
+    answered.is_ok_and(|answer| answer.status() == StatusCode::UNAUTHORIZED)
+}
+
+fn headers(spec: &HttpSpec) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    let mut headers = HashMap::new();
+    for (name, value) in &spec.headers {
+        let known = HeaderName::from_bytes(name.as_bytes());
+        let known = known.map_err(|_| format!("{name:?} is no name of a header"))?;
+        let value =
+            HeaderValue::from_str(value).map_err(|_| format!("the value of {name} cannot be sent"))?;
+        headers.insert(known, value);
+    }
+    Ok(headers)
+}
+
+fn client() -> Result<reqwest::Client, String> {
     // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place. No proxy
     // of the environment, which is not read here: what goes to a server goes there and nowhere else.
-    let client = reqwest::Client::builder()
+    reqwest::Client::builder()
         .pool_max_idle_per_host(0)
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .build()
-        .map_err(|error| format!("no HTTP client can be made ({error})"))?;
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+        .map_err(|error| format!("no HTTP client can be made ({error})"))
 }

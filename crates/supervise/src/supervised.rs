@@ -203,6 +203,11 @@ impl<S: Service> Supervised<S> {
         }
     }
 
+    /// Whether the start that was requested last has no outcome yet. Restarts do not count.
+    pub fn is_starting(&self) -> bool {
+        matches!(*self.link.borrow(), Link::Starting)
+    }
+
     /// Returns its handle once it runs and the handle is `usable`: its task may not have seen yet that a connection
     /// was lost. `None` when the service is neither running nor being started.
     pub async fn ready(&self, usable: impl Fn(&S::Handle) -> bool) -> Option<S::Handle> {

@@ -81,8 +81,8 @@ fn the_built_in_tools_are_listed() {
         .map(str::to_owned)
         .chain(agents)
         .collect();
-    // One way to write a plan is offered in each mode; models know this one from older conversations.
-    names.extend(["SkillView", "UpdateTodos"].map(str::to_owned));
+    // One way to write a plan is offered in each mode; models know this one from older conversations. A Turn adds others.
+    names.extend(["FindTools", "SkillView", "UpdateTodos"].map(str::to_owned));
     names.sort();
     names.dedup();
     assert_eq!(names, crate::BUILT_IN);

@@ -40,7 +40,7 @@ pub struct ToolSet {
 }
 
 /// Names of the built-in tools, those for subagents, terminals and skills among them.
-pub const BUILT_IN: [&str; 23] = [
+pub const BUILT_IN: [&str; 24] = [
     "ApplyPatch",
     "AskUser",
     "CloseAgent",
@@ -48,6 +48,7 @@ pub const BUILT_IN: [&str; 23] = [
     "EditFile",
     "Exec",
     "FindFiles",
+    "FindTools",
     "GrepFiles",
     "ListTerminals",
     "ReadFile",
@@ -170,11 +171,14 @@ impl ToolSet {
         }
     }
 
+    /// Returns the names of what is just starting in the sources.
+    pub fn starting(&self) -> Vec<String> {
+        self.sources.iter().flat_map(|source| source.starting()).collect()
+    }
+
     /// Returns once no source is starting; see [`ToolSource::settled`].
-    pub async fn settled(&self) {
-        if !self.sources.is_empty() {
-            join_all(self.sources.iter().map(|source| source.settled())).await;
-        }
+    pub async fn settled(&self, tool: Option<&str>) {
+        join_all(self.sources.iter().map(|source| source.settled(tool))).await;
     }
 
     /// Returns a permanent tool, or any tool of a set from [`ToolSet::now_of`].

@@ -37,6 +37,8 @@ mod support;
 #[cfg(test)]
 mod together;
 #[cfg(test)]
+mod tool_search;
+#[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod windows;

@@ -486,7 +486,7 @@ pub(crate) enum Script {
 pub(crate) struct Scripted {
     script: Mutex<VecDeque<Script>>,
     asked: Mutex<Vec<Vec<Message>>>,
-    offered: Mutex<Vec<String>>,
+    offered: Mutex<Vec<Vec<String>>>,
     told: Mutex<Vec<String>>,
     window: Option<ContextWindow>,
     turns: u32,
@@ -534,6 +534,11 @@ impl Scripted {
 
     /// Returns the tools that the last request offered.
     pub(crate) fn offered(&self) -> Vec<String> {
+        self.offers().pop().unwrap_or_default()
+    }
+
+    /// Returns the tools that each request so far offered.
+    pub(crate) fn offers(&self) -> Vec<Vec<String>> {
         self.offered.lock().unwrap().clone()
     }
 }
@@ -555,7 +560,7 @@ impl Model for Scripted {
         self.asked.lock().unwrap().push(request.messages.to_vec());
         self.told.lock().unwrap().push(request.instructions.whole());
         let names = request.tools.iter().map(|tool| tool.name.to_string());
-        *self.offered.lock().unwrap() = names.collect();
+        self.offered.lock().unwrap().push(names.collect());
         let next = self
             .script
             .lock()

@@ -62,6 +62,9 @@ pub(crate) struct ConfigFile {
     /// Shortening of long conversations.
     #[serde(default)]
     pub(crate) compaction: Compaction,
+    /// Tools of MCP servers as models get them.
+    #[serde(default)]
+    pub(crate) tools: Tools,
     /// MCP servers, by name, or as a list of entries with names.
     #[serde(default)]
     #[schemars(extend("x-lenient" = true))]
@@ -359,6 +362,15 @@ pub(crate) struct Compaction {
     /// Share of the window at which that happens, in percent; by the model when left out.
     #[schemars(range(min = 30, max = 95))]
     pub(crate) at_percent: Option<u64>,
+}
+
+/// Tools of MCP servers as models get them.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Tools {
+    /// Whether a model searches the tools of servers where these have many, instead of getting all in each request.
+    #[schemars(extend("default" = true))]
+    pub(crate) search: Option<bool>,
 }
 
 /// An MCP server: started by `Command`, or reached at `Url`. In a list it has a `Name`.

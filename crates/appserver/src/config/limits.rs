@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bobbin_agent::{AgentSettings, TurnLimits};
 
-use super::file::{Compaction, Limits};
+use super::file::{Compaction, Limits, Tools};
 use crate::trust::Gate;
 
 /// Micros in one unit of a currency.
@@ -18,6 +18,7 @@ const MICROS: f64 = 1_000_000.0;
 pub(crate) struct AgentLimits {
     limits: TurnLimits,
     compaction: bool,
+    tool_search: bool,
     /// At which share of a window, in percent.
     pub(crate) compact_percent: Option<u64>,
 }
@@ -27,6 +28,7 @@ impl Default for AgentLimits {
         Self {
             limits: TurnLimits::default(),
             compaction: true,
+            tool_search: true,
             compact_percent: None,
         }
     }
@@ -34,7 +36,7 @@ impl Default for AgentLimits {
 
 impl AgentLimits {
     /// Adds what one file says. The user's file comes first.
-    pub(super) fn add(&mut self, said: &Limits, compaction: &Compaction, gate: &mut Gate<'_>) {
+    pub(super) fn add(&mut self, said: &Limits, compaction: &Compaction, tools: &Tools, gate: &mut Gate<'_>) {
         let known = &mut self.limits;
         let rounds = said
             .rounds
@@ -56,6 +58,11 @@ impl AgentLimits {
         if percent.is_some() && (percent == self.compact_percent || gate.passes("Compaction.AtPercent")) {
             self.compact_percent = percent;
         }
+        if let Some(search) = tools.search
+            && (search == self.tool_search || gate.passes("Tools.Search"))
+        {
+            self.tool_search = search;
+        }
     }
 
     /// Returns the settings of the agent.
@@ -63,6 +70,7 @@ impl AgentLimits {
         AgentSettings {
             limits: self.limits,
             compaction: self.compaction,
+            tool_search: self.tool_search,
             ..AgentSettings::default()
         }
     }
@@ -103,10 +111,20 @@ mod tests {
         let (user, workspace) = (check(user.clone()).unwrap(), check(workspace.clone()).unwrap());
         let mut limits = AgentLimits::default();
         let mut gate = Gate::of_user(&user.value);
-        limits.add(&user.file.limits, &user.file.compaction, &mut gate);
+        limits.add(
+            &user.file.limits,
+            &user.file.compaction,
+            &user.file.tools,
+            &mut gate,
+        );
         let record = TrustRecord::default();
         let mut gate = Gate::of_folder(&workspace.value, &record);
-        limits.add(&workspace.file.limits, &workspace.file.compaction, &mut gate);
+        limits.add(
+            &workspace.file.limits,
+            &workspace.file.compaction,
+            &workspace.file.tools,
+            &mut gate,
+        );
         let names = gate.into_items().into_iter().map(|item| item.name);
         (limits, names.collect())
     }

@@ -93,7 +93,7 @@ async fn a_flood_is_slowed_and_then_the_server_is_stopped() {
         );
         assert!(started.elapsed() < Duration::from_secs(18), "{flood}");
         // Given up: nothing is started by itself.
-        bench.host.settled().await;
+        bench.host.settled(None).await;
         assert_eq!(bench.host.servers()[0].state, Error);
         bench.host.end().await;
     }

@@ -161,7 +161,7 @@ async fn what_may_not_run_is_shown_and_not_started() {
         (shown.state, shown.problem.as_deref()),
         (Idle, Some("nobody has allowed it"))
     );
-    bench.host.settled().await;
+    bench.host.settled(None).await;
     // Asking the host does not help: whoever withholds it must give it out anew.
     bench.host.start("pantry");
     let seen = bench.until(Error).await;

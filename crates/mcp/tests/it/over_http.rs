@@ -7,6 +7,7 @@ use bobbin_model::Reach;
 use bobbin_model::ServerState::{Error, Ready, Starting};
 use bobbin_testkit::tea_server;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Bench, states};
 
@@ -84,4 +85,35 @@ async fn one_that_goes_away_fails_the_call_and_holds_nobody() {
     let failed = bench.call("steep", json!({ "minutes": 1 })).await;
     assert!(!failed.success, "{}", failed.text);
     bench.host.end().await;
+}
+
+#[tokio::test]
+async fn one_that_wants_a_login_is_said_so_and_not_tried_again() {
+    for challenge in ["", "WWW-Authenticate: Bearer\r\n"] {
+        let mut bench = Bench::new();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 8 << 10];
+                let _ = stream.read(&mut request).await.unwrap();
+                let answer = format!(
+                    "HTTP/1.1 401 Unauthorized\r\n{challenge}Content-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let mut spec = at(&bench, &url, &[]);
+        if let Launch::Http(http) = &mut spec.launch {
+            http.bearer = None;
+        }
+        bench.host.set(spec).unwrap();
+        let seen = bench.until(Error).await;
+        let problem = seen.last().unwrap().problem.clone().unwrap();
+        assert!(problem.starts_with("it wants a login"), "{problem}");
+        assert!(!problem.contains("started again"), "{problem}");
+        bench.host.end().await;
+        serving.abort();
+    }
 }

@@ -52,7 +52,7 @@ async fn one_that_cannot_be_started_is_said_and_not_tried_again() {
         problem.contains("/no/such/pantry") && problem.contains("No such file"),
         "{problem}"
     );
-    bench.host.settled().await;
+    bench.host.settled(None).await;
     assert!(bench.host.tools().is_empty());
     bench.host.end().await;
 }
@@ -77,7 +77,7 @@ async fn one_that_hangs_is_given_up_in_time_and_holds_nobody() {
     let begun = Instant::now();
     bench.host.set(spec).unwrap();
     assert!(bench.host.tools().is_empty());
-    bench.host.settled().await;
+    bench.host.settled(None).await;
     assert!(begun.elapsed() < Duration::from_secs(5));
     let seen = bench.until(Error).await;
     assert!(seen.last().unwrap().problem.as_deref().unwrap().contains("200ms"));

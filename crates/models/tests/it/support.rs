@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent::AgentEngine;
+use bobbin_agent::{AgentEngine, AgentSettings};
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
@@ -61,7 +61,12 @@ fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine 
     if let Some(source) = source {
         tools = tools.with_source(source);
     }
-    AgentEngine::new(Arc::new(models), tools)
+    // These tests count what is offered.
+    let settings = AgentSettings {
+        tool_search: false,
+        ..AgentSettings::default()
+    };
+    AgentEngine::new(Arc::new(models), tools).with_settings(settings)
 }
 
 /// A core with one Thread.

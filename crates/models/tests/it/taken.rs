@@ -126,10 +126,6 @@ impl ToolSource for Listed {
         };
         self.0.iter().zip(0..).map(tool).collect()
     }
-
-    fn settled(&self) -> BoxFuture<'_, ()> {
-        std::future::ready(()).boxed()
-    }
 }
 
 #[tokio::test]
