@@ -10,7 +10,7 @@ use crate::separators::{Level, Separators, parts};
 use crate::value::Value;
 
 /// How a message is laid out in the structured formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// `{"segments": [{"segment": "PID", "fields": {…}}, …]}`: the order of the segments is in the data.

@@ -3,6 +3,7 @@
 //! Knows the protocol through `wire` and the repository by where this package lies in it; takes no part
 //! in the server.
 
+mod behaviours;
 mod bench;
 mod cargo;
 mod chaos;
@@ -42,7 +43,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Lists the tests that show each line of the peer's behaviour checklist; fails when a line has none.
+    /// Lists the tests that show each line of the checklists of the peer and of Hermes extensions; fails when a line
+    /// has none.
     Checklist,
     /// Measures the server beside the bare limits of this machine and prints a table of figures and ratios.
     Bench(bench::Bench),
@@ -81,7 +83,12 @@ fn schema_dir() -> PathBuf {
 fn list_checklist() -> anyhow::Result<()> {
     let shown = checklist::Shown::read(&root())?;
     write!(std::io::stdout(), "{}", shown.table()).context("cannot print the table")?;
-    let (missing, unknown) = (shown.missing(), shown.unknown());
+    let behaviours = behaviours::Behaviours::read(&root())?;
+    write!(std::io::stdout(), "{}", behaviours.table()).context("cannot print the table")?;
+    let mut missing = shown.missing();
+    missing.extend(behaviours.missing());
+    let mut unknown = shown.unknown();
+    unknown.extend(behaviours.unknown());
     if missing.is_empty() && unknown.is_empty() {
         return Ok(());
     }

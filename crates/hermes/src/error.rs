@@ -1,0 +1,77 @@
+//! What can go wrong. No error shows a text of a message.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bobbin_hl7::EncodeError;
+
+/// Why a document was not opened, changed, saved or closed.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// The Thread has no document.
+    #[error("no document is open in this thread; open one first")]
+    NotOpen,
+    /// The document has changes that would be lost.
+    #[error("the document has changes that are not saved; save it, or discard them")]
+    Unsaved,
+    /// There are as many as there may be.
+    #[error("{0} documents are open; close one")]
+    TooMany(usize),
+    /// What the engine says.
+    #[error(transparent)]
+    Text(bobbin_hl7::Error),
+    /// A character is not in the encoding of the file.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The document has no file, and none was named.
+    #[error("the document has no file; name one to save it")]
+    NoFile,
+    /// Another program has written the file.
+    #[error("{} has changed on disk; save the document under another name, or open it again", .0.display())]
+    ChangedOnDisk(PathBuf),
+    /// The file cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A bug.
+    #[error("the document could not be used; please report this")]
+    Failed,
+}
+
+impl DocumentError {
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::File { path, source }
+    }
+}
+
+/// Why a command was not sent to an extension.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// No running extension has it.
+    #[error("no running extension has the command {0:?}")]
+    NotFound(String),
+    /// The extension ended meanwhile.
+    #[error("the extension ended before it took the command")]
+    Ended,
+}
+
+/// No extension has this id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no extension has the id {0:?}")]
+pub struct UnknownExtension(pub String);
+
+/// Why no client has shown a window or a dialog.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScreenError {
+    /// The client has left.
+    #[error("no client is connected that can show this")]
+    Gone,
+    /// The client answered with an error.
+    #[error("the client could not show this: {0}")]
+    Refused(String),
+}

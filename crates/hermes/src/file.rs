@@ -1,0 +1,86 @@
+//! The file of a document: read within a bound, replaced only while it is as it was read or written last. Blocking.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bobbin_files::{Batch, Found, Kind, Leftovers, MAX_FILE_BYTES, Want, find, read_bytes};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::DocumentError;
+
+/// A file, and what was in it when it was read or written last.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    /// Absolute and without links.
+    pub(crate) path: PathBuf,
+    /// `None` for a file that did not exist.
+    content: Option<[u8; 32]>,
+}
+
+impl File {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`DocumentError::File`].
+    pub(crate) fn read(path: &Path, max_bytes: usize) -> Result<(Self, Vec<u8>), DocumentError> {
+        let read = || {
+            let path = path.canonicalize()?;
+            let bytes = read_bytes(&path, max_bytes as u64)?;
+            Ok((path, bytes))
+        };
+        let (path, bytes) = read().map_err(|source| DocumentError::file(path, source))?;
+        let content = Some(hash(&bytes));
+        Ok((Self { path, content }, bytes))
+    }
+
+    /// Returns the file at a path as it is now, to be replaced.
+    ///
+    /// # Errors
+    /// [`DocumentError::File`] if its directory does not exist, or it is no ordinary file.
+    pub(crate) fn at(path: &Path) -> Result<Self, DocumentError> {
+        let place = || {
+            let name = path.file_name();
+            let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            Ok(directory.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+        };
+        let path = place().map_err(|source| DocumentError::file(path, source))?;
+        let content = match find(&path, MAX_FILE_BYTES) {
+            Found::Nothing => None,
+            Found::File(_, bytes) => Some(hash(&bytes)),
+            Found::Link(_) | Found::Unread(_) | Found::Other => {
+                let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file");
+                return Err(DocumentError::file(&path, source));
+            }
+        };
+        Ok(Self { path, content })
+    }
+
+    /// Replaces the content.
+    ///
+    /// # Errors
+    /// [`DocumentError::ChangedOnDisk`] and [`DocumentError::File`].
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), DocumentError> {
+        let before = self.content;
+        let still = move |now: &Found| match now {
+            Found::Nothing => before.is_none(),
+            Found::File(_, now) => before == Some(hash(now)),
+            Found::Link(_) | Found::Unread(_) | Found::Other => false,
+        };
+        if !still(&find(&self.path, MAX_FILE_BYTES)) {
+            return Err(DocumentError::ChangedOnDisk(self.path.clone()));
+        }
+        let mut batch = Batch::default();
+        let want = Want::File(Kind::AsItWas, bytes.into());
+        batch.add(self.path.clone(), want, Box::new(still));
+        // A temporary name that a crash leaves behind is beside the file and says whose it is.
+        let written = batch.apply(&Leftovers::default());
+        written.map_err(|why| DocumentError::file(&self.path, io::Error::other(why)))?;
+        self.content = Some(hash(bytes));
+        Ok(())
+    }
+}
+
+fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}

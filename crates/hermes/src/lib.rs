@@ -1,0 +1,37 @@
+//! Runs Hermes extensions unchanged: programs that edit HL7 v2 messages and speak JSON-RPC on their standard streams.
+//!
+//! To an extension, this is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`,
+//! has the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. It knows
+//! neither the protocol of these clients nor the store.
+//!
+//! An extension that runs is trusted: it may read and change the document without a question. Its answers are not:
+//! every size is bounded, the pictures of buttons are cleaned, and URLs of windows are `http` or `https`. No text of a
+//! message is in a log of the server or in an error.
+
+mod dialogs;
+mod documents;
+mod editing;
+mod error;
+mod events;
+mod extension;
+mod file;
+mod host;
+mod icon;
+mod logs;
+mod manifest;
+mod news;
+mod requests;
+mod screens;
+mod shared;
+mod spec;
+
+pub use documents::{DocumentStatus, Source};
+pub use editing::Change;
+pub use error::{CommandError, DocumentError, ScreenError, UnknownExtension};
+pub use extension::{ExtensionState, ExtensionStatus};
+pub use host::{Host, MAX_EXTENSIONS, ToolbarButton};
+pub use logs::{Level, LogRecord};
+pub use manifest::Button;
+pub use news::{Announce, News, Origin};
+pub use screens::{ClientId, Screen, Shows};
+pub use spec::{Entry, ExtensionId, ExtensionSpec, StartCheck, Surroundings};
