@@ -111,7 +111,12 @@ impl<S: Service> Supervised<S> {
     /// Requests that it ends, if it runs, and starts.
     pub fn restart(&self) {
         let mut state = self.state.lock();
+        if state.removed {
+            return;
+        }
         self.request(Wanted::Run);
+        // Its task may not have seen the request yet; callers must not get the handle that ends.
+        self.link.send_replace(Link::Starting);
         state.requested_at = Instant::now();
         state.forget_failures();
         drop(state);
@@ -122,6 +127,7 @@ impl<S: Service> Supervised<S> {
         let mut state = self.state.lock();
         if self.request.borrow().wanted == Wanted::Run {
             self.request(Wanted::Stop);
+            self.link.send_replace(Link::Off(None));
         }
         state.forget_failures();
         drop(state);

@@ -1,0 +1,4 @@
+//! The library as a manager sees it.
+
+#[cfg(test)]
+mod served;

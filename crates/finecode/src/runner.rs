@@ -1,0 +1,330 @@
+//! One runner: its connection, and its life as a supervised service.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bobbin_finecode_runner::Dialect;
+use bobbin_framing::Transport;
+use bobbin_peer::{Batches, CallError, ParseErrorReply, Peer, PeerOptions, VersionCheck};
+use bobbin_supervise::{Failure, Restart, Service, Status};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::back;
+use crate::conn::{Conn, told};
+use crate::host::{Event, Inner};
+use crate::info::{RunnerInfo, RunnerState};
+use crate::settings::{RunnerSettings, Speech};
+use crate::start::{Found, Output, Plan, Process, StartError, connect};
+
+/// How long a runner may take to answer `initialize`.
+const INITIALIZE: Duration = Duration::from_secs(20);
+/// How long it may take to answer `shutdown`, and to close its connection.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+const CLOSE: Duration = Duration::from_secs(1);
+
+/// A runner as a service.
+pub(crate) struct Runner {
+    name: String,
+    pub(crate) project: PathBuf,
+    pub(crate) env: String,
+    inner: Weak<Inner>,
+    /// How the next failure is shown.
+    failure: Mutex<fn(String) -> RunnerState>,
+    state: Mutex<(RunnerState, Option<String>)>,
+    pub(crate) output: Mutex<Output>,
+}
+
+/// What the task of a runner owns.
+pub(crate) struct Connection {
+    peer: Peer,
+    conn: Arc<Conn>,
+    process: Process,
+}
+
+impl Runner {
+    pub(crate) fn new(name: String, project: PathBuf, env: String, inner: Weak<Inner>) -> Self {
+        Self {
+            name,
+            project,
+            env,
+            inner,
+            failure: Mutex::new(RunnerState::Failed),
+            state: Mutex::new((RunnerState::Stopped, None)),
+            output: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn info(&self) -> RunnerInfo {
+        let (state, log_file) = self.state.lock().clone();
+        RunnerInfo {
+            project: self.project.clone(),
+            env: self.env.clone(),
+            state,
+            log_file,
+        }
+    }
+
+    fn make(
+        &self,
+        inner: &Arc<Inner>,
+        transport: Transport,
+        speech: Speech,
+    ) -> Result<(Peer, Arc<Conn>), Failure> {
+        let options = PeerOptions {
+            batches: Batches::Reject,
+            version_check: VersionCheck::Lenient,
+            parse_error_reply: ParseErrorReply::Never,
+            ..PeerOptions::default()
+        };
+        let project_name = inner.project(&self.project);
+        let project_name = project_name.map(|project| project.definition.name.clone());
+        let mut made = None;
+        let peer = Peer::start(transport, options, |peer| {
+            let project_name = project_name.unwrap_or_default();
+            let conn = Arc::new(Conn::new(
+                self.project.clone(),
+                project_name,
+                self.env.clone(),
+                peer,
+                speech,
+            ));
+            made = Some(conn.clone());
+            back::handlers(&self.inner, &conn)
+        });
+        let peer = peer.map_err(|error| Failure::lasting(error.to_string()))?;
+        made.map(|conn| (peer, conn))
+            .ok_or_else(|| Failure::lasting("its connection was not made"))
+    }
+
+    /// Greets the runner over its pipes or its port.
+    async fn reach(
+        &self,
+        inner: &Arc<Inner>,
+        settings: &RunnerSettings,
+        process: &mut Process,
+    ) -> Result<(Peer, Arc<Conn>), Failure> {
+        let debugger = |address| {
+            inner.announce(Event::Debugger {
+                project: self.project.clone(),
+                env: self.env.clone(),
+                address,
+            });
+        };
+        let params = initialize(inner, &self.project);
+        let failed = |how: String| Failure::passing(how);
+        let over_pipes = process
+            .pipes()
+            .map(|pipes| self.make(inner, pipes, Speech::new(settings, Dialect::Documented)))
+            .transpose()?;
+        let (peer, conn, answer) = match over_pipes {
+            Some((peer, conn)) => {
+                // Written at once: a runner that speaks over its pipes shows itself by answering.
+                let mut asked = Box::pin(peer.call::<Value>("initialize", &params));
+                let decided = tokio::select! {
+                    biased;
+                    found = process.decide(debugger) => Ok(found.map_err(failed)?),
+                    answer = &mut asked => Err(answer),
+                };
+                match decided {
+                    Ok(Found::Port(port)) => {
+                        drop(asked);
+                        drop(peer);
+                        self.reach_port(inner, settings, port, &params).await?
+                    }
+                    Ok(Found::Frames | Found::Debugger(_)) => {
+                        let answer = timeout(INITIALIZE, &mut asked).await;
+                        drop(asked);
+                        (peer, conn, answer)
+                    }
+                    Err(answer) => {
+                        drop(asked);
+                        (peer, conn, Ok(answer))
+                    }
+                }
+            }
+            None => match process.decide(debugger).await.map_err(failed)? {
+                Found::Port(port) => self.reach_port(inner, settings, port, &params).await?,
+                Found::Frames | Found::Debugger(_) => return Err(failed("announced no port".to_owned())),
+            },
+        };
+        let answer = match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(CallError::ShutDown)) => {
+                return Err(failed("ended before it could be reached".to_owned()));
+            }
+            Ok(Err(error)) => return Err(failed(format!("refused the greeting: {}", told(&error)))),
+            Err(_) => {
+                return Err(failed(format!(
+                    "did not answer the greeting within {INITIALIZE:?}"
+                )));
+            }
+        };
+        if answer.pointer("/capabilities/executeCommandProvider").is_some() {
+            return Err(Failure::lasting(
+                "is a published package (0.3 or 0.4.0a1) that has none of the methods that are needed; \
+                 install a newer finecode_extension_runner in its environment",
+            ));
+        }
+        Ok((peer, conn))
+    }
+
+    async fn reach_port(
+        &self,
+        inner: &Arc<Inner>,
+        settings: &RunnerSettings,
+        port: u16,
+        params: &Value,
+    ) -> Result<
+        (
+            Peer,
+            Arc<Conn>,
+            Result<Result<Value, CallError>, tokio::time::error::Elapsed>,
+        ),
+        Failure,
+    > {
+        let transport = connect(port).await.map_err(Failure::passing)?;
+        let (peer, conn) = self.make(inner, transport, Speech::new(settings, Dialect::Current))?;
+        let answer = timeout(INITIALIZE, peer.call("initialize", params)).await;
+        Ok((peer, conn, answer))
+    }
+
+    async fn connect(
+        &self,
+        inner: &Arc<Inner>,
+        settings: &RunnerSettings,
+        process: &mut Process,
+    ) -> Result<(Peer, Arc<Conn>), Failure> {
+        let (peer, conn) = self.reach(inner, settings, process).await?;
+        peer.try_notify("initialized", json!({}))
+            .map_err(|error| Failure::passing(error.to_string()))?;
+        let greeted = tokio::select! {
+            biased;
+            greeted = conn.greet(inner) => greeted,
+            () = process.lost() => Err("ended while it was configured".to_owned()),
+        };
+        greeted.map_err(Failure::passing)?;
+        Ok((peer, conn))
+    }
+}
+
+impl Service for Runner {
+    type Handle = Arc<Conn>;
+    type Connection = Connection;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn restart(&self) -> Restart {
+        Restart::Never
+    }
+
+    async fn start(&self) -> Result<(Arc<Conn>, Connection), Failure> {
+        *self.failure.lock() = RunnerState::Failed;
+        let inner = self.inner.upgrade();
+        let inner = inner.ok_or_else(|| Failure::lasting("the server ends"))?;
+        let settings = inner.runner_settings(&self.project, &self.env);
+        let plan = Plan {
+            project: &self.project,
+            env: &self.env,
+            settings: &settings,
+            environment: &inner.environment,
+        };
+        let mut process = match Process::start(&inner.children, &plan).await {
+            Ok(process) => process,
+            Err(StartError::NoVenv(problem)) => {
+                *self.failure.lock() = RunnerState::NoVenv;
+                return Err(Failure::lasting(problem));
+            }
+            Err(StartError::Failed(failure)) => return Err(failure),
+        };
+        *self.output.lock() = process.output.clone();
+        match self.connect(&inner, &settings, &mut process).await {
+            Ok((peer, conn)) => {
+                *self.failure.lock() = RunnerState::Exited;
+                Ok((conn.clone(), Connection { peer, conn, process }))
+            }
+            Err(Failure { problem, lasting }) => {
+                let report = process.end().await;
+                let problem = format!("{problem} {report}");
+                Err(Failure { problem, lasting })
+            }
+        }
+    }
+
+    async fn serve(&self, connection: &mut Connection, _: &(dyn Fn(Arc<Conn>) + Sync)) {
+        tokio::select! {
+            () = connection.process.lost() => {}
+            () = connection.peer.closed() => {}
+            () = connection.conn.gave_up() => {}
+        }
+    }
+
+    async fn end(&self, connection: Connection) -> Failure {
+        let Connection { peer, conn, process } = connection;
+        if let Some(inner) = self.inner.upgrade() {
+            inner.documents.forget(&conn);
+        }
+        let stuck = conn.is_given_up();
+        if !stuck {
+            // One that does not answer is ended all the same.
+            drop(peer.call_with_timeout::<Value>("shutdown", (), SHUTDOWN).await);
+            drop(peer.try_notify("exit", ()));
+        }
+        // Early revisions leave only when the connection is closed.
+        drop(timeout(CLOSE, peer.shutdown()).await);
+        drop(peer);
+        let report = process.end().await;
+        let how = if stuck {
+            "it did not answer and was ended"
+        } else {
+            "it stopped"
+        };
+        Failure::passing(format!("{how} {report}"))
+    }
+
+    fn changed(&self, status: Status<'_, Arc<Conn>>) {
+        let (state, log_file) = match status {
+            Status::Added => return,
+            Status::Starting => (RunnerState::Initializing, None),
+            Status::Running(conn) => (RunnerState::Running, conn.log().0),
+            Status::Waiting { problem, .. } | Status::Failed(problem) => {
+                let failed = *self.failure.lock();
+                (failed(problem), None)
+            }
+            Status::Stopped | Status::Removed => (RunnerState::Stopped, None),
+        };
+        *self.state.lock() = (state, log_file);
+        if let Some(inner) = self.inner.upgrade() {
+            inner.announce(Event::Runner(self.info()));
+        }
+    }
+}
+
+fn initialize(inner: &Inner, project: &std::path::Path) -> Value {
+    let name = project
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    json!({
+        "processId": std::process::id(),
+        "clientInfo": { "name": "FineCode_WorkspaceManager", "version": inner.version },
+        "capabilities": {},
+        "workspaceFolders": [{ "uri": uri_of(project), "name": name }],
+        "trace": "verbose",
+    })
+}
+
+/// Returns the `file:` address of a path.
+fn uri_of(path: &std::path::Path) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    const PATH: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'/')
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    format!("file://{}", utf8_percent_encode(&path.to_string_lossy(), PATH))
+}

@@ -1,0 +1,131 @@
+//! What a user sets: how runners are started and spoken to, actions of projects, limits.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bobbin_finecode_runner::Dialect;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Settings of FineCode.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+pub struct Settings {
+    /// How runners are started and spoken to. Of several rules for a runner, the first that sets a member counts.
+    pub runners: Vec<RunnerSettings>,
+    /// Configuration of projects by their directory in the workspace, as in `[tool.finecode]`. Counts over FineCode's
+    /// own files; a directory without such files is a project too.
+    pub projects: BTreeMap<PathBuf, Map<String, Value>>,
+    /// Limits on runs that start others.
+    pub limits: Limits,
+}
+
+/// Limits on runs that start others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+pub struct Limits {
+    /// How deep runs may be nested. A run at this depth may start none.
+    #[schemars(range(min = 1, max = 64))]
+    pub depth: u32,
+    /// Most projects that one run may be in.
+    #[schemars(range(min = 1, max = 256))]
+    pub projects: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth: 8,
+            projects: 64,
+        }
+    }
+}
+
+/// How some runners are started and spoken to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+pub struct RunnerSettings {
+    /// Only for this project: its directory in the workspace.
+    pub project: Option<PathBuf>,
+    /// Only for this environment.
+    pub env: Option<String>,
+    /// The program with its first arguments, instead of the environment's Python.
+    pub command: Option<Vec<String>>,
+    /// How the runner is reached. By default what it does first decides.
+    pub transport: Option<TransportChoice>,
+    /// How it speaks. By default `documented` over pipes and `current` over a port.
+    pub dialect: Option<Dialect>,
+    /// How runs in the workspace are answered, if not as its dialect says.
+    pub workspace_answer: Option<WorkspaceAnswer>,
+    /// Whether it waits for a debugger.
+    pub debug: Option<bool>,
+    /// Whether it writes a log of its runs.
+    pub wal: Option<bool>,
+}
+
+/// How a runner is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportChoice {
+    /// Over its standard input and output.
+    Stdio,
+    /// Over a port that it announces.
+    Tcp,
+    /// What it does first decides.
+    Auto,
+}
+
+/// The shape of the answer to a run in the workspace, for each project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkspaceAnswer {
+    /// The result.
+    Plain,
+    /// The result by the action's name.
+    Named,
+    /// The result and its status, by the action's name.
+    Status,
+}
+
+impl Settings {
+    /// Returns the settings of one runner. Paths of rules count from `root`.
+    pub(crate) fn runner(&self, root: &Path, project: &Path, env: &str) -> RunnerSettings {
+        let applies = |rule: &&RunnerSettings| {
+            let here = |path: &PathBuf| root.join(path) == project;
+            rule.project.as_ref().is_none_or(here) && rule.env.as_deref().is_none_or(|name| name == env)
+        };
+        let mut all = RunnerSettings::default();
+        for rule in self.runners.iter().filter(applies) {
+            all.command = all.command.or_else(|| rule.command.clone());
+            all.transport = all.transport.or(rule.transport);
+            all.dialect = all.dialect.or(rule.dialect);
+            all.workspace_answer = all.workspace_answer.or(rule.workspace_answer);
+            all.debug = all.debug.or(rule.debug);
+            all.wal = all.wal.or(rule.wal);
+        }
+        all
+    }
+}
+
+/// How a connection speaks, fixed when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Speech {
+    pub(crate) dialect: Dialect,
+    pub(crate) workspace_answer: WorkspaceAnswer,
+}
+
+impl Speech {
+    pub(crate) fn new(settings: &RunnerSettings, by_transport: Dialect) -> Self {
+        let dialect = settings.dialect.unwrap_or(by_transport);
+        let usual = match dialect {
+            Dialect::Documented => WorkspaceAnswer::Plain,
+            Dialect::Early => WorkspaceAnswer::Named,
+            Dialect::Current => WorkspaceAnswer::Status,
+        };
+        Self {
+            dialect,
+            workspace_answer: settings.workspace_answer.unwrap_or(usual),
+        }
+    }
+}
