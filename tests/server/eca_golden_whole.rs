@@ -55,6 +55,7 @@ fn script(page: &str) -> Script {
         replies: replies.into(),
         models: vec!["scripted".into()],
         key: None,
+        ..Script::default()
     }
 }
 

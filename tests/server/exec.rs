@@ -246,6 +246,7 @@ async fn an_answer_of_the_wrong_form_is_asked_for_once_more() {
         ],
         models: vec!["scripted".into()],
         key: None,
+        ..Script::default()
     };
     let server = ModelServer::start(script).await.unwrap();
     let workspace = Workspace::new();
@@ -273,6 +274,7 @@ async fn the_answer_of_another_model_is_noted() {
         replies: vec![Reply::error(500, "server_error", "broken"); 8],
         models: vec!["scripted".into()],
         key: None,
+        ..Script::default()
     };
     let server = ModelServer::start(script).await.unwrap();
     let workspace = Workspace::new();

@@ -81,6 +81,8 @@ mod sandbox_attempts;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]
+mod story;
+#[cfg(test)]
 mod subagents;
 #[cfg(test)]
 mod support;

@@ -30,6 +30,7 @@ async fn locked(replies: Vec<Reply>) -> ModelServer {
         replies,
         models: vec!["scripted".into()],
         key: Some(KEY.into()),
+        ..Script::default()
     };
     ModelServer::start(script).await.unwrap()
 }

@@ -19,6 +19,10 @@ use serde_json::Value;
 pub struct Script {
     /// One a request, in order; the last one stays. Without any, the prompt says what to do.
     pub replies: Vec<Reply>,
+    /// The answer to requests that offer no tools, which then take none of `replies`: a summary, a title.
+    pub aside: Option<Reply>,
+    /// Whether replies without `usage` report the tokens of their requests, four bytes each.
+    pub counts: bool,
     /// What the list of models has.
     pub models: Vec<String>,
     /// The key to ask for; any when left out.

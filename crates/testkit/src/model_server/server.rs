@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,7 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::check;
 use super::http::{self, Request};
 use super::prompt;
-use super::script::{ErrorPart, Reply, Script};
+use super::script::{ErrorPart, Reply, Script, Usage};
 use super::wire::{Step, Wire};
 
 /// Requests that are remembered.
@@ -58,7 +59,22 @@ impl Asked {
 struct Shared {
     script: Script,
     asked: Mutex<Remembered>,
+    /// How many entries of the script were said.
+    said: AtomicUsize,
     progress: watch::Sender<Progress>,
+}
+
+impl Shared {
+    /// Returns what the script says to a request, if it says anything.
+    fn reply(&self, asked: &Value) -> Option<Reply> {
+        let offers_tools = asked["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        if let Some(aside) = self.script.aside.as_ref().filter(|_| !offers_tools) {
+            return Some(aside.clone());
+        }
+        let next = self.said.fetch_add(1, Ordering::Relaxed);
+        let replies = &self.script.replies;
+        replies.get(next).or(replies.last()).cloned()
+    }
 }
 
 /// Requests for a reply, the newest last. Their bodies are read by who looks at them.
@@ -95,6 +111,7 @@ impl ModelServer {
         let shared = Arc::new(Shared {
             script,
             asked: Mutex::default(),
+            said: AtomicUsize::default(),
             progress: watch::Sender::default(),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
@@ -219,11 +236,13 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
             http::answer(&mut writer, 400, none, &body).await?;
             continue;
         }
-        let replies = &shared.script.replies;
-        let reply = match replies.get(number - 1).or(replies.last()) {
-            Some(reply) => reply.clone(),
-            None => prompt::reply(&asked, size, number),
-        };
+        let mut reply = shared
+            .reply(&asked)
+            .unwrap_or_else(|| prompt::reply(&asked, size, number));
+        if shared.script.counts {
+            let input = u64::try_from(size / 4).unwrap_or(u64::MAX);
+            reply.usage.get_or_insert(Usage { input, output: 100 });
+        }
         if let Some(status) = reply.status.filter(|status| *status != 200) {
             let body = reply
                 .body
