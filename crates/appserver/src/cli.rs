@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{self, Config, ConfigCommand, Mode};
+use crate::config::{self, ConfigCommand};
 use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
@@ -16,6 +16,8 @@ use crate::{
     console, copies, doctor, eca, exec, rules, server, state, state_command, telemetry, threads,
     tool_servers, trust,
 };
+use bobbin_config::Config;
+use bobbin_config::file::Mode;
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -146,7 +148,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     telemetry::start(&serve.common.log, "warn")?;
     let workspace = state::workspace(serve.common.workspace.as_deref())?;
-    let config = Config::read(&workspace.root, home().as_deref())?;
+    let config = config::read(&workspace.root, home().as_deref())?;
     let held = workspace.hold().await?;
     let token = serve.token.wanted(&config)?;
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
@@ -188,7 +190,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     telemetry::start(&app_server.common.log, "warn")?;
     let workspace = state::workspace(app_server.common.workspace.as_deref())?;
-    let config = Config::read(&workspace.root, home().as_deref())?;
+    let config = config::read(&workspace.root, home().as_deref())?;
     let mut endpoints = match app_server.listen.as_deref() {
         Some(listen) => parse_listen(listen)?,
         None => configured_endpoints(&config)?,

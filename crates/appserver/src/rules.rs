@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
-use crate::config::Config;
+use crate::config;
 use crate::state;
 use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
@@ -56,7 +56,7 @@ enum Action {
 pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(rules.workspace.as_deref())?;
-    let config = Config::read(&workspace.root, cli::home().as_deref())?;
+    let config = config::read(&workspace.root, cli::home().as_deref())?;
     let action = rules.action;
     ask_server(&workspace, &config, &rules.token, async |peer| {
         act(peer, action).await

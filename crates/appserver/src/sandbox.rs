@@ -6,7 +6,7 @@ use bobbin_children::Children;
 use bobbin_sandbox::Support;
 use bobbin_tools::{Bubblewrap, Sandbox};
 
-use crate::config::SandboxSettings;
+use bobbin_config::SandboxSettings;
 use bobbin_workspace::Workspace;
 
 /// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
@@ -149,46 +149,44 @@ fn services() -> Vec<PathBuf> {
     std::iter::once(SERVICES.into()).chain(named).collect()
 }
 
-impl SandboxSettings {
-    /// Returns how the commands of a workspace are sandboxed on this machine. `keys` are files that none may read; `children`
-    /// starts what has to be tried.
-    pub(crate) fn sandbox(
-        &self,
-        workspace: &Workspace,
-        home: Option<&Path>,
-        keys: Vec<PathBuf>,
-        children: &Children,
-    ) -> Sandbox {
-        let place = |text: &String| match (text.strip_prefix("~/"), home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => workspace.root.join(text),
-        };
-        let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
-        let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
-        let settings = home
-            .into_iter()
-            .flat_map(|home| SETTINGS.iter().map(|name| home.join(name)));
-        hide.extend(settings.filter(|path| holds_a_secret(path)));
-        hide.extend(self.hidden.iter().map(place));
-        hide.extend(keys);
-        Sandbox {
-            profile: self.profile,
-            support: Support::probe(),
-            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()),
-            limits: self.limits,
-            temporary: Some(workspace.temporary()),
-            write: self.writable.iter().map(place).collect(),
-            hide,
-            folder: workspace.root.clone(),
-            hidden_by_folder: self.hidden_by_folder.iter().map(place).collect(),
-            keep: vec![workspace.craft()],
-            blank: ["", "-wal", "-shm"]
-                .map(|end| with_ending(workspace.foreign_database(), end))
-                .to_vec(),
-            services: services(),
-            show: home.map(Path::to_path_buf).into_iter().collect(),
-            when_missing: self.when_missing,
-        }
+/// Returns how the commands of a workspace are sandboxed on this machine. `keys` are files that none may read; `children`
+/// starts what has to be tried.
+pub(crate) fn of(
+    said: &SandboxSettings,
+    workspace: &Workspace,
+    home: Option<&Path>,
+    keys: Vec<PathBuf>,
+    children: &Children,
+) -> Sandbox {
+    let place = |text: &String| match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => workspace.root.join(text),
+    };
+    let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
+    let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
+    let settings = home
+        .into_iter()
+        .flat_map(|home| SETTINGS.iter().map(|name| home.join(name)));
+    hide.extend(settings.filter(|path| holds_a_secret(path)));
+    hide.extend(said.hidden.iter().map(place));
+    hide.extend(keys);
+    Sandbox {
+        profile: said.profile,
+        support: Support::probe(),
+        bubblewrap: Bubblewrap::new(said.bubblewrap, children.clone()),
+        limits: said.limits,
+        temporary: Some(workspace.temporary()),
+        write: said.writable.iter().map(place).collect(),
+        hide,
+        folder: workspace.root.clone(),
+        hidden_by_folder: said.hidden_by_folder.iter().map(place).collect(),
+        keep: vec![workspace.craft()],
+        blank: ["", "-wal", "-shm"]
+            .map(|end| with_ending(workspace.foreign_database(), end))
+            .to_vec(),
+        services: services(),
+        show: home.map(Path::to_path_buf).into_iter().collect(),
+        when_missing: said.when_missing,
     }
 }
 

@@ -23,7 +23,7 @@ use bobbin_models::ModelSet;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
-use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
+use bobbin_store_sqlite::{Durability, Options, ServedFolder, SqliteStore};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Programs, RulesPolicy, Sandbox, ToolSet};
@@ -34,7 +34,6 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
 use crate::eca::Editors;
 use crate::groups::groups;
 use crate::shell::shell;
@@ -43,6 +42,7 @@ use crate::telemetry::Metrics;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
 use crate::{cli, console, exit, join, models, prompts, state, telemetry, undo};
+use bobbin_config::{Config, file};
 use bobbin_workspace::{Held, Workspace};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
@@ -207,9 +207,7 @@ pub(crate) async fn prepare(
     let trust_file = TrustFile::of(&state, &workspace.root);
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
-    let mut sandbox = config
-        .sandbox
-        .sandbox(workspace, home.as_deref(), keys, &children);
+    let mut sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
     let servers = Arc::new(Servers::new(
@@ -293,7 +291,10 @@ pub(crate) async fn prepare(
 
 fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
     Options {
-        durability: config.durability,
+        durability: match config.durability {
+            file::Durability::Full => Durability::Full,
+            file::Durability::Normal => Durability::Normal,
+        },
         folder: bobbin_workspace::directory_id(&workspace.root).map(|directory| ServedFolder {
             path: workspace.root.to_string_lossy().into_owned(),
             directory,

@@ -13,10 +13,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use nix::fcntl::OFlag;
 
-use crate::config::Config;
+use crate::config;
 use crate::models::variable;
 use crate::state;
 use crate::{cli, console};
+use bobbin_config::Config;
 
 /// Random bytes of a token; in text it is twice as long.
 const TOKEN_BYTES: usize = 32;
@@ -101,7 +102,7 @@ pub(crate) fn run(token: &Token) -> anyhow::Result<ExitCode> {
         of_state(state.path())?
     };
     let configured = state::workspace(None)
-        .and_then(|workspace| Config::read(&workspace.root, cli::home().as_deref()))
+        .and_then(|workspace| config::read(&workspace.root, cli::home().as_deref()))
         .is_ok_and(|config| config.token.is_some());
     if configured {
         console::note(

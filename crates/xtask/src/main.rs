@@ -8,12 +8,6 @@ mod bench;
 mod cargo;
 mod chaos;
 mod checklist;
-#[expect(
-    dead_code,
-    reason = "the server reads the members; here only their description counts"
-)]
-#[path = "../../appserver/src/config/file.rs"]
-mod configuration;
 mod coverage;
 #[path = "../../appserver/src/groups.rs"]
 mod groups;

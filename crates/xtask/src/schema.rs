@@ -22,8 +22,8 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::groups::groups;
+use crate::index;
 use crate::stale::Files;
-use crate::{configuration, index};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 const TYPES_FILE: &str = "types.json";
@@ -60,7 +60,10 @@ pub(crate) fn files() -> anyhow::Result<Files> {
     });
     point_at(&mut types, "");
     files.insert(TYPES_FILE.to_owned(), text(types)?);
-    files.insert(CONFIGURATION_FILE.to_owned(), text(configuration::schema())?);
+    files.insert(
+        CONFIGURATION_FILE.to_owned(),
+        text(bobbin_config::file::schema())?,
+    );
     files.insert("index.json".to_owned(), text(index::index(TYPES_FILE))?);
     Ok(files)
 }

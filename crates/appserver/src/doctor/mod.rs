@@ -14,11 +14,12 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::config;
 use crate::server::children;
 use crate::shell::shell;
 use crate::state;
 use crate::{cli, console, exit, models};
+use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin doctor`.
@@ -86,7 +87,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
 }
 
 fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
-    match Config::read(&workspace.root, cli::home().as_deref()) {
+    match config::read(&workspace.root, cli::home().as_deref()) {
         Ok(config) => {
             let sources: Vec<_> = config
                 .sources
@@ -99,7 +100,7 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
                 sources.join(", ")
             };
             report.add("configuration", Verdict::Good, text);
-            let rules = config.rules.len();
+            let rules = config.rules.count();
             match config.rules.compile(cli::home().as_deref()) {
                 Ok(_) => report.add(
                     "rules",

@@ -8,8 +8,8 @@ use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
 use super::{Report, Verdict, run_child};
 use crate::cli;
-use crate::config::Config;
 use crate::server::children;
+use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
 /// Says what confines commands here, and tries it.
@@ -18,9 +18,7 @@ pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut
     let children = children();
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
-    let sandbox = config
-        .sandbox
-        .sandbox(workspace, home.as_deref(), keys, &children);
+    let sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
     let profile = sandbox.profile;
     if !profile.holds_something() {
         let text =

@@ -12,10 +12,10 @@ use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::{Report, Verdict};
-use crate::config::Config;
-use crate::models::{KeyPlace, variable};
+use crate::models::variable;
 use crate::server::children;
-use crate::tool_servers::Declared;
+use bobbin_config::Config;
+use bobbin_config::{Declared, KeyPlace};
 use bobbin_workspace::Workspace;
 
 /// Says whether files of the workspace can be changed.

@@ -15,11 +15,11 @@ use futures_util::future::BoxFuture;
 
 use super::Choices;
 use crate::cli::home;
-use crate::config::Config;
 use crate::pages::WebPages;
 use crate::server::{self, Opened};
 use crate::state;
 use crate::trust::Folder;
+use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
 /// How long an editor has for its `initialize`.

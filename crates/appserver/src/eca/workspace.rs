@@ -18,12 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Choices, Editors};
 use crate::cli::home;
-use crate::config::Config;
+use crate::config;
 use crate::join::{self, Endpoint, JoinError};
 use crate::pages::WebPages;
 use crate::state;
 use crate::token::TokenOptions;
 use crate::{exit, server};
+use bobbin_config::Config;
 use bobbin_workspace::{Held, SOCKET, State, Workspace};
 
 /// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
@@ -253,14 +254,14 @@ impl EditorWorkspace {
         let read = if wanted.pure_config {
             Ok(Config::default())
         } else {
-            Config::read(&workspace.root, home().as_deref())
+            config::read(&workspace.root, home().as_deref())
         };
         let mut config = read.unwrap_or_else(|error| {
             let text = format!("{error:#}; the defaults are in force");
             notices.push(notice(NoticeKind::Error, &text));
             Config::default()
         });
-        if let Err(error) = config.add_editors(&wanted.options) {
+        if let Err(error) = config.add_editors(&wanted.options.providers, &wanted.options.mcp_servers) {
             let text = format!("the editor's options are not used: {error:#}");
             notices.push(notice(NoticeKind::Error, &text));
         }

@@ -23,7 +23,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, SandboxProfile};
+use crate::config;
 use crate::exit::Failure;
 use crate::join::{self, Endpoint};
 use crate::signals::Signals;
@@ -32,6 +32,7 @@ use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
 use crate::trust::{self, Scan, TrustFile};
 use crate::{cli, console, exit, server, telemetry};
+use bobbin_config::file::Profile as SandboxProfile;
 use bobbin_workspace::Workspace;
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
@@ -113,7 +114,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(exec.workspace.as_deref())?;
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
-    let mut config = Config::read(&workspace.root, cli::home().as_deref())?;
+    let mut config = config::read(&workspace.root, cli::home().as_deref())?;
     let rules = exec.allow.iter().map(|text| input::allow_rule(text)).collect();
     config.set_for_run(exec.sandbox, rules, cli::home().as_deref())?;
     let schema = exec
@@ -290,7 +291,7 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
 fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::Result<Option<Vec<String>>> {
     let file = TrustFile::of(&state::directory()?, &workspace.root);
     let (record, home) = (file.read(), cli::home());
-    let config = Config::read_with(&workspace.root, home.as_deref(), &record)?;
+    let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
     let Some(sentence) = scan.sentence() else {
         return Ok(None);

@@ -3,8 +3,9 @@
 
 use std::fs::Metadata;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use bobbin_config::{KeyPlace, expanded};
 use bobbin_models::Key;
 
 /// Longest key file; keys of today have less than 300 bytes.
@@ -13,23 +14,6 @@ const MAX_KEY_BYTES: u64 = 16 << 10;
 /// What the group and others may do.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
-
-/// Where a key is to come from.
-#[derive(Debug, Clone)]
-pub(crate) enum KeyPlace {
-    /// No file says; local providers need none.
-    Nowhere,
-    /// A variable.
-    Variable(String),
-    /// A file with the key and nothing else.
-    File(PathBuf),
-    /// The user's configuration itself.
-    Inline(Key, PathBuf),
-    /// The user's editor gave it.
-    Given(Key),
-    /// The provider stands in a project's file.
-    Withheld,
-}
 
 /// What was found.
 pub(super) struct Found {
@@ -103,14 +87,6 @@ fn read(path: &Path) -> Result<Key, String> {
     }
 }
 
-/// Returns a path with `~` as the user's home.
-pub(crate) fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~"), home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_owned(),
-    }
-}
-
 #[cfg(unix)]
 fn is_private(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -135,6 +111,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     use super::*;
 

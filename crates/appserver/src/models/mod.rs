@@ -8,13 +8,13 @@ mod catalog;
 mod keys;
 
 pub(crate) use catalog::Catalog;
-pub(crate) use keys::{KeyPlace, expanded, variable};
+pub(crate) use keys::variable;
 
 use std::path::Path;
 
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
 
-use crate::config::{ModelSettings, Origin, ProviderEntry};
+use bobbin_config::{KeyPlace, ModelSettings, Origin, ProviderEntry};
 
 /// The models, and what is wrong with their configuration.
 pub(crate) struct Opened {

@@ -5,17 +5,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use bobbin_mcp::Host;
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
-use super::declared::Declared;
 use super::resolve;
-use crate::config::Config;
+use crate::config;
 use crate::state;
 use crate::trust::TrustFile;
 use crate::{cli, console, server};
+use bobbin_config::Config;
+use bobbin_config::Declared;
+use bobbin_config::shown::{plain, what_runs};
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
@@ -53,7 +54,7 @@ enum Action {
 pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(mcp.workspace.as_deref())?;
     let home = cli::home();
-    let config = Config::read(&workspace.root, home.as_deref())?;
+    let config = config::read(&workspace.root, home.as_deref())?;
     let file = TrustFile::of(&state::directory()?, &workspace.root);
     match mcp.action {
         Action::List => {
@@ -137,65 +138,4 @@ fn line(declared: &Declared) -> String {
         (true, false) => "not allowed yet",
     };
     format!("{} ({whose}, {may}) {runs}", plain(&config.name))
-}
-
-/// Returns what a server runs or where it is. Values of the user's own file are left out.
-pub(super) fn what_runs(config: &ToolServerConfig, is_users: bool) -> String {
-    match &config.access {
-        ServerAccess::Stdio {
-            command,
-            args,
-            env,
-            env_vars,
-            cwd,
-        } => {
-            let line = [command].into_iter().chain(args);
-            let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
-            let set = env.0.iter().map(|(name, value)| {
-                if is_users {
-                    plain(name)
-                } else {
-                    format!("{}={value:?}", plain(name))
-                }
-            });
-            let passed = env_vars.iter().map(|name| format!("your {}", plain(name)));
-            let with = list(" with ", set.chain(passed));
-            let place = cwd.iter().map(|cwd| format!(" in {cwd:?}"));
-            format!("runs {}{with}{}", line.join(" "), place.collect::<String>())
-        }
-        ServerAccess::Http {
-            url,
-            headers,
-            env_headers,
-            bearer_token_env_var,
-        } => {
-            let named = headers.0.keys().map(|name| format!("the header {}", plain(name)));
-            let filled = env_headers
-                .iter()
-                .map(|(header, name)| format!("your {} in the header {}", plain(name), plain(header)));
-            let bearer = bearer_token_env_var
-                .iter()
-                .map(|name| format!("your {} as its token", plain(name)));
-            let sent = list(", which is sent ", bearer.chain(filled).chain(named));
-            format!("is at {}{sent}", plain(url))
-        }
-    }
-}
-
-fn list(before: &str, parts: impl Iterator<Item = String>) -> String {
-    let parts: Vec<String> = parts.collect();
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!("{before}{}", parts.join(", "))
-    }
-}
-
-/// Returns a text as it is where it is printable without blanks, and quoted with escapes otherwise.
-fn plain(text: &str) -> String {
-    if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic()) {
-        text.to_owned()
-    } else {
-        format!("{text:?}")
-    }
 }

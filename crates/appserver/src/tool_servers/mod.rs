@@ -5,14 +5,8 @@
 //! once its user trusts exactly this definition ([`crate::trust`]).
 
 mod command;
-mod declared;
-mod edit;
 mod resolve;
 mod servers;
 
 pub(crate) use command::{Mcp, run};
-pub(crate) use declared::{Declared, definition, read};
 pub(crate) use servers::Servers;
-
-#[cfg(test)]
-pub(crate) use declared::of_section;

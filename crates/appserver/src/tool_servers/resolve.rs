@@ -11,8 +11,8 @@ use bobbin_children::{Environment, ProcessSpec};
 use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
 use bobbin_model::{Reach, ServerOrigin};
 
-use super::declared::Declared;
 use crate::trust;
+use bobbin_config::Declared;
 
 /// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
 const START: Duration = Duration::from_secs(30);
@@ -128,12 +128,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool_servers::declared;
     use crate::trust::TrustRecord;
 
     fn declared(entry: &serde_json::Value, trusted: bool) -> Declared {
-        let section = json!({ "pantry": entry });
-        let config = declared::of_section(&section).0.remove(0);
+        let entry = serde_json::from_value(entry.clone()).unwrap();
+        let section = [("pantry".to_owned(), entry)].into();
+        let config = bobbin_config::servers::read(section, &mut Vec::new()).remove(0);
         let declared = Declared::of_folder(config, Path::new("/"), &TrustRecord::default());
         Declared { trusted, ..declared }
     }
@@ -149,8 +149,7 @@ mod tests {
 
     #[test]
     fn it_gets_what_is_named_for_it_and_nothing_else() {
-        let entry =
-            json!({ "command": "x", "env": { "SHELF": "2" }, "envVars": ["PANTRY_TOKEN"], "cwd": "sub" });
+        let entry = json!({ "Command": "x", "EnvironmentVariables": { "SHELF": "2" }, "EnvVars": ["PANTRY_TOKEN"], "Cwd": "sub" });
         let ours = [
             ("PATH", "/bin"),
             ("PANTRY_TOKEN", "t"),
@@ -165,7 +164,7 @@ mod tests {
 
     #[test]
     fn without_trust_it_is_not_started() {
-        let declared = declared(&json!({ "command": "x" }), false);
+        let declared = declared(&json!({ "Command": "x" }), false);
         let spec = spec(&declared, Path::new("/"), &[]);
         let Launch::Withheld(why) = spec.launch else {
             panic!("it is withheld");

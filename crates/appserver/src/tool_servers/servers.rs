@@ -22,10 +22,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
-use super::declared::{self, Declared};
-use super::edit;
 use super::resolve;
 use crate::trust::{self, TrustFile, TrustRecord};
+use bobbin_config::edit;
+use bobbin_config::servers::{self as declared, Declared};
 
 /// Part of the configuration that is changed here.
 const REGIONS: &[&str] = &["mcp"];

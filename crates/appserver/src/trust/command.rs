@@ -8,7 +8,7 @@ use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use clap::Args;
 
 use super::scan::Scan;
-use crate::config::Config;
+use crate::config;
 use crate::state;
 use crate::{cli, console};
 use bobbin_workspace::{TrustFile, Workspace, records};
@@ -59,7 +59,7 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     }
     let record = file.read();
     let home = cli::home();
-    let config = Config::read_with(&workspace.root, home.as_deref(), &record)?;
+    let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
     for warning in &config.warnings {
         console::complain(warning);
     }

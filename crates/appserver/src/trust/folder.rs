@@ -14,8 +14,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::scan::Scan;
-use crate::config::Config;
+use crate::config;
 use crate::tool_servers::Servers;
+use bobbin_config::Config;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
 /// The trust of one served folder.
@@ -39,7 +40,7 @@ struct Place {
 
 impl Place {
     fn look(&self, record: &TrustRecord) -> anyhow::Result<(Config, Scan)> {
-        let config = Config::read_with(&self.root, self.home.as_deref(), record)?;
+        let config = config::read_with(&self.root, self.home.as_deref(), record)?;
         let scan = Scan::of(&config, record, &self.root, self.home.as_deref());
         Ok((config, scan))
     }

@@ -5,14 +5,11 @@
 //! with the folder. That lies in the user's state, where no folder and no sandboxed command can write.
 
 mod command;
-mod content;
 mod folder;
-mod gate;
 mod scan;
 
+pub(crate) use bobbin_config::of_server;
 pub(crate) use bobbin_workspace::{TrustFile, TrustRecord};
 pub(crate) use command::{Trust, ask, run};
-pub(crate) use content::of_server;
 pub(crate) use folder::Folder;
-pub(crate) use gate::Gate;
 pub(crate) use scan::Scan;

@@ -6,7 +6,7 @@ use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use bobbin_model::{Lines, visible};
 use bobbin_prompts::{Machine, Prompts, Source};
 
-use crate::config::Config;
+use bobbin_config::Config;
 use bobbin_workspace::TrustRecord;
 
 /// Most names in one sentence.

@@ -22,137 +22,137 @@ use serde_json::{Map, Value};
 #[serde(rename_all = "PascalCase")]
 #[schemars(title = "Bobbin configuration")]
 #[schemars(extend("x-unread" = ["$schema", "Hub", "Skills", "Memory", "ExternalChannels"]))]
-pub(crate) struct ConfigFile {
+pub struct ConfigFile {
     /// The usual model, as `PROVIDER/MODEL`; `offline` or `Default` for none.
     #[schemars(extend("default" = "offline"))]
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Models that answer, in order, when the provider of the usual one fails.
     #[schemars(length(max = 8))]
-    pub(crate) fallbacks: Option<Vec<String>>,
+    pub fallbacks: Option<Vec<String>>,
     /// Providers of models, by name.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 64))]
-    pub(crate) providers: BTreeMap<String, Provider>,
+    pub providers: BTreeMap<String, Provider>,
     /// Address of a provider named `endpoint`, which has every model whose name has no provider.
-    pub(crate) end_point: Option<String>,
+    pub end_point: Option<String>,
     /// What `EndPoint` speaks.
     #[schemars(extend("default" = "chat"))]
-    pub(crate) wire: Option<Wire>,
+    pub wire: Option<Wire>,
     /// Key for `EndPoint`.
-    pub(crate) api_key: Option<String>,
+    pub api_key: Option<String>,
     /// Variable with the key for `EndPoint`.
-    pub(crate) api_key_env: Option<String>,
+    pub api_key_env: Option<String>,
     /// File with the key for `EndPoint`.
-    pub(crate) api_key_file: Option<String>,
+    pub api_key_file: Option<String>,
     /// What commands can reach.
     #[serde(default)]
-    pub(crate) sandbox: Sandbox,
+    pub sandbox: Sandbox,
     /// What commands get.
     #[serde(default)]
-    pub(crate) commands: Commands,
+    pub commands: Commands,
     /// What is allowed, asked about and refused.
     #[serde(default)]
-    pub(crate) permissions: Permissions,
+    pub permissions: Permissions,
     /// Questions to the user.
     #[serde(default)]
-    pub(crate) approvals: Approvals,
+    pub approvals: Approvals,
     /// What a Turn may use. A workspace's file can only lower these, unless you trust it.
     #[serde(default)]
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Shortening of long conversations.
     #[serde(default)]
-    pub(crate) compaction: Compaction,
+    pub compaction: Compaction,
     /// Tools of MCP servers as models get them.
     #[serde(default)]
-    pub(crate) tools: Tools,
+    pub tools: Tools,
     /// MCP servers, by name, or as a list of entries with names.
     #[serde(default)]
     #[schemars(extend("x-lenient" = true))]
-    pub(crate) mcp_servers: BTreeMap<String, McpServer>,
+    pub mcp_servers: BTreeMap<String, McpServer>,
     /// Where the server listens and who may connect. Counts in your own file only.
     #[serde(default)]
-    pub(crate) app_server: AppServer,
+    pub app_server: AppServer,
     /// What a commit to the database waits for.
     #[schemars(extend("default" = "full"))]
-    pub(crate) durability: Option<Durability>,
+    pub durability: Option<Durability>,
 }
 
 /// A provider of models.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Provider {
+pub struct Provider {
     /// What it speaks.
     #[schemars(extend("default" = "chat"))]
-    pub(crate) wire: Option<Wire>,
+    pub wire: Option<Wire>,
     /// Address in front of the wire's path; a query is kept. Needed, unless the provider is built in.
-    pub(crate) base_url: Option<String>,
+    pub base_url: Option<String>,
     /// The key itself; used only if nobody else can read the file.
-    pub(crate) api_key: Option<String>,
+    pub api_key: Option<String>,
     /// Variable with the key.
-    pub(crate) api_key_env: Option<String>,
+    pub api_key_env: Option<String>,
     /// File with the key and nothing else, which nobody else can read.
-    pub(crate) api_key_file: Option<String>,
+    pub api_key_file: Option<String>,
     /// Further headers of each request. Their values are treated as secrets; `authorization` replaces the key's.
-    pub(crate) headers: Option<BTreeMap<String, String>>,
+    pub headers: Option<BTreeMap<String, String>>,
     /// Names of models to offer beside those that the provider lists.
-    pub(crate) models: Option<Vec<String>>,
+    pub models: Option<Vec<String>>,
     /// Most tokens of a reply; the provider's own limit when left out.
     #[schemars(range(min = 1))]
-    pub(crate) max_output_tokens: Option<u64>,
+    pub max_output_tokens: Option<u64>,
     /// Members of each request, which win over Bobbin's.
-    pub(crate) body: Option<Map<String, Value>>,
+    pub body: Option<Map<String, Value>>,
     /// Longest silence before a reply and in it, in seconds; more than a week counts as a week.
     #[schemars(range(min = 1), extend("default" = 180))]
-    pub(crate) idle_seconds: Option<u64>,
+    pub idle_seconds: Option<u64>,
     /// Longest time for one reply, in seconds; more than a week counts as a week.
     #[schemars(range(min = 1), extend("default" = 3600))]
-    pub(crate) reply_seconds: Option<u64>,
+    pub reply_seconds: Option<u64>,
     /// How often a request is tried; more than 10 counts as 10.
     #[schemars(range(min = 1), extend("default" = 4))]
-    pub(crate) attempts: Option<u64>,
+    pub attempts: Option<u64>,
     /// Tokens of its models' window; known by name for usual models, else 200,000 (`ollama`: 32,768).
     #[schemars(range(min = 1024))]
-    pub(crate) context_window: Option<u64>,
+    pub context_window: Option<u64>,
     /// Whether its models are sent pictures; known by name for usual models, else not.
-    pub(crate) images: Option<bool>,
+    pub images: Option<bool>,
     /// What its models cost.
-    pub(crate) price: Option<Price>,
+    pub price: Option<Price>,
     /// The same of single models, by the provider's names for them.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 256))]
-    pub(crate) model_facts: BTreeMap<String, Facts>,
+    pub model_facts: BTreeMap<String, Facts>,
 }
 
 /// What is known of one model.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Facts {
+pub struct Facts {
     /// Tokens of its window.
     #[schemars(range(min = 1024))]
-    pub(crate) context_window: Option<u64>,
+    pub context_window: Option<u64>,
     /// Whether it is sent pictures.
-    pub(crate) images: Option<bool>,
+    pub images: Option<bool>,
     /// What it costs.
-    pub(crate) price: Option<Price>,
+    pub price: Option<Price>,
 }
 
 /// What a million tokens cost, in any one currency.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Price {
+pub struct Price {
     /// For a million tokens that the model reads.
     #[schemars(range(min = 0, max = 999_999_999))]
-    pub(crate) input: f64,
+    pub input: f64,
     /// For a million tokens that it writes.
     #[schemars(range(min = 0, max = 999_999_999))]
-    pub(crate) output: f64,
+    pub output: f64,
 }
 
 /// What a provider speaks.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-also" = { "chatCompletions": "chat", "anthropic": "messages" }))]
-pub(crate) enum Wire {
+pub enum Wire {
     /// Chat Completions, `POST …/chat/completions`.
     Chat,
     /// Responses, `POST …/responses`.
@@ -165,82 +165,82 @@ pub(crate) enum Wire {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
-pub(crate) struct Sandbox {
+pub struct Sandbox {
     /// Which files a command may write.
     #[schemars(extend("default" = "workspaceWrite"))]
-    pub(crate) profile: Option<Profile>,
+    pub profile: Option<Profile>,
     /// Whether a command has a network; `true` when left out beside the profile `full`.
     #[schemars(extend("default" = false))]
-    pub(crate) network: Option<bool>,
+    pub network: Option<bool>,
     /// Further places that may be written: absolute, with `~/`, or relative to the workspace.
     #[serde(default)]
     #[schemars(inner(length(min = 1)))]
-    pub(crate) writable: Vec<String>,
+    pub writable: Vec<String>,
     /// Further places that may not be read; at most 64 that a workspace's file names in itself.
     #[serde(default)]
     #[schemars(inner(length(min = 1)))]
-    pub(crate) hidden: Vec<String>,
+    pub hidden: Vec<String>,
     /// What happens where commands cannot be confined.
     #[schemars(extend("default" = "ask"))]
-    pub(crate) when_missing: Option<WhenMissing>,
+    pub when_missing: Option<WhenMissing>,
     /// Whether bubblewrap is used.
     #[schemars(extend("default" = "auto"))]
-    pub(crate) bubblewrap: Option<Bubblewrap>,
+    pub bubblewrap: Option<Bubblewrap>,
     /// How much of the machine one command may have.
     #[serde(default)]
-    pub(crate) limits: SandboxLimits,
+    pub limits: SandboxLimits,
 }
 
 /// What commands get.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
-pub(crate) struct Commands {
+pub struct Commands {
     /// The variables of commands: yours, without what looks like a secret.
     #[serde(default)]
-    pub(crate) environment: CommandEnvironment,
+    pub environment: CommandEnvironment,
 }
 
 /// The variables of commands: yours, without what looks like a secret.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct CommandEnvironment {
+pub struct CommandEnvironment {
     /// Variables to set.
     #[serde(default)]
     #[schemars(extend("maxProperties" = 256))]
-    pub(crate) set: BTreeMap<String, String>,
+    pub set: BTreeMap<String, String>,
     /// Variables that commands get although they look like secrets; `*` stands for any text.
     #[serde(default)]
     #[schemars(length(max = 256), inner(length(min = 1)))]
-    pub(crate) keep: Vec<String>,
+    pub keep: Vec<String>,
     /// Variables that commands do not get, whatever else is said; `*` stands for any text.
     #[serde(default)]
     #[schemars(length(max = 256), inner(length(min = 1)))]
-    pub(crate) drop: Vec<String>,
+    pub drop: Vec<String>,
 }
 
 /// How much of the machine one command may have.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct SandboxLimits {
+pub struct SandboxLimits {
     /// Processes and threads, with bubblewrap and a user other than root.
     #[schemars(range(min = 1), extend("default" = 4096))]
-    pub(crate) processes: Option<u64>,
+    pub processes: Option<u64>,
     /// Memory of all its processes together, in MiB; three quarters of the machine's when left out.
     #[serde(rename = "MemoryMiB")]
     #[schemars(range(min = 1))]
-    pub(crate) memory_mib: Option<u64>,
+    pub memory_mib: Option<u64>,
     /// Size of each file that it writes, in MiB.
     #[serde(rename = "FileMiB")]
     #[schemars(range(min = 1), extend("default" = 65536))]
-    pub(crate) file_mib: Option<u64>,
+    pub file_mib: Option<u64>,
 }
 
 /// Which files a command may write.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "camelCase")]
 #[value(rename_all = "camelCase")]
-pub(crate) enum Profile {
+pub enum Profile {
     /// None.
     ReadOnly,
     /// Those of the workspace and of a temporary directory.
@@ -252,7 +252,7 @@ pub(crate) enum Profile {
 /// What happens where commands cannot be confined.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum WhenMissing {
+pub enum WhenMissing {
     /// Every command but plain reads is asked about.
     Ask,
     /// Commands are refused.
@@ -262,7 +262,7 @@ pub(crate) enum WhenMissing {
 /// Whether bubblewrap is used.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Bubblewrap {
+pub enum Bubblewrap {
     /// It is not used.
     Off,
     /// It is used where it works.
@@ -275,23 +275,23 @@ pub(crate) enum Bubblewrap {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
-pub(crate) struct Permissions {
+pub struct Permissions {
     /// What happens to calls that no rule speaks of, in Threads that do not say otherwise.
     #[schemars(extend("default" = "default"))]
-    pub(crate) default_approval_policy: Option<Policy>,
+    pub default_approval_policy: Option<Policy>,
     /// Rules for commands, paths and tools. `deny` beats `ask` beats `allow`.
     #[serde(default)]
     #[schemars(length(max = 500))]
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
     /// Not used any more: run `bobbin trust` in a folder that you trust.
     #[schemars(extend("deprecated" = true))]
-    pub(crate) trust_workspace_rules: Option<Value>,
+    pub trust_workspace_rules: Option<Value>,
 }
 
 /// What happens to calls that no rule speaks of.
 #[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Policy {
+pub enum Policy {
     /// They are asked about, plain reads aside.
     Default,
     /// As `default`, and each change of a file in the workspace is asked about.
@@ -307,70 +307,70 @@ pub(crate) enum Policy {
 /// A rule: one of `Command`, `Path` and `Tool`.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Rule {
+pub struct Rule {
     /// What happens.
     #[schemars(extend("enum" = ["allow", "ask", "deny"]))]
-    pub(crate) action: String,
+    pub action: String,
     /// A pattern of words; `**`, and `*` as the last word, stand for any number of words.
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// A pattern of paths; `**` crosses directories.
-    pub(crate) path: Option<String>,
+    pub path: Option<String>,
     /// For `Path`: which use of it; both when left out.
     #[schemars(extend("enum" = ["read", "write"]))]
-    pub(crate) operation: Option<String>,
+    pub operation: Option<String>,
     /// A tool's name; with `*` at its end all that begin so.
-    pub(crate) tool: Option<String>,
+    pub tool: Option<String>,
     /// Why, for users and for the model.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// Questions to the user.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Approvals {
+pub struct Approvals {
     /// How long a question waits before it is declined, in seconds.
     #[schemars(extend("default" = 86400))]
-    pub(crate) max_wait_seconds: Option<u64>,
+    pub max_wait_seconds: Option<u64>,
 }
 
 /// What a Turn may use.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Replies with calls.
     #[schemars(range(min = 1), extend("default" = 200))]
-    pub(crate) rounds: Option<u64>,
+    pub rounds: Option<u64>,
     /// Tokens read and written, of all requests; no limit when left out.
     #[schemars(range(min = 1))]
-    pub(crate) tokens: Option<u64>,
+    pub tokens: Option<u64>,
     /// Time at work, in seconds; no limit when left out.
     #[schemars(range(min = 1))]
-    pub(crate) seconds: Option<u64>,
+    pub seconds: Option<u64>,
     /// Money, in the currency of the models' `Price`; no limit when left out.
     #[schemars(range(min = 0, max = 999_999_999))]
-    pub(crate) cost: Option<f64>,
+    pub cost: Option<f64>,
 }
 
 /// Shortening of long conversations.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Compaction {
+pub struct Compaction {
     /// Whether conversations are compacted before they fill the model's window.
     #[schemars(extend("default" = true))]
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Share of the window at which that happens, in percent; by the model when left out.
     #[schemars(range(min = 30, max = 95))]
-    pub(crate) at_percent: Option<u64>,
+    pub at_percent: Option<u64>,
 }
 
 /// Tools of MCP servers as models get them.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Tools {
+pub struct Tools {
     /// Whether a model searches the tools of servers where these have many, instead of getting all in each request.
     #[schemars(extend("default" = true))]
-    pub(crate) search: Option<bool>,
+    pub search: Option<bool>,
 }
 
 /// An MCP server: started by `Command`, or reached at `Url`. In a list it has a `Name`.
@@ -384,44 +384,44 @@ pub(crate) struct Tools {
     "workingDirectory": "Cwd",
     "httpHeaders": "Headers",
 }))]
-pub(crate) struct McpServer {
+pub struct McpServer {
     /// How it is reached; by which of `Command` and `Url` is there when left out.
-    pub(crate) transport: Option<McpTransport>,
+    pub transport: Option<McpTransport>,
     /// The program that is started.
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// Its arguments; `args` too.
     #[serde(default)]
-    pub(crate) arguments: Vec<String>,
+    pub arguments: Vec<String>,
     /// Variables that are set for it; `env` too.
     #[serde(default)]
-    pub(crate) environment_variables: BTreeMap<String, String>,
+    pub environment_variables: BTreeMap<String, String>,
     /// Names of variables that it gets from Bobbin's environment, secrets included.
     #[serde(default)]
-    pub(crate) env_vars: Vec<String>,
+    pub env_vars: Vec<String>,
     /// Where it starts; the workspace when left out.
-    pub(crate) cwd: Option<String>,
+    pub cwd: Option<String>,
     /// Address of a server that is reached over streamable HTTP.
-    pub(crate) url: Option<String>,
+    pub url: Option<String>,
     /// Headers of each request; `httpHeaders` too.
     #[serde(default)]
-    pub(crate) headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, String>,
     /// Headers whose values stand in variables: header to variable.
     #[serde(default)]
-    pub(crate) env_http_headers: BTreeMap<String, String>,
+    pub env_http_headers: BTreeMap<String, String>,
     /// Variable with the bearer token.
-    pub(crate) bearer_token_env_var: Option<String>,
+    pub bearer_token_env_var: Option<String>,
     /// Whether it may run.
     #[schemars(extend("default" = true))]
-    pub(crate) enabled: Option<bool>,
+    pub enabled: Option<bool>,
     /// Whether it may not run.
     #[schemars(extend("default" = false))]
-    pub(crate) disabled: Option<bool>,
+    pub disabled: Option<bool>,
     /// How long it may take until its tools are known, in seconds; at most 10 minutes.
     #[schemars(range(min = 0.001, max = 1_000_000_000), extend("default" = 30))]
-    pub(crate) startup_timeout_sec: Option<f64>,
+    pub startup_timeout_sec: Option<f64>,
     /// How long a call may take, in seconds; at most a day.
     #[schemars(range(min = 0.001, max = 1_000_000_000), extend("default" = 120))]
-    pub(crate) tool_timeout_sec: Option<f64>,
+    pub tool_timeout_sec: Option<f64>,
 }
 
 /// How an MCP server is reached.
@@ -432,7 +432,7 @@ pub(crate) struct McpServer {
     "streamable-http": "streamableHttp",
     "streamable_http": "streamableHttp",
 }))]
-pub(crate) enum McpTransport {
+pub enum McpTransport {
     /// It is started, and spoken with on its standard streams.
     Stdio,
     /// Over streamable HTTP.
@@ -442,38 +442,38 @@ pub(crate) enum McpTransport {
 /// Where the server listens and who may connect.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct AppServer {
+pub struct AppServer {
     /// Which connections `bobbin app-server` takes.
     #[schemars(extend("default" = "Stdio"))]
-    pub(crate) mode: Option<Mode>,
+    pub mode: Option<Mode>,
     /// The listener.
     #[serde(default)]
-    pub(crate) web_socket: WebSocket,
+    pub web_socket: WebSocket,
     /// Web pages that may connect beside the listener's own, as `https://tea.example`.
     #[serde(default)]
-    pub(crate) allowed_origins: Vec<String>,
+    pub allowed_origins: Vec<String>,
     /// Values of `Host` that may connect beside the listener's own, as clients send them.
     #[serde(default)]
-    pub(crate) allowed_hosts: Vec<String>,
+    pub allowed_hosts: Vec<String>,
 }
 
 /// The listener.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct WebSocket {
+pub struct WebSocket {
     /// IP address to listen on, or `localhost`.
     #[schemars(extend("default" = "127.0.0.1"))]
-    pub(crate) host: Option<String>,
+    pub host: Option<String>,
     /// Port; 0 for a free one. When left out, a free one where 9100 is taken.
     #[schemars(extend("default" = 9100))]
-    pub(crate) port: Option<u16>,
+    pub port: Option<u16>,
     /// What clients present instead of what `bobbin token` prints; empty for nothing, on loopback only.
-    pub(crate) token: Option<String>,
+    pub token: Option<String>,
 }
 
 /// Which connections `bobbin app-server` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// None.
     Disabled,
     /// Standard input and output.
@@ -486,17 +486,18 @@ pub(crate) enum Mode {
 }
 
 /// What a commit to the database waits for.
-#[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Durability {
+pub enum Durability {
     /// The disk: nothing is lost when the power fails.
+    #[default]
     Full,
     /// The system: nothing is lost when Bobbin ends in any way.
     Normal,
 }
 
 /// Returns the JSON Schema of a file, without references.
-pub(crate) fn schema() -> Value {
+pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .for_deserialize()
         .with(|settings| settings.inline_subschemas = true);

@@ -18,10 +18,10 @@ use anyhow::bail;
 use bobbin_models::{Key, Limits, ModelFacts, OFFLINE, Price, Wire};
 use serde_json::{Map, Value, json};
 
-use super::file::{self, ConfigFile};
-use super::limits::micros;
-use crate::models::{KeyPlace, expanded};
-use crate::trust::Gate;
+use crate::file::{self, ConfigFile};
+use crate::gate::Gate;
+use crate::key_place::{KeyPlace, expanded};
+use crate::limits::micros;
 
 /// Name of the provider that `EndPoint` is.
 const ENDPOINT: &str = "endpoint";
@@ -56,39 +56,52 @@ const MAX_SECONDS: u64 = 7 * 24 * 3600;
 
 /// The models' part of a configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct ModelSettings {
+pub struct ModelSettings {
     /// The usual model, as `PROVIDER/MODEL` where that is known; none means offline.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Models to go on with when a provider fails.
-    pub(crate) fallbacks: Vec<String>,
+    pub fallbacks: Vec<String>,
     /// Those of the files first, then the built-in ones.
-    pub(crate) providers: Vec<ProviderEntry>,
+    pub providers: Vec<ProviderEntry>,
     /// Sentences for the user.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// One provider.
 #[derive(Debug, Clone)]
-pub(crate) struct ProviderEntry {
-    pub(crate) name: String,
-    pub(crate) wire: Wire,
-    pub(crate) base_url: String,
-    pub(crate) models: Vec<String>,
-    pub(crate) key: KeyPlace,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) max_output_tokens: Option<u64>,
-    pub(crate) body: Map<String, Value>,
-    pub(crate) limits: Limits,
-    pub(crate) facts: ModelFacts,
-    pub(crate) model_facts: BTreeMap<String, ModelFacts>,
+pub struct ProviderEntry {
+    /// Its name, in front of those of its models.
+    pub name: String,
+    /// Which wire it speaks.
+    pub wire: Wire,
+    /// The address in front of the paths of its wire.
+    pub base_url: String,
+    /// Models that it is known to have.
+    pub models: Vec<String>,
+    /// Where its key comes from.
+    pub key: KeyPlace,
+    /// Headers of each request.
+    pub headers: Vec<(String, String)>,
+    /// Most tokens of one reply.
+    pub max_output_tokens: Option<u64>,
+    /// Members of each request beside those of its wire.
+    pub body: Map<String, Value>,
+    /// How long and how often a request is tried.
+    pub limits: Limits,
+    /// What is known of every model of it.
+    pub facts: ModelFacts,
+    /// What is known of single models.
+    pub model_facts: BTreeMap<String, ModelFacts>,
     /// Who speaks of it.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 /// Where a provider is from. A bare name is searched for in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
+pub enum Origin {
+    /// The user's own file.
     User,
+    /// The workspace's file.
     Project,
     /// No file speaks of it.
     BuiltIn,
@@ -110,7 +123,7 @@ impl ModelSettings {
     ///
     /// # Errors
     /// A provider cannot be used.
-    pub(super) fn add_users(
+    pub(crate) fn add_users(
         &mut self,
         path: &Path,
         file: &mut ConfigFile,
@@ -123,8 +136,8 @@ impl ModelSettings {
     ///
     /// # Errors
     /// As [`ModelSettings::add_users`].
-    pub(super) fn add_editors(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
-        let place = Path::new(super::EDITORS_OPTIONS);
+    pub(crate) fn add_editors(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        let place = Path::new(crate::EDITORS_OPTIONS);
         self.add(file, Some(place), gate)?;
         for entry in &mut self.providers {
             if let KeyPlace::Inline(key, path) = &entry.key
@@ -140,7 +153,7 @@ impl ModelSettings {
     ///
     /// # Errors
     /// As [`ModelSettings::add_users`].
-    pub(super) fn add_projects(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+    pub(crate) fn add_projects(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         self.add(file, None, gate)?;
         self.warn_of_the_projects_model();
         Ok(())
@@ -211,12 +224,12 @@ impl ModelSettings {
     }
 
     /// Makes a model that the user names the usual one.
-    pub(crate) fn choose(&mut self, name: &str) {
+    pub fn choose(&mut self, name: &str) {
         self.set_usual(name, Origin::User);
     }
 
     /// Returns the whole name of a model that the user names, with its provider where one is known.
-    pub(crate) fn meaning(&self, name: &str) -> String {
+    pub fn meaning(&self, name: &str) -> String {
         match name.trim() {
             name if name.is_empty()
                 || name.eq_ignore_ascii_case(OFFLINE)
@@ -229,7 +242,7 @@ impl ModelSettings {
     }
 
     /// Returns the files that keys stand in.
-    pub(crate) fn key_files(&self, home: Option<&Path>) -> Vec<PathBuf> {
+    pub fn key_files(&self, home: Option<&Path>) -> Vec<PathBuf> {
         let files = self.providers.iter().filter_map(|entry| match &entry.key {
             KeyPlace::File(path) => Some(expanded(path, home)),
             KeyPlace::Inline(_, path) => Some(path.clone()),
@@ -447,5 +460,4 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
 }
 
 #[cfg(test)]
-#[path = "models_tests.rs"]
 mod tests;

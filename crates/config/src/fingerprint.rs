@@ -9,13 +9,13 @@ use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::tool_servers::definition;
+use crate::servers::definition;
 
 /// Most bytes of a file of the folder that are part of a fingerprint (guess: scripts have far less).
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Returns the fingerprint of a setting with this value.
-pub(super) fn of_setting(name: &str, value: &Value) -> String {
+pub(crate) fn of_setting(name: &str, value: &Value) -> String {
     let mut hash = Sha256::new();
     hash.update(b"setting\0");
     hash.update(name);
@@ -27,7 +27,7 @@ pub(super) fn of_setting(name: &str, value: &Value) -> String {
 /// Returns the fingerprint of a server: its definition, and the files of the folder that its command line names.
 ///
 /// What such a file loads in its turn is not part of it. Blocks on the disk.
-pub(crate) fn of_server(config: &ToolServerConfig, root: &Path) -> String {
+pub fn of_server(config: &ToolServerConfig, root: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(b"server\0");
     hash.update(definition(config).to_string());
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn server(entry: &Value) -> ToolServerConfig {
-        crate::tool_servers::of_section(&json!({ "pantry": entry }))
+        crate::servers::of_section(&json!({ "pantry": entry }))
             .0
             .remove(0)
     }

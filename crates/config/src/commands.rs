@@ -4,14 +4,14 @@
 use anyhow::bail;
 use bobbin_children::VariableRules;
 
-use super::file;
-use crate::trust::Gate;
+use crate::file;
+use crate::gate::Gate;
 
 /// Adds what one file says, the user's before the workspace's.
 ///
 /// # Errors
 /// A variable to set cannot be one.
-pub(super) fn add(
+pub(crate) fn add(
     rules: &mut VariableRules,
     said: file::CommandEnvironment,
     gate: &mut Gate<'_>,
@@ -36,8 +36,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::check::{Checked, check};
-    use crate::trust::TrustRecord;
+    use crate::check::{Checked, check};
+    use bobbin_workspace::TrustRecord;
 
     fn added(rules: &mut VariableRules, said: &Value, record: Option<&TrustRecord>) -> anyhow::Result<usize> {
         let said = json!({ "Commands": { "Environment": said } });

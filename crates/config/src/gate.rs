@@ -3,7 +3,7 @@
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use serde_json::Value;
 
-use super::content::of_setting;
+use crate::fingerprint::of_setting;
 use bobbin_workspace::TrustRecord;
 
 /// Most bytes of a value that are shown; a longer one says how much is missing.

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use bobbin_agent::{AgentSettings, TurnLimits};
 
-use super::file::{Compaction, Limits, Tools};
-use crate::trust::Gate;
+use crate::file::{Compaction, Limits, Tools};
+use crate::gate::Gate;
 
 /// Micros in one unit of a currency.
 const MICROS: f64 = 1_000_000.0;
 
 /// The agent's part of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AgentLimits {
+pub struct AgentLimits {
     limits: TurnLimits,
     compaction: bool,
     tool_search: bool,
     /// At which share of a window, in percent.
-    pub(crate) compact_percent: Option<u64>,
+    pub compact_percent: Option<u64>,
 }
 
 impl Default for AgentLimits {
@@ -36,7 +36,7 @@ impl Default for AgentLimits {
 
 impl AgentLimits {
     /// Adds what one file says. The user's file comes first.
-    pub(super) fn add(&mut self, said: &Limits, compaction: &Compaction, tools: &Tools, gate: &mut Gate<'_>) {
+    pub(crate) fn add(&mut self, said: &Limits, compaction: &Compaction, tools: &Tools, gate: &mut Gate<'_>) {
         let known = &mut self.limits;
         let rounds = said
             .rounds
@@ -66,7 +66,7 @@ impl AgentLimits {
     }
 
     /// Returns the settings of the agent.
-    pub(crate) fn agent(&self) -> AgentSettings {
+    pub fn agent(&self) -> AgentSettings {
         AgentSettings {
             limits: self.limits,
             compaction: self.compaction,
@@ -77,7 +77,7 @@ impl AgentLimits {
 }
 
 /// Sets a bound if it is narrower than the one in force, or may be wider.
-pub(super) fn narrow<T: Ord + Copy>(
+pub(crate) fn narrow<T: Ord + Copy>(
     known: &mut Option<T>,
     said: Option<T>,
     may_widen: impl FnOnce() -> bool,
@@ -95,7 +95,7 @@ pub(super) fn narrow<T: Ord + Copy>(
     clippy::cast_sign_loss,
     reason = "the schema bounds amounts to positive ones below a billion"
 )]
-pub(super) fn micros(amount: f64) -> u64 {
+pub(crate) fn micros(amount: f64) -> u64 {
     (amount * MICROS).ceil() as u64
 }
 
@@ -104,8 +104,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::check::check;
-    use crate::trust::TrustRecord;
+    use crate::check::check;
+    use bobbin_workspace::TrustRecord;
 
     fn added(user: &Value, workspace: &Value) -> (AgentLimits, Vec<String>) {
         let (user, workspace) = (check(user.clone()).unwrap(), check(workspace.clone()).unwrap());

@@ -10,9 +10,9 @@ use anyhow::Context;
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_tools::BUILT_IN;
 
-use super::check::nearest;
-use super::file::Rule;
-use crate::trust::Gate;
+use crate::check::nearest;
+use crate::file::Rule;
+use crate::gate::Gate;
 
 /// Tools that had other names in earlier versions.
 const RENAMED: [(&str, &str); 4] = [
@@ -24,11 +24,11 @@ const RENAMED: [(&str, &str); 4] = [
 
 /// The rules as they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Rules(Vec<RuleText>);
+pub struct Rules(Vec<RuleText>);
 
 impl Rules {
     /// Adds the rules of one file. Those of the user come first.
-    pub(super) fn add(&mut self, file: &Path, rules: Vec<Rule>, gate: &mut Gate<'_>) {
+    pub(crate) fn add(&mut self, file: &Path, rules: Vec<Rule>, gate: &mut Gate<'_>) {
         let source = file.display().to_string();
         for (index, rule) in rules.into_iter().enumerate() {
             let mut rule = RuleText {
@@ -58,12 +58,12 @@ impl Rules {
     }
 
     /// Adds rules of the command line.
-    pub(super) fn add_for_run(&mut self, rules: Vec<RuleText>) {
+    pub(crate) fn add_for_run(&mut self, rules: Vec<RuleText>) {
         self.0.extend(rules);
     }
 
     /// Returns how many there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
@@ -71,7 +71,7 @@ impl Rules {
     ///
     /// # Errors
     /// A rule cannot be used. None is left out quietly: it may be the one that refuses.
-    pub(crate) fn compile(&self, home: Option<&Path>) -> anyhow::Result<RuleSet> {
+    pub fn compile(&self, home: Option<&Path>) -> anyhow::Result<RuleSet> {
         // Rules name paths with every link followed.
         let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
         RuleSet::new(self.0.iter().cloned(), home.as_deref()).context("Permissions.Rules")
@@ -80,7 +80,7 @@ impl Rules {
 
 /// Returns a warning for each rule whose tool is nearly a built-in one, or named as one was in an earlier version. Tools of MCP
 /// servers and of clients have any other name.
-pub(super) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
+pub(crate) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
     let tools = rules
         .iter()
         .enumerate()
@@ -123,8 +123,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::check::{Checked, check};
-    use crate::trust::TrustRecord;
+    use crate::check::{Checked, check};
+    use bobbin_workspace::TrustRecord;
 
     fn file(rules: &Value) -> Checked {
         check(json!({ "permissions": { "rules": rules } })).unwrap()

@@ -11,9 +11,9 @@ use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_model::ServerOrigin;
 use serde_json::{Value, json};
 
-use super::command as shown;
-use crate::config::{McpServer, McpTransport};
-use crate::trust::{self, TrustRecord};
+use crate::file::{McpServer, McpTransport};
+use crate::{fingerprint, shown};
+use bobbin_workspace::TrustRecord;
 
 /// Longest name of a server.
 const MAX_NAME: usize = 64;
@@ -24,18 +24,20 @@ const MAX_PARTS: usize = 256;
 
 /// A server in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Declared {
-    pub(crate) config: ToolServerConfig,
-    pub(crate) origin: ServerOrigin,
+pub struct Declared {
+    /// The server.
+    pub config: ToolServerConfig,
+    /// Whose file it is in.
+    pub origin: ServerOrigin,
     /// Stands for its content; `None` where its file is one that only the user writes.
-    pub(super) fingerprint: Option<String>,
+    pub fingerprint: Option<String>,
     /// Whether it may run.
-    pub(crate) trusted: bool,
+    pub trusted: bool,
 }
 
 impl Declared {
     /// Returns one that stands in the user's own file.
-    pub(crate) fn own(config: ToolServerConfig, origin: ServerOrigin) -> Self {
+    pub fn own(config: ToolServerConfig, origin: ServerOrigin) -> Self {
         Self {
             config,
             origin,
@@ -45,8 +47,8 @@ impl Declared {
     }
 
     /// Returns one that stands in the file of the folder `root`. Blocks on the disk.
-    pub(crate) fn of_folder(config: ToolServerConfig, root: &Path, record: &TrustRecord) -> Self {
-        let fingerprint = trust::of_server(&config, root);
+    pub fn of_folder(config: ToolServerConfig, root: &Path, record: &TrustRecord) -> Self {
+        let fingerprint = fingerprint::of_server(&config, root);
         Self {
             config,
             origin: ServerOrigin::Workspace,
@@ -56,12 +58,12 @@ impl Declared {
     }
 
     /// Whether its file is one that only the user writes.
-    pub(super) fn is_users(&self) -> bool {
+    pub fn is_users(&self) -> bool {
         self.fingerprint.is_none()
     }
 
     /// Returns it as a thing that waits for its user's word or has it. What does not run needs none.
-    pub(crate) fn item(&self) -> Option<TrustItem> {
+    pub fn item(&self) -> Option<TrustItem> {
         let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
         Some(TrustItem {
             kind: TrustKind::Server,
@@ -73,7 +75,7 @@ impl Declared {
     }
 
     /// Returns it as clients manage it: they write the workspace's file.
-    pub(crate) fn configured(&self) -> ConfiguredServer {
+    pub fn configured(&self) -> ConfiguredServer {
         ConfiguredServer {
             config: self.config.clone(),
             origin: self.origin,
@@ -83,10 +85,7 @@ impl Declared {
 }
 
 /// Returns the servers of a section. What is wrong with it goes to `warnings`.
-pub(crate) fn read(
-    section: BTreeMap<String, McpServer>,
-    warnings: &mut Vec<String>,
-) -> Vec<ToolServerConfig> {
+pub fn read(section: BTreeMap<String, McpServer>, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
     let mut servers = BTreeMap::new();
     for (name, entry) in section {
         let shown: String = name.chars().take(MAX_NAME).collect();
@@ -138,7 +137,7 @@ fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {
 ///
 /// # Errors
 /// What is wrong: the end of a sentence for the user.
-pub(super) fn check(config: &ToolServerConfig) -> Result<(), String> {
+pub fn check(config: &ToolServerConfig) -> Result<(), String> {
     let name = &config.name;
     if name.trim().is_empty() || name.trim() != name {
         return Err("its name must not be blank or begin or end with blanks".to_owned());
@@ -199,7 +198,7 @@ pub(super) fn check(config: &ToolServerConfig) -> Result<(), String> {
 }
 
 /// Returns what is written for a server, under the names that the protocol's clients write.
-pub(super) fn entry(config: &ToolServerConfig) -> Value {
+pub(crate) fn entry(config: &ToolServerConfig) -> Value {
     let mut entry = definition(config);
     entry["Enabled"] = json!(config.enabled);
     let seconds = |time: Duration| {
@@ -219,7 +218,7 @@ pub(super) fn entry(config: &ToolServerConfig) -> Value {
 }
 
 /// Returns what of a server decides what happens when it is started: this is what a person allows.
-pub(crate) fn definition(config: &ToolServerConfig) -> Value {
+pub fn definition(config: &ToolServerConfig) -> Value {
     let mut entry = match &config.access {
         ServerAccess::Stdio {
             command,
@@ -262,7 +261,7 @@ pub(crate) fn definition(config: &ToolServerConfig) -> Value {
 
 /// Returns the servers of a section as it stands in a file, and what is wrong with it.
 #[cfg(test)]
-pub(crate) fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
+pub fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
     let (section, mut warnings) = crate::config::tool_servers(section);
     let servers = read(section, &mut warnings);
     (servers, warnings)

@@ -11,8 +11,8 @@ use bobbin_agent_api::tool_server::ToolServerConfig;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::declared::entry;
-use crate::config::MAX_CONFIG_BYTES;
+use crate::MAX_CONFIG_BYTES;
+use crate::servers::entry;
 
 /// Name of the section when there is none yet.
 const SECTION: &str = "McpServers";
@@ -24,7 +24,7 @@ struct Members(Vec<(String, Box<RawValue>)>);
 ///
 /// # Errors
 /// The file cannot be read, is not an object, or cannot be written; it is as before then.
-pub(super) fn put(path: &Path, config: &ToolServerConfig) -> anyhow::Result<()> {
+pub fn put(path: &Path, config: &ToolServerConfig) -> anyhow::Result<()> {
     let written = serde_json::value::to_raw_value(&entry(config)).context("the entry cannot be written")?;
     change(path, &config.name, Some(written))
 }
@@ -33,7 +33,7 @@ pub(super) fn put(path: &Path, config: &ToolServerConfig) -> anyhow::Result<()> 
 ///
 /// # Errors
 /// As [`put`].
-pub(super) fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
+pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     change(path, name, None)
 }
 
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 /// Puts a file in the place of another, or none, in one step. Only the user may read it: it may hold secrets.
-pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let shown = path.display();
     let directory = path
         .parent()

@@ -3,18 +3,16 @@
 //! The options are the word of the editor's user. They are in memory only and count for the server that the editor
 //! starts.
 
-use bobbin_editor_kit::EditorOptions;
 use serde_json::{Map, Value, json};
 
 /// Returns the options as a configuration file would have them.
-pub(super) fn as_file(options: &EditorOptions) -> Value {
-    let providers = options
-        .providers
+pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, Value>) -> Value {
+    let providers = providers
         .iter()
         .map(|(name, said)| (name.clone(), provider(said)));
     json!({
         "Providers": providers.collect::<Map<_, _>>(),
-        "McpServers": options.mcp_servers,
+        "McpServers": mcp_servers,
     })
 }
 

@@ -4,8 +4,8 @@ use bobbin_agent_api::trust::TrustItem;
 use serde_json::json;
 
 use super::*;
-use crate::config::check::{Checked, check};
-use crate::trust::TrustRecord;
+use crate::check::{Checked, check};
+use bobbin_workspace::TrustRecord;
 
 /// Reads both files, with what the user has said about the project's; returns what waits or has their word as well.
 fn read_with(

@@ -1,19 +1,4 @@
-//! Configuration: `~/.craft/config.json`, and `.craft/config.json` of the workspace over it.
-//!
-//! [`mod@file`] says what a file can have, [`mod@check`] finds what it has and should not, and the other modules say what counts:
-//! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
-//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: any author can
-//! put a file into a folder.
-
-mod check;
-mod command;
-mod commands;
-mod editor;
-mod file;
-mod limits;
-mod models;
-mod rules;
-mod sandbox;
+//! What both files come to.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,94 +7,79 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_children::VariableRules;
-use bobbin_editor_kit::EditorOptions;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_rules::RuleText;
-use bobbin_store_sqlite::Durability;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-pub(crate) use command::{ConfigCommand, run};
-pub(crate) use file::{McpServer, McpTransport, Mode, Profile as SandboxProfile};
-pub(crate) use limits::AgentLimits;
-pub(crate) use models::{ModelSettings, Origin, ProviderEntry};
-pub(crate) use rules::Rules;
-pub(crate) use sandbox::SandboxSettings;
-
-use crate::models::variable;
-use crate::state;
-use crate::tool_servers::{self, Declared};
-use crate::trust::{Gate, TrustFile, TrustRecord};
-use check::{Checked, check};
-use file::ConfigFile;
+use crate::check::{Checked, check};
+use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
+use crate::gate::Gate;
+use crate::limits::AgentLimits;
+use crate::models::ModelSettings;
+use crate::rules::{self, Rules};
+use crate::sandbox::SandboxSettings;
+use crate::servers::{self, Declared};
+use crate::{commands, editor};
+use bobbin_workspace::TrustRecord;
 
 /// Port when none is said (01 §3).
 const DEFAULT_PORT: u16 = 9100;
-/// Largest configuration file, in bytes.
-pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
-/// What an editor's options are called in messages.
-const EDITORS_OPTIONS: &str = "the editor's options";
 /// Where a directory's configuration is.
 const FILE: &str = ".craft/config.json";
 
 /// What is in force.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Config {
-    pub(crate) mode: Mode,
+pub struct Config {
+    /// Which endpoints the server opens.
+    pub mode: Mode,
     host: Option<IpAddr>,
     /// `None`: not said; the default then gives way to a free port.
-    pub(crate) port: Option<u16>,
+    pub port: Option<u16>,
     /// What clients present, as the user's own file says; empty: nothing.
-    pub(crate) token: Option<String>,
-    /// Origins and values of `Host` that may connect beside the listener's own, as the user's own file says.
-    pub(crate) allowed_origins: Vec<String>,
-    pub(crate) allowed_hosts: Vec<String>,
-    pub(crate) approval_policy: ApprovalPolicy,
-    pub(crate) approval_max_wait: Option<Duration>,
-    pub(crate) durability: Durability,
+    pub token: Option<String>,
+    /// Origins that may connect beside the listener's own, as the user's own file says.
+    pub allowed_origins: Vec<String>,
+    /// Values of `Host` that may connect beside the listener's own.
+    pub allowed_hosts: Vec<String>,
+    /// What happens to calls that no rule speaks of.
+    pub approval_policy: ApprovalPolicy,
+    /// How long a call waits for an answer.
+    pub approval_max_wait: Option<Duration>,
+    /// What a commit to the database waits for.
+    pub durability: file::Durability,
     /// MCP servers: the user's, then the workspace's.
-    pub(crate) tool_servers: Vec<Declared>,
-    pub(crate) rules: Rules,
-    pub(crate) sandbox: SandboxSettings,
+    pub tool_servers: Vec<Declared>,
+    /// Rules for commands, paths and tools.
+    pub rules: Rules,
+    /// What commands can reach.
+    pub sandbox: SandboxSettings,
     /// Which of the user's variables commands get.
-    pub(crate) variables: VariableRules,
+    pub variables: VariableRules,
     /// What bounds a Turn, and when conversations are compacted.
-    pub(crate) agent: AgentLimits,
+    pub agent: AgentLimits,
     /// Models and their providers.
-    pub(crate) models: ModelSettings,
+    pub models: ModelSettings,
     /// Sentences about what is not used, each with its file.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// What of the workspace's file runs or loosens something.
-    pub(crate) folder_items: Vec<TrustItem>,
+    pub folder_items: Vec<TrustItem>,
     /// Files that were read.
-    pub(crate) sources: Vec<PathBuf>,
+    pub sources: Vec<PathBuf>,
 }
 
 impl Config {
     /// Returns where the server listens; the default port where none is said.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         let host = self.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         SocketAddr::new(host, self.port.unwrap_or(DEFAULT_PORT))
     }
 
-    /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it.
+    /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it:
+    /// `record` is what that user has said.
     ///
     /// # Errors
     /// A file is not JSON, has a value that is not one of those possible, or an unknown member that was to restrain something.
-    pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
-        let state = state::directory().ok();
-        let record = state.map(|state| TrustFile::of(&state, workspace).read());
-        Self::read_with(workspace, home, &record.unwrap_or_default())
-    }
-
-    /// Reads both files as [`Config::read`] does, with what the user has said about the workspace.
-    ///
-    /// # Errors
-    /// As [`Config::read`].
-    pub(crate) fn read_with(
-        workspace: &Path,
-        home: Option<&Path>,
-        record: &TrustRecord,
-    ) -> anyhow::Result<Self> {
+    pub fn read(workspace: &Path, home: Option<&Path>, record: &TrustRecord) -> anyhow::Result<Self> {
         let mut config = Self::default();
         if let Some(home) = home {
             // A workspace that is the user's home has but one file, which is the user's.
@@ -139,9 +109,6 @@ impl Config {
                 }
             }
         }
-        if let Some(model) = variable("BOBBIN_MODEL") {
-            config.models.choose(&model);
-        }
         config.warnings.append(&mut config.models.warnings);
         Ok(config)
     }
@@ -150,7 +117,7 @@ impl Config {
     ///
     /// # Errors
     /// A rule cannot be used.
-    pub(crate) fn set_for_run(
+    pub fn set_for_run(
         &mut self,
         profile: Option<SandboxProfile>,
         rules: Vec<RuleText>,
@@ -179,7 +146,7 @@ impl Config {
                     .to_owned(),
             );
         }
-        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         self.take_warnings(path, warnings);
         let servers = servers.into_iter().map(|config| Declared::own(config, origin));
         self.tool_servers.extend(servers);
@@ -208,17 +175,21 @@ impl Config {
     ///
     /// # Errors
     /// A value is not one of those possible.
-    pub(crate) fn add_editors(&mut self, options: &EditorOptions) -> anyhow::Result<()> {
+    pub fn add_editors(
+        &mut self,
+        providers: &Map<String, Value>,
+        mcp_servers: &Map<String, Value>,
+    ) -> anyhow::Result<()> {
         let Checked {
             mut file,
             value,
             mut warnings,
-        } = check(editor::as_file(options))?;
-        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        } = check(editor::as_file(providers, mcp_servers))?;
+        let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         let mut models = self.models.clone();
         models.add_editors(&mut file, &mut Gate::of_user(&value))?;
         self.models = models;
-        self.take_warnings(Path::new(EDITORS_OPTIONS), warnings);
+        self.take_warnings(Path::new(crate::EDITORS_OPTIONS), warnings);
         for config in servers {
             self.tool_servers
                 .retain(|known| !known.config.name.eq_ignore_ascii_case(&config.name));
@@ -243,7 +214,7 @@ impl Config {
         else {
             return Ok(());
         };
-        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         self.take_warnings(path, warnings);
         for config in servers {
             let declared = Declared::of_folder(config, workspace, record);
@@ -291,10 +262,7 @@ impl Config {
         if let Some(durability) = file.durability
             && (durability == file::Durability::Full || gate.passes("Durability"))
         {
-            self.durability = match durability {
-                file::Durability::Full => Durability::Full,
-                file::Durability::Normal => Durability::Normal,
-            };
+            self.durability = durability;
         }
         if let Some(wait) = file.approvals.max_wait_seconds.map(Duration::from_secs)
             && (self.approval_max_wait.is_some_and(|known| wait <= known)
@@ -327,7 +295,7 @@ fn read_file(
     path: &Path,
     withhold: impl FnOnce(&mut Value) -> Vec<String>,
 ) -> anyhow::Result<Option<Checked>> {
-    let text = match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
+    let text = match bobbin_files::read_text(path, crate::MAX_CONFIG_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => bail!("the file cannot be read: {error}"),
@@ -359,7 +327,9 @@ fn withhold(value: &mut Value) -> Vec<String> {
 
 /// Returns the servers of a section, and what is wrong with it.
 #[cfg(test)]
-pub(crate) fn tool_servers(section: &Value) -> (std::collections::BTreeMap<String, McpServer>, Vec<String>) {
+pub(crate) fn tool_servers(
+    section: &Value,
+) -> (std::collections::BTreeMap<String, file::McpServer>, Vec<String>) {
     let checked = check(serde_json::json!({ "McpServers": section })).unwrap();
     (checked.file.mcp_servers, checked.warnings)
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use anyhow::bail;
 use serde_json::{Map, Number, Value};
 
-use super::file::{self, ConfigFile};
+use crate::file::{self, ConfigFile};
 
 /// Most complaints of one kind that are shown of a file.
 const MAX_COMPLAINTS: usize = 20;
@@ -22,19 +22,19 @@ const MAX_LISTED: usize = 8;
 static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
 
 /// A file that can be used.
-pub(super) struct Checked {
-    pub(super) file: ConfigFile,
+pub(crate) struct Checked {
+    pub(crate) file: ConfigFile,
     /// What the file says, spelled as in the schema.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// Sentences about what is not used.
-    pub(super) warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Checks what a file says.
 ///
 /// # Errors
 /// A value is not one of those possible, or a member that would restrain something is unknown.
-pub(super) fn check(value: Value) -> anyhow::Result<Checked> {
+pub(crate) fn check(value: Value) -> anyhow::Result<Checked> {
     let mut check = Check::default();
     let value = check.value(&SCHEMA, value, &Place::default());
     let value = value.unwrap_or_else(|| Value::Object(Map::new()));
@@ -264,7 +264,7 @@ impl Check {
 }
 
 /// Returns the known name that is nearest to another one, if one is near.
-pub(super) fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
     // What is too long is near to nothing and would take long to compare.
     if name.len() > MAX_SHOWN {
         return None;
@@ -304,12 +304,12 @@ fn join(into: &mut Value, from: Value) {
 }
 
 /// Returns the schema of what is said, where it may be left out.
-pub(super) fn without_null(schema: &Value) -> &Value {
+pub(crate) fn without_null(schema: &Value) -> &Value {
     schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema)
 }
 
 /// Returns the type of a value: as in JSON Schema, or `any`.
-pub(super) fn kind(schema: &Value) -> &str {
+pub(crate) fn kind(schema: &Value) -> &str {
     let kind = match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.first(),
         kind => kind,
@@ -322,7 +322,7 @@ pub(super) fn kind(schema: &Value) -> &str {
 }
 
 /// Returns the words that a text can be; none if it can be any.
-pub(super) fn words(schema: &Value) -> Vec<&str> {
+pub(crate) fn words(schema: &Value) -> Vec<&str> {
     let listed = schema
         .get("oneOf")
         .and_then(Value::as_array)
@@ -333,7 +333,7 @@ pub(super) fn words(schema: &Value) -> Vec<&str> {
 }
 
 /// Returns what a number can be.
-pub(super) fn range(schema: &Value) -> String {
+pub(crate) fn range(schema: &Value) -> String {
     match (schema.get("minimum"), schema.get("maximum")) {
         (least, Some(most)) => format!("from {} to {most}", least.unwrap_or(&Value::from(0))),
         (Some(least), None) => format!("from {least} on"),

@@ -11,7 +11,7 @@ fn read(user: &str, workspace: &str, record: &TrustRecord) -> anyhow::Result<Con
         std::fs::create_dir(directory.path().join(".craft")).unwrap();
         std::fs::write(directory.path().join(FILE), text).unwrap();
     }
-    Config::read_with(root.path(), Some(home.path()), record)
+    Config::read(root.path(), Some(home.path()), record)
 }
 
 /// Reads the user's file.
@@ -76,11 +76,15 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
     let wait = |seconds: u64| json!({ "Approvals": { "MaxWaitSeconds": seconds }, "Durability": "normal" });
     let config = both(&wait(60), &wait(30), false);
     assert_eq!(config.approval_max_wait, Some(Duration::from_secs(30)));
-    assert_eq!(config.durability, Durability::Normal, "the user says so too");
+    assert_eq!(
+        config.durability,
+        file::Durability::Normal,
+        "the user says so too"
+    );
     let config = both(&json!({}), &wait(30), false);
     assert_eq!(
         (config.approval_max_wait, config.durability),
-        (None, Durability::Full)
+        (None, file::Durability::Full)
     );
 }
 
@@ -155,7 +159,7 @@ fn a_broken_file_of_a_folder_stops_the_start_only_where_the_folder_is_trusted() 
 #[test]
 fn the_defaults_of_the_schema_are_those_in_force() {
     fn defaults(schema: &Value) -> Option<Value> {
-        let schema = check::without_null(schema);
+        let schema = crate::check::without_null(schema);
         let Some(members) = schema.get("properties").and_then(Value::as_object) else {
             return schema.get("default").cloned();
         };
@@ -258,7 +262,7 @@ fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
     for (name, member) in members {
         let dot = if path.is_empty() { "" } else { "." };
         let path = format!("{path}{dot}{name}");
-        let inner = check::without_null(member);
+        let inner = crate::check::without_null(member);
         if inner.get("properties").is_some() {
             self::rows(inner, &path, rows);
             continue;
@@ -268,13 +272,13 @@ fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
                 .get(name)
                 .map_or_else(String::new, |most| format!(", at most {most}"))
         };
-        let (words, kind) = (check::words(inner), check::kind(inner));
+        let (words, kind) = (crate::check::words(inner), crate::check::kind(inner));
         let value = match kind {
             "string" if words.is_empty() => "text".to_owned(),
             "string" => format!("`{}`", words.join("`, `")),
             "boolean" => "`true`, `false`".to_owned(),
-            "integer" => format!("whole number {}", check::range(inner)),
-            "number" => format!("number {}", check::range(inner)),
+            "integer" => format!("whole number {}", crate::check::range(inner)),
+            "number" => format!("number {}", crate::check::range(inner)),
             "array" => format!("list{}", most("maxItems")),
             "object" => format!("object{}", most("maxProperties")),
             _ => "anything".to_owned(),

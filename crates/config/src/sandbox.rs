@@ -10,9 +10,9 @@ use bobbin_children::ResourceLimits;
 use bobbin_sandbox::{Files, Network, Profile};
 use bobbin_tools::{BubblewrapUse, WhenMissing};
 
-use super::file;
-use super::limits::narrow;
-use crate::trust::Gate;
+use crate::file;
+use crate::gate::Gate;
+use crate::limits::narrow;
 
 /// Most places that a folder hides: bubblewrap makes a mount for each (guess: many times what a project has).
 const MAX_HIDDEN_BY_FOLDER: usize = 64;
@@ -23,15 +23,21 @@ const MAX_FILE_MIB: u64 = 64 << 10;
 
 /// What the files say of the sandbox.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SandboxSettings {
-    pub(crate) profile: Profile,
-    pub(crate) writable: Vec<String>,
-    pub(crate) hidden: Vec<String>,
+pub struct SandboxSettings {
+    /// What a command can reach.
+    pub profile: Profile,
+    /// Places outside the workspace that commands can write.
+    pub writable: Vec<String>,
+    /// Places that commands cannot read.
+    pub hidden: Vec<String>,
     /// What the folder hides of itself, which counts without trust.
-    pub(crate) hidden_by_folder: Vec<String>,
-    pub(crate) when_missing: WhenMissing,
-    pub(crate) bubblewrap: BubblewrapUse,
-    pub(crate) limits: ResourceLimits,
+    pub hidden_by_folder: Vec<String>,
+    /// What happens where the machine cannot confine commands.
+    pub when_missing: WhenMissing,
+    /// Whether bubblewrap makes the view of a command.
+    pub bubblewrap: BubblewrapUse,
+    /// What one command can use of the machine.
+    pub limits: ResourceLimits,
 }
 
 /// Returns the bytes of this machine's memory, if it says.
@@ -68,7 +74,7 @@ impl SandboxSettings {
     ///
     /// # Errors
     /// A path cannot be one, or a folder hides more places than are hidden for it.
-    pub(super) fn add(&mut self, said: file::Sandbox, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, said: file::Sandbox, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         let is_folder = gate.is_of_folder();
         if let Some(profile) = said.profile {
             let files = files(profile);
@@ -150,7 +156,7 @@ impl SandboxSettings {
 
 impl SandboxSettings {
     /// Sets the profile as a user's file would; `full` has a network.
-    pub(super) fn set_profile(&mut self, profile: file::Profile) {
+    pub(crate) fn set_profile(&mut self, profile: file::Profile) {
         self.profile.files = files(profile);
         if self.profile.files == Files::Full {
             self.profile.network = Network::On;
@@ -188,8 +194,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::check::{Checked, check};
-    use crate::trust::TrustRecord;
+    use crate::check::{Checked, check};
+    use bobbin_workspace::TrustRecord;
 
     fn file(said: &Value) -> Checked {
         check(json!({ "sandbox": said })).unwrap()

@@ -1,0 +1,38 @@
+//! Configuration: `~/.craft/config.json`, and `.craft/config.json` of the workspace over it.
+//!
+//! [`mod@file`] says what a file can have, `check` finds what it has and should not, and the other modules say what counts:
+//! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
+//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: any author can
+//! put a file into a folder.
+//!
+//! Reads files and nothing else: the environment, the command line and what the user trusts come in as values.
+
+mod check;
+mod commands;
+mod config;
+pub mod edit;
+mod editor;
+pub mod file;
+mod fingerprint;
+mod gate;
+mod key_place;
+mod limits;
+mod models;
+mod rules;
+mod sandbox;
+pub mod servers;
+pub mod shown;
+
+pub use config::Config;
+pub use fingerprint::of_server;
+pub use key_place::{KeyPlace, expanded};
+pub use limits::AgentLimits;
+pub use models::{ModelSettings, Origin, ProviderEntry};
+pub use rules::Rules;
+pub use sandbox::SandboxSettings;
+pub use servers::Declared;
+
+/// Largest configuration file, in bytes.
+pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
+/// What an editor's options are called in messages.
+const EDITORS_OPTIONS: &str = "the editor's options";
