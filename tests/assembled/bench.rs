@@ -107,6 +107,7 @@ impl Bench {
                 approvals: true,
                 command_execution: true,
                 tool_execution: true,
+                ..TurnFeatures::default()
             },
         };
         let started: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { request, reply }).await;

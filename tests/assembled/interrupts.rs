@@ -281,6 +281,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
             full.usage = Some(bobbin_testkit::Usage {
                 input: 19_000,
                 output: 900,
+                ..Default::default()
             });
             let server = scripted([full, Reply::of([Part::Text("They".into()), Part::Stall])]).await;
             let parts = Parts {

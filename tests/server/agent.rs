@@ -121,7 +121,11 @@ async fn a_round_of_calls_survives_sigkill_anywhere_and_no_call_is_repeated_or_f
 async fn a_project_speaks_to_the_model_and_clients_see_what_becomes_of_the_window() {
     let long = "tea ".repeat(5_000);
     let said = |text: &str, input| Reply {
-        usage: Some(Usage { input, output: 10 }),
+        usage: Some(Usage {
+            input,
+            output: 10,
+            ..Usage::default()
+        }),
         ..Reply::of([Part::Text(text.into())])
     };
     let provider = ModelServer::start(Script::of([

@@ -46,6 +46,7 @@ fn script(page: &str) -> Script {
     let usage = Some(Usage {
         input: 1000,
         output: 100,
+        ..Usage::default()
     });
     let replies = parts.map(|parts| Reply {
         usage,

@@ -1,6 +1,6 @@
 //! The models that a Thread can be given, as dialects list them.
 
-use bobbin_model::{ModelListErrorCode, UnixMillis};
+use bobbin_model::{Effort, ModelListErrorCode, UnixMillis};
 use futures_util::future::BoxFuture;
 
 /// A model.
@@ -12,6 +12,8 @@ pub struct ListedModel {
     pub owned_by: String,
     /// When; 1970 when nobody says.
     pub created_at: UnixMillis,
+    /// The reasoning efforts it can be asked for.
+    pub efforts: Vec<Effort>,
 }
 
 /// Why models cannot be listed. The text is for the user.

@@ -15,6 +15,7 @@ fn turn(bodies: Vec<ItemBody>) -> Turn {
         started_at: UnixMillis(0),
         completed_at: None,
         usage: TokenUsage::default(),
+        cost_micros: 0,
         error: None,
         origin_channel: None,
     }

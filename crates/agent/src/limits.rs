@@ -263,10 +263,7 @@ mod tests {
         };
         let spent = |rounds, tokens, cost_micros| Spent {
             rounds,
-            usage: TokenUsage {
-                input_tokens: tokens,
-                output_tokens: 0,
-            },
+            usage: TokenUsage::of(tokens, 0),
             cost_micros,
         };
         assert_eq!(limits.check(spent(2, 99, 1_499_999)), Ok(()));

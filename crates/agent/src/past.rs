@@ -205,6 +205,7 @@ mod tests {
             started_at: UnixMillis(0),
             completed_at: None,
             usage: TokenUsage::default(),
+            cost_micros: 0,
             error: None,
             origin_channel: None,
         })

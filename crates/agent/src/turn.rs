@@ -7,7 +7,7 @@ use std::time::Duration;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::undo::{FileChanges, Undo};
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
-use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
+use bobbin_model::{CompactionTrigger, Effort, Item, ItemBody, ItemStatus, TokenUsage};
 use bobbin_prompts::{Prompts, Skill};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -126,7 +126,7 @@ impl TurnRun {
             ledger: Ledger::new(Spent {
                 rounds: 0,
                 usage: begun.turn.usage,
-                cost_micros: begun.cost_micros,
+                cost_micros: begun.turn.cost_micros,
             }),
             watch: Stopwatch::start(settings.limits.time),
             asked: false,
@@ -324,12 +324,14 @@ impl TurnRun {
         let turn = self.turn.clone();
         self.take_tools();
         let specs = self.specs();
+        let effort = self.effort();
         let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools);
         let request = ModelRequest {
             turn: turn.turn(),
             begins: !std::mem::replace(&mut self.asked, true),
             conversation: Some(turn.thread().as_str()),
             model: turn.environment().config.model.as_deref(),
+            effort,
             instructions: &self.instructions,
             messages: &self.messages,
             pictures: &self.pictures,
@@ -378,6 +380,12 @@ impl TurnRun {
             self.warn_of_window().await?;
         }
         Ok(calls)
+    }
+
+    /// Returns how much the model is to reason: what the Turn's client wants, else what the Thread's configuration says.
+    fn effort(&self) -> Option<Effort> {
+        let own = self.turn.at_start().features.reasoning_effort;
+        own.or(self.turn.environment().config.reasoning_effort)
     }
 
     /// Ends a reply without text and calls. After results of calls, some models end this way; as a first answer it is

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use bobbin_model::Effort;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Deserialize;
@@ -115,6 +116,8 @@ pub struct Provider {
     pub context_window: Option<u64>,
     /// Whether its models are sent pictures; known by name for usual models, else not.
     pub images: Option<bool>,
+    /// The reasoning efforts that its models can be asked for; known by name for usual models, else none.
+    pub efforts: Option<Vec<Effort>>,
     /// What its models cost.
     pub price: Option<Price>,
     /// The same of single models, by the provider's names for them.
@@ -132,6 +135,8 @@ pub struct Facts {
     pub context_window: Option<u64>,
     /// Whether it is sent pictures.
     pub images: Option<bool>,
+    /// The reasoning efforts that it can be asked for.
+    pub efforts: Option<Vec<Effort>>,
     /// What it costs.
     pub price: Option<Price>,
 }
@@ -143,6 +148,9 @@ pub struct Price {
     /// For a million tokens that the model reads.
     #[schemars(range(min = 0, max = 999_999_999))]
     pub input: f64,
+    /// For a million of those that its provider has in a cache; as `Input` when left out.
+    #[schemars(range(min = 0, max = 999_999_999))]
+    pub cached_input: Option<f64>,
     /// For a million tokens that it writes.
     #[schemars(range(min = 0, max = 999_999_999))]
     pub output: f64,

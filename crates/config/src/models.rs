@@ -396,11 +396,16 @@ impl ProviderEntry {
         if let Some(attempts) = provider.attempts {
             self.limits.attempts = u32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(u32::MAX);
         }
-        let (window, images) = (provider.context_window, provider.images);
-        self.facts = over(self.facts, window, images, provider.price);
+        let own = file::Facts {
+            context_window: provider.context_window,
+            images: provider.images,
+            efforts: provider.efforts,
+            price: provider.price,
+        };
+        self.facts = over(self.facts, own);
         for (name, facts) in provider.model_facts {
             let known = self.model_facts.entry(name).or_default();
-            *known = over(*known, facts.context_window, facts.images, facts.price);
+            *known = over(*known, facts);
         }
     }
 }
@@ -420,19 +425,19 @@ fn said(text: Option<String>) -> Option<String> {
 }
 
 /// Returns what is known of models, with what a file says in front.
-fn over(
-    known: ModelFacts,
-    context_window: Option<u64>,
-    images: Option<bool>,
-    price: Option<file::Price>,
-) -> ModelFacts {
-    let price = price.map(|price| Price {
+fn over(known: ModelFacts, said: file::Facts) -> ModelFacts {
+    let price = said.price.map(|price| Price {
         input: micros(price.input),
+        cached_input: price.cached_input.map(micros),
         output: micros(price.output),
     });
     ModelFacts {
-        context_window: context_window.or(known.context_window),
-        images: images.or(known.images),
+        context_window: said.context_window.or(known.context_window),
+        images: said.images.or(known.images),
+        efforts: said
+            .efforts
+            .map(|efforts| efforts.into_iter().collect())
+            .or(known.efforts),
         price: price.or(known.price),
     }
 }

@@ -8,7 +8,7 @@ use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind, Ownership};
 use bobbin_model::{
-    Approval, ApprovalPolicy, Decision, Event, Mode, Question, ServerState, ThreadId, ToolServer,
+    Approval, ApprovalPolicy, Decision, Effort, Event, Mode, Question, ServerState, ThreadId, ToolServer,
     TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
@@ -105,6 +105,8 @@ pub(crate) struct Chosen {
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<String>,
     /// For new chats.
+    pub(crate) effort: Option<Effort>,
+    /// For new chats.
     pub(crate) policy: Option<ApprovalPolicy>,
     /// When the mode was selected; 0 for what stands in the options.
     pub(crate) mode_at: u64,
@@ -152,9 +154,8 @@ impl Eca {
     /// What every client of this dialect can do for the Turns it starts.
     pub(crate) fn features() -> TurnFeatures {
         TurnFeatures {
-            command_execution: false,
-            tool_execution: false,
             approvals: true,
+            ..TurnFeatures::default()
         }
     }
 

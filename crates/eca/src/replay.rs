@@ -199,7 +199,7 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
             view.event(&event, approval.opened_at, out);
         }
     }
-    view.resume_message(live.cost_micros);
+    view.resume_message(live.turn.cost_micros);
 }
 
 fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_core::Hub;
+use bobbin_model::Effort;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -51,6 +52,9 @@ pub trait EditorModels: Send + Sync + 'static {
 
     /// Returns the full name of the model that a name means; `None` if it means none.
     fn find(&self, name: &str) -> Option<String>;
+
+    /// Returns the reasoning efforts that a model can be asked for.
+    fn efforts(&self, name: &str) -> Vec<Effort>;
 
     /// Returns the limits of a model, if they are known.
     fn limit(&self, name: &str) -> Option<Limit>;

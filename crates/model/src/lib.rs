@@ -10,6 +10,7 @@ pub mod approval;
 pub mod config;
 pub mod context;
 pub mod dynamic_tool;
+pub mod effort;
 pub mod event;
 pub mod given;
 pub mod id;
@@ -37,6 +38,7 @@ pub use dynamic_tool::{
     DynamicApproval, DynamicOperation, DynamicTool, DynamicToolCall, DynamicToolError, ToolAnswer,
     ToolContent,
 };
+pub use effort::Effort;
 pub use event::{Delta, DeltaChannel, Event};
 pub use given::{GivenCall, GivenMessage};
 pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMillis};

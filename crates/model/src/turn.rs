@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Item, TurnId, UnixMillis};
+use crate::{Effort, Item, TurnId, UnixMillis};
 
 /// Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
@@ -84,10 +84,31 @@ pub struct TokenUsage {
     pub input_tokens: u64,
     /// Written by the model.
     pub output_tokens: u64,
+    /// Those of `input_tokens` that its provider had in a cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_input_tokens: u64,
+    /// Those of `output_tokens` that are reasoning, where its provider counts them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_output_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 impl TokenUsage {
-    /// Returns the sum of both.
+    /// Returns tokens of which no more is known.
+    pub const fn of(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            output_tokens,
+            cached_input_tokens: 0,
+            reasoning_output_tokens: 0,
+        }
+    }
+
+    /// Returns the tokens that were read and written.
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -96,9 +117,13 @@ impl TokenUsage {
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
+        self.reasoning_output_tokens = self
+            .reasoning_output_tokens
+            .saturating_add(other.reasoning_output_tokens);
     }
 
-    /// Whether both are zero, which means "not known".
+    /// Whether nothing was read or written, which means "not known".
     pub fn is_zero(self) -> bool {
         self.total() == 0
     }
@@ -121,8 +146,8 @@ impl Spent {
     }
 }
 
-/// What the client that started a Turn can do. It decides which extra Items the Turn gets and whether a client can
-/// be asked (AppServer protocol 01 §5, 04 §4).
+/// What the client that started a Turn can do, and wants of it. It decides which extra Items the Turn gets and whether
+/// a client can be asked (AppServer protocol 01 §5, 04 §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFeatures {
@@ -135,6 +160,9 @@ pub struct TurnFeatures {
     /// The starting client can answer Approvals.
     #[serde(default)]
     pub approvals: bool,
+    /// How much the model reasons in this Turn, where the client does not leave it to the Thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<Effort>,
 }
 
 /// A Turn, with all or some of its Items.
@@ -152,6 +180,8 @@ pub struct Turn {
     pub completed_at: Option<UnixMillis>,
     /// Tokens used, when known.
     pub usage: TokenUsage,
+    /// Their cost, in millionths of the currency of the prices; 0 where no price is known.
+    pub cost_micros: u64,
     /// Why it failed.
     pub error: Option<String>,
     /// Channel that started it.
@@ -265,10 +295,7 @@ mod tests {
 
     #[test]
     fn tokens_and_costs_are_added_up() {
-        let usage = |input_tokens, output_tokens| TokenUsage {
-            input_tokens,
-            output_tokens,
-        };
+        let usage = TokenUsage::of;
         let mut sum = TokenUsage::default();
         assert!(sum.is_zero());
         sum.add(usage(1, 2));

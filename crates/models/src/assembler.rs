@@ -35,6 +35,19 @@ struct OpenCall {
     written: usize,
 }
 
+/// Tokens, as far as one event counts them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    /// All that were read.
+    pub(crate) input: Option<u64>,
+    /// All that were written.
+    pub(crate) output: Option<u64>,
+    /// Those of `input` that came from a cache.
+    pub(crate) cached: Option<u64>,
+    /// Those of `output` that are reasoning.
+    pub(crate) reasoning: Option<u64>,
+}
+
 impl Assembler {
     pub(crate) fn new(turn: TurnId) -> Self {
         Self {
@@ -110,10 +123,16 @@ impl Assembler {
     }
 
     /// Records tokens. Each later figure replaces the earlier one.
-    pub(crate) fn usage(&mut self, input: Option<u64>, output: Option<u64>) {
+    pub(crate) fn usage(&mut self, counted: Counted) {
         let usage = self.usage.get_or_insert_default();
-        usage.input_tokens = input.unwrap_or(usage.input_tokens);
-        usage.output_tokens = output.unwrap_or(usage.output_tokens);
+        for (known, counted) in [
+            (&mut usage.input_tokens, counted.input),
+            (&mut usage.output_tokens, counted.output),
+            (&mut usage.cached_input_tokens, counted.cached),
+            (&mut usage.reasoning_output_tokens, counted.reasoning),
+        ] {
+            *known = counted.unwrap_or(*known);
+        }
     }
 
     pub(crate) fn stop(&mut self, stop: Stop) {

@@ -7,6 +7,7 @@ use bobbin_model::TokenUsage;
 use bobbin_model::context::USUAL_WINDOW;
 
 use crate::ProviderSettings;
+use crate::effort::{self, Efforts};
 
 /// Facts about a model, or about all models of a provider; `None` where unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,14 +18,18 @@ pub struct ModelFacts {
     pub images: Option<bool>,
     /// Its price.
     pub price: Option<Price>,
+    /// The efforts it can be asked for; none at all where it has no such setting.
+    pub efforts: Option<Efforts>,
 }
 
 /// A price list, in millionths of a currency per million tokens. The user chooses the currency; it has to be the
 /// same everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Price {
-    /// Price of tokens that the model reads. There is no discount for tokens from a provider's cache.
+    /// Price of tokens that the model reads.
     pub input: u64,
+    /// Price of those that its provider has in a cache; as others where it is not known.
+    pub cached_input: Option<u64>,
     /// Price of tokens that the model writes.
     pub output: u64,
 }
@@ -32,7 +37,9 @@ pub struct Price {
 impl Price {
     /// Returns the price of a reply, in millionths, rounded up.
     pub fn of(self, usage: TokenUsage) -> u64 {
-        let micros = u128::from(usage.input_tokens) * u128::from(self.input)
+        let cached = usage.cached_input_tokens.min(usage.input_tokens);
+        let micros = u128::from(usage.input_tokens - cached) * u128::from(self.input)
+            + u128::from(cached) * u128::from(self.cached_input.unwrap_or(self.input))
             + u128::from(usage.output_tokens) * u128::from(self.output);
         u64::try_from(micros.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
@@ -44,12 +51,18 @@ impl ModelFacts {
             context_window: self.context_window.or(other.context_window),
             images: self.images.or(other.images),
             price: self.price.or(other.price),
+            efforts: self.efforts.or(other.efforts),
         }
     }
 
     /// Returns the window.
     pub fn window(self) -> u64 {
         self.context_window.unwrap_or(USUAL_WINDOW)
+    }
+
+    /// Returns the efforts it can be asked for.
+    pub fn efforts(self) -> Efforts {
+        self.efforts.unwrap_or_default()
     }
 
     /// Whether pictures are sent to it.
@@ -86,11 +99,12 @@ fn known(model: &str) -> ModelFacts {
     // Gateways put the maker before the name.
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let found = KNOWN.iter().find(|(start, _)| name.starts_with(start));
-    found.map_or_else(ModelFacts::default, |(_, window)| ModelFacts {
-        context_window: Some(*window),
-        images: Some(true),
+    ModelFacts {
+        context_window: found.map(|(_, window)| *window),
+        images: found.map(|_| true),
         price: None,
-    })
+        efforts: effort::known(&name),
+    }
 }
 
 #[cfg(test)]
@@ -101,16 +115,28 @@ mod tests {
     fn a_price_counts_both_ways_and_never_overflows() {
         let price = Price {
             input: 3_000_000,
+            cached_input: None,
             output: 15_000_000,
         };
-        let usage = |input_tokens, output_tokens| TokenUsage {
-            input_tokens,
-            output_tokens,
-        };
+        let usage = TokenUsage::of;
         assert_eq!(price.of(usage(0, 0)), 0);
         assert_eq!(price.of(usage(1_000_000, 0)), 3_000_000);
         assert_eq!(price.of(usage(1000, 100)), 4_500);
-        assert_eq!(Price { input: 1, output: 0 }.of(usage(1, 0)), 1);
+        let least = Price {
+            input: 1,
+            ..Price::default()
+        };
+        assert_eq!(least.of(usage(1, 0)), 1);
+        let cached = TokenUsage {
+            cached_input_tokens: 900,
+            ..usage(1000, 100)
+        };
+        assert_eq!(price.of(cached), 4_500);
+        let cheaper = Price {
+            cached_input: Some(300_000),
+            ..price
+        };
+        assert_eq!(cheaper.of(cached), 300 + 270 + 1500);
         assert_eq!(price.of(usage(u64::MAX, u64::MAX)), u64::MAX);
     }
 

@@ -13,6 +13,7 @@ mod address;
 mod assembler;
 mod calls;
 mod conversation;
+mod effort;
 mod error;
 mod events;
 mod facts;
@@ -31,6 +32,7 @@ mod think;
 mod wires;
 
 pub use address::{host, is_proxy};
+pub use effort::Efforts;
 pub use error::ProviderError;
 pub use facts::{ModelFacts, Price};
 pub use http::Network;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
-use bobbin_model::ContextWindow;
+use bobbin_model::{ContextWindow, Effort};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use tracing::Instrument as _;
@@ -107,6 +107,16 @@ impl ModelSet {
                 Some((window, crate::wires::output_limit(settings, &model)?))
             }
             Ok(Chosen::Offline) | Err(_) => None,
+        }
+    }
+
+    /// Returns the reasoning efforts that a model can be asked for.
+    pub fn efforts(&self, model: &str) -> Vec<Effort> {
+        match self.choose(Some(model)) {
+            Ok(Chosen::Provided { provider, model }) => {
+                provider.settings().facts_of(&model).efforts().iter().collect()
+            }
+            Ok(Chosen::Offline) | Err(_) => Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bobbin_agent_api::model::{
     ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures,
 };
+use bobbin_model::Effort;
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -121,6 +122,13 @@ impl Provider {
     ) -> Result<ModelReply, Ended> {
         let settings = self.settings();
         let unseen = Pictures::default();
+        let wanted = request.effort;
+        let effort = wanted.and_then(|wanted| settings.facts_of(model).efforts().nearest(wanted));
+        if request.begins
+            && let Some(note) = self.note_of_effort(model, wanted, effort)
+        {
+            sink.event(note).await.map_err(Ended::Sink)?;
+        }
         let request = ModelRequest {
             // The pictures may have been read for another model.
             pictures: if settings.facts_of(model).sees_images() {
@@ -128,6 +136,7 @@ impl Provider {
             } else {
                 &unseen
             },
+            effort,
             ..request
         };
         let recalled = self.memory.recall(settings, model, request.messages);
@@ -227,6 +236,31 @@ impl Provider {
             ..usage
         });
         Ok(ModelReply { usage, ..end })
+    }
+
+    /// Returns what the user should know where the model is asked for another effort than the wanted one.
+    fn note_of_effort(
+        &self,
+        model: &str,
+        wanted: Option<Effort>,
+        asked: Option<Effort>,
+    ) -> Option<ModelEvent> {
+        let wanted = wanted.filter(|_| wanted != asked)?.name();
+        let model = self.http.shown(model);
+        let text = match asked {
+            Some(asked) => format!(
+                "{model} has no reasoning effort {wanted:?}; it is asked for {:?}.",
+                asked.name()
+            ),
+            None => format!(
+                "{model} is not known to have a reasoning effort; it answers without {wanted:?}. If it has one, set \
+                 Efforts in its ModelFacts."
+            ),
+        };
+        Some(ModelEvent::Note {
+            code: "effort_not_known",
+            text,
+        })
     }
 
     fn unwritten(&self, error: &serde_json::Error) -> Ended {

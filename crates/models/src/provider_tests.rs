@@ -128,6 +128,7 @@ static NO_PICTURES: LazyLock<Pictures> = LazyLock::new(Pictures::default);
 
 fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: bool) -> ModelRequest<'a> {
     ModelRequest {
+        effort: None,
         turn: TurnId(3),
         begins,
         conversation: None,

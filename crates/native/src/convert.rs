@@ -177,11 +177,28 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
                 total_tokens: usage.total(),
+                cached_input_tokens: known(usage.cached_input_tokens),
+                reasoning_output_tokens: known(usage.reasoning_output_tokens),
             }),
+        cost: turn.completed_at.and_then(|_| cost(turn.cost_micros)),
         error: turn.error.clone(),
         origin_channel: turn.origin_channel.clone(),
         initiator: initiator(turn),
     }
+}
+
+/// Returns a figure that is left out of messages while it is zero.
+pub(crate) fn known(figure: u64) -> Option<u64> {
+    (figure > 0).then_some(figure)
+}
+
+/// Returns an amount in the currency of the prices.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "amounts with more than 15 digits are never shown"
+)]
+pub(crate) fn cost(micros: u64) -> Option<f64> {
+    known(micros).map(|micros| micros as f64 / 1e6)
 }
 
 /// Returns who started a Turn, as far as its first message says.

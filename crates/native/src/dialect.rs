@@ -72,6 +72,7 @@ impl Native {
             command_execution: self.capabilities.command_execution_streaming,
             tool_execution: self.capabilities.tool_execution_lifecycle,
             approvals: self.capabilities.approval_support,
+            reasoning_effort: None,
         }
     }
 

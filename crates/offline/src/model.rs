@@ -103,10 +103,7 @@ async fn say(sink: &mut dyn ModelSink, said: Vec<Speech>) -> Result<usize, Model
 
 fn usage(messages: &[Message], written: usize) -> ModelUsage {
     let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
-    let tokens = TokenUsage {
-        input_tokens: tokens(messages.iter().map(Message::bytes).sum()),
-        output_tokens: tokens(written),
-    };
+    let tokens = TokenUsage::of(tokens(messages.iter().map(Message::bytes).sum()), tokens(written));
     ModelUsage {
         tokens,
         context_tokens: tokens.total(),

@@ -276,10 +276,13 @@ fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage,
     script
         .then(
             "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, \
+         cached_input_tokens = cached_input_tokens + ?, reasoning_output_tokens = reasoning_output_tokens + ?, \
          cost_micros = cost_micros + ? WHERE thread_id = ? AND turn_no = ?",
         )
         .bind(signed(usage.input_tokens))
         .bind(signed(usage.output_tokens))
+        .bind(signed(usage.cached_input_tokens))
+        .bind(signed(usage.reasoning_output_tokens))
         .bind(signed(cost_micros))
         .bind(thread.to_owned())
         .bind(turn.0);

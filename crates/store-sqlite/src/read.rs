@@ -43,7 +43,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
         reason: format!("features of turn {}: {error}", row.turn_no),
     })?;
     let (diff_seq, cancelling) = (row.diff_seq, row.cancelling.clone());
-    let (cost, compacting, crashes) = (row.cost_micros, row.compacting, row.crashes);
+    let (compacting, crashes) = (row.compacting, row.crashes);
     let history = row.history.as_deref().map(serde_json::from_str).transpose();
     let history = history.map_err(|error| StoreError::CorruptThread {
         thread: id.clone(),
@@ -57,7 +57,6 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     let mut live = LiveTurn::new(turn.id, turn.started_at, turn.origin_channel.clone(), features);
     live.turn = turn;
     live.cancelling = cancelling;
-    live.cost_micros = u64::try_from(cost).unwrap_or(0);
     live.compacting = compacting;
     live.crashes = crashes;
     live.history = history;

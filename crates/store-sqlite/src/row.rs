@@ -228,7 +228,9 @@ pub(crate) struct TurnRow {
     pub(crate) features: String,
     pub(crate) diff_seq: Option<i64>,
     pub(crate) cancelling: Option<String>,
-    pub(crate) cost_micros: i64,
+    cost_micros: i64,
+    cached_input_tokens: i64,
+    reasoning_output_tokens: i64,
     pub(crate) compacting: bool,
     pub(crate) crashes: u32,
     pub(crate) history: Option<String>,
@@ -241,6 +243,7 @@ impl TurnRow {
             thread: thread.clone(),
             reason: format!("turn {} has status {:?}", self.turn_no, self.status),
         })?;
+        let count = |number: i64| u64::try_from(number).unwrap_or(0);
         Ok(Turn {
             id: TurnId(self.turn_no),
             status,
@@ -248,9 +251,12 @@ impl TurnRow {
             started_at: UnixMillis(self.started_at),
             completed_at: self.completed_at.map(UnixMillis),
             usage: TokenUsage {
-                input_tokens: u64::try_from(self.input_tokens).unwrap_or(0),
-                output_tokens: u64::try_from(self.output_tokens).unwrap_or(0),
+                input_tokens: count(self.input_tokens),
+                output_tokens: count(self.output_tokens),
+                cached_input_tokens: count(self.cached_input_tokens),
+                reasoning_output_tokens: count(self.reasoning_output_tokens),
             },
+            cost_micros: count(self.cost_micros),
             error: self.error,
             origin_channel: self.origin_channel,
         })

@@ -188,7 +188,7 @@ impl SubAgent {
         };
         self.now = Used {
             usage: live.turn.usage,
-            cost_micros: live.cost_micros,
+            cost_micros: live.turn.cost_micros,
         };
         None
     }

@@ -448,10 +448,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
 async fn bill(turn: &TurnContext, rest: &str) -> Result<(), EngineFailure> {
     let mut numbers = rest.split(' ').map(|word| word.parse().unwrap_or(0));
     let mut next = || numbers.next().unwrap_or(0);
-    let usage = TokenUsage {
-        input_tokens: next(),
-        output_tokens: next(),
-    };
+    let usage = TokenUsage::of(next(), next());
     Ok(turn
         .usage(Billed {
             usage,

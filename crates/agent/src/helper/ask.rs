@@ -42,6 +42,7 @@ pub(super) async fn ask(
         turn: TurnId(0),
         conversation: None,
         model: name,
+        effort: None,
         instructions: &instructions,
         messages: &messages,
         pictures: &Pictures::default(),

@@ -208,6 +208,7 @@ async fn child() {
         approvals: true,
         tool_execution: true,
         command_execution: false,
+        ..TurnFeatures::default()
     };
     std::fs::write(place.join("thread"), bench.thread.id().as_str()).unwrap();
     bench.run("hello").await;

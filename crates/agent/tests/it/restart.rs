@@ -63,6 +63,7 @@ async fn a_command_that_ran_is_lost_with_its_output_kept() {
         approvals: true,
         command_execution: true,
         tool_execution: false,
+        ..TurnFeatures::default()
     };
     let mut log = bench.start("run `echo begun; sleep 600`").await;
     let approval = log.until_asked().await;

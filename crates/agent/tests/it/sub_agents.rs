@@ -27,10 +27,7 @@ use serde_json::json;
 use crate::support::{Bench, Stuck, answer, built_in, message, results, with_rules};
 
 /// Tokens of each reply.
-const USED: TokenUsage = TokenUsage {
-    input_tokens: 10,
-    output_tokens: 1,
-};
+const USED: TokenUsage = TokenUsage::of(10, 1);
 
 #[derive(Default)]
 pub(crate) struct Directed {

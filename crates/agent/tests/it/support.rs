@@ -619,10 +619,7 @@ pub(crate) fn say(said: &str) -> Script {
 /// Returns figures of a reply.
 pub(crate) fn figures(input: u64, output: u64, context_tokens: u64, cost_micros: Option<u64>) -> ModelUsage {
     ModelUsage {
-        tokens: TokenUsage {
-            input_tokens: input,
-            output_tokens: output,
-        },
+        tokens: TokenUsage::of(input, output),
         context_tokens,
         cost_micros,
     }

@@ -25,6 +25,7 @@ async fn a_call_with_a_question_has_the_items_and_the_order_of_the_protocol() {
         approvals: true,
         command_execution: true,
         tool_execution: true,
+        ..TurnFeatures::default()
     };
     let mut log = bench.start("run `echo hi; exit 3`").await;
     let approval = log.until_asked().await;
@@ -254,6 +255,7 @@ async fn interrupting_a_command_ends_it_at_once_and_keeps_its_output() {
         approvals: true,
         command_execution: true,
         tool_execution: true,
+        ..TurnFeatures::default()
     };
     let mut log = bench.start("run `echo begun; sleep 600`").await;
     let approval = log.until_asked().await;

@@ -1,6 +1,7 @@
 //! The models that editors choose from, over the configured ones.
 
 use bobbin_editor_kit::{EditorModels, Limit};
+use bobbin_model::Effort;
 use bobbin_models::ModelSet;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -20,6 +21,10 @@ impl EditorModels for Choices {
 
     fn find(&self, name: &str) -> Option<String> {
         self.0.full_name(name)
+    }
+
+    fn efforts(&self, name: &str) -> Vec<Effort> {
+        self.0.efforts(name)
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {

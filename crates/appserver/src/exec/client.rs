@@ -4,6 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use bobbin_model::Effort;
 use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -23,6 +24,7 @@ pub(super) struct Request {
     pub(super) input: Value,
     pub(super) thread: ThreadChoice,
     pub(super) model: Option<String>,
+    pub(super) effort: Option<Effort>,
     /// `agent` or `plan`.
     pub(super) mode: Option<&'static str>,
     pub(super) approvals: Approvals,
@@ -76,6 +78,7 @@ pub(super) struct Ended {
     pub(super) thread: String,
     pub(super) turn: String,
     pub(super) usage: Value,
+    pub(super) cost: Value,
     pub(super) end: End,
 }
 
@@ -170,7 +173,7 @@ impl Client<'_> {
         loop {
             let turn = self.start(&thread, &input).await?;
             let (end, record) = self.follow(&thread, &turn).await?;
-            let usage = record.usage.clone();
+            let (usage, cost) = (record.usage.clone(), record.cost.clone());
             let end = match self.judge(end, record) {
                 // The model sees what is wrong, once.
                 End::WrongForm(fault) if !std::mem::replace(&mut repeated, true) => {
@@ -184,6 +187,7 @@ impl Client<'_> {
                 thread,
                 turn,
                 usage,
+                cost,
                 end,
             });
         }
@@ -256,7 +260,7 @@ impl Client<'_> {
         let started = call(
             &self.peer,
             "turn/start",
-            &json!({ "threadId": thread, "input": input }),
+            &json!({ "threadId": thread, "input": input, "reasoningEffort": self.request.effort }),
         )
         .await?;
         let turn = text(&started, "/turn/id")?;

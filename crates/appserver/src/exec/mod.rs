@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bobbin_agent_api::trust::TrustChange;
+use bobbin_model::Effort;
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +61,9 @@ pub(crate) struct Exec {
     /// The thread keeps it. Left out, a new thread has the configuration's model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// How much the model reasons in this run.
+    #[arg(long, value_name = "LEVEL", value_parser = effort)]
+    effort: Option<Effort>,
     /// Whether the agent may change things; the thread keeps it.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -157,6 +161,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         input,
         thread,
         model: exec.model.map(|name| config.models.meaning(&name)),
+        effort: exec.effort,
         mode: exec.mode.map(|mode| match mode {
             Mode::Agent => "agent",
             Mode::Plan => "plan",
@@ -271,6 +276,7 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
                 "answer": answer,
                 "error": complaint,
                 "tokenUsage": ended.usage,
+                "cost": ended.cost,
             },
         })),
         // The form is checked, so this is the first that stdout gets.
@@ -284,7 +290,36 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
     if let Some(complaint) = complaint {
         console::complain(&complaint);
     }
+    if output != Output::Json
+        && let Some(used) = used(&ended.usage, &ended.cost)
+    {
+        console::note(&used);
+    }
     ExitCode::from(code)
+}
+
+fn effort(name: &str) -> Result<Effort, String> {
+    let names = || Effort::ALL.map(Effort::name).join(", ");
+    Effort::of_name(name).ok_or_else(|| format!("the levels are {}", names()))
+}
+
+/// Returns what a Turn has used, as a line for the user.
+fn used(usage: &Value, cost: &Value) -> Option<String> {
+    let tokens = |name: &str| usage[name].as_u64();
+    let part = |name: &str, what: &str| match tokens(name) {
+        Some(tokens) => format!(" ({tokens} {what})"),
+        None => String::new(),
+    };
+    let cost = cost
+        .as_f64()
+        .map_or_else(String::new, |cost| format!(", cost {cost}"));
+    Some(format!(
+        "tokens: {} read{}, {} written{}{cost}",
+        tokens("inputTokens")?,
+        part("cachedInputTokens", "from a cache"),
+        tokens("outputTokens")?,
+        part("reasoningOutputTokens", "reasoning"),
+    ))
 }
 
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.

@@ -64,6 +64,7 @@ pub(super) struct Record {
     /// The offline model did not understand the prompt.
     pub(super) not_understood: bool,
     pub(super) usage: Value,
+    pub(super) cost: Value,
     last_asked: String,
 }
 
@@ -158,6 +159,7 @@ impl Screen {
             _ => return None,
         };
         self.record.usage = params["turn"]["tokenUsage"].clone();
+        self.record.cost = params["turn"]["cost"].clone();
         self.break_line();
         Some(end)
     }

@@ -17,11 +17,11 @@ pub(crate) struct Catalog(pub(crate) ModelSet);
 
 impl ModelCatalog for Catalog {
     fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
-        let models = self.0.clone();
+        let set = self.0.clone();
         async move {
             let failed = |code, message| ListModelsError { code, message };
-            match tokio::time::timeout(LONGEST, models.list()).await {
-                Ok(Ok(models)) => Ok(models.into_iter().map(listed).collect()),
+            match tokio::time::timeout(LONGEST, set.list()).await {
+                Ok(Ok(models)) => Ok(models.into_iter().map(|model| listed(&set, model)).collect()),
                 Ok(Err(error)) => Err(failed(code(&error), error.to_string())),
                 Err(_) => Err(failed(
                     Code::Timeout,
@@ -33,8 +33,9 @@ impl ModelCatalog for Catalog {
     }
 }
 
-fn listed(model: Listed) -> ListedModel {
+fn listed(set: &ModelSet, model: Listed) -> ListedModel {
     ListedModel {
+        efforts: set.efforts(&model.id),
         id: model.id,
         owned_by: model.owned_by,
         created_at: UnixMillis(model.created_at_ms),

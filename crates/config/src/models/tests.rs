@@ -217,6 +217,7 @@ fn facts_of_a_provider_and_of_single_models_are_read() {
         (Some(32_768), Some(true))
     );
     let price = Price {
+        cached_input: None,
         input: 250_000,
         output: 2_000_000,
     };

@@ -112,7 +112,7 @@ impl Hub {
         let next = live.map_or(TurnId(state.last_turn.0 + 1), |live| live.turn.id);
         let mut spent = self.store.spent(&state.header.id, next).await?;
         if let Some(live) = live {
-            spent.add(live.turn.usage, live.cost_micros);
+            spent.add(live.turn.usage, live.turn.cost_micros);
         }
         Ok(spent)
     }

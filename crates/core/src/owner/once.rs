@@ -216,6 +216,7 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
             started_at: stored.at,
             completed_at: None,
             usage: TokenUsage::default(),
+            cost_micros: 0,
             error: None,
             origin_channel: origin_channel.clone(),
         }),

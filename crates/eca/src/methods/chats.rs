@@ -195,7 +195,7 @@ pub(super) async fn open(client: &Client, request: &CallContext, responder: Resp
     let (mode, model) = (config.mode(), model_of(client, &config));
     let told = ConfigUpdated {
         chat_id: Some(params.chat_id.clone()),
-        chat: ChatConfig::selected(&model, mode),
+        chat: ChatConfig::selected(&model, mode, client.variants(&model, config.reasoning_effort)),
     };
     client.notify("config/updated", &told).await;
     responder.ok(OpenResult {
@@ -214,11 +214,12 @@ fn model_of(client: &Client, config: &ThreadConfig) -> String {
 fn selection(client: &Client, model: String, mode: Mode, config: &ThreadConfig) -> Selection {
     // What the options allow is no trust that a user has given to one chat.
     let by_options = client.eca.chosen.lock().policy == Some(ApprovalPolicy::AutoApprove);
+    let variants = client.variants(&model, config.reasoning_effort);
     Selection {
         model,
         agent: agent(mode),
-        variant: None,
-        variants: [],
+        variant: variants.selected,
+        variants: variants.all,
         trust: !by_options && config.approval_policy == Some(ApprovalPolicy::AutoApprove),
     }
 }

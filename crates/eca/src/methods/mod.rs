@@ -155,6 +155,8 @@ pub(crate) async fn greet(client: &Client) {
     let offer = &client.offer;
     let (mode, model) = client.chosen();
     let models = client.eca.known_models.lock().clone();
+    let effort = client.eca.chosen.lock().effort;
+    let variants = client.variants(&model, effort);
     let progress = |kind| Progress {
         kind,
         task_id: "models",
@@ -162,7 +164,7 @@ pub(crate) async fn greet(client: &Client) {
     };
     let config = ConfigUpdated {
         chat_id: None,
-        chat: ChatConfig::complete(&models, &model, mode, WELCOME),
+        chat: ChatConfig::complete(&models, &model, mode, variants, WELCOME),
     };
     let mut messages = vec![
         wire::message("$/progress", &progress("start")),

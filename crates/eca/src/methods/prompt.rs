@@ -9,11 +9,11 @@ use std::sync::Arc;
 use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_editor_kit::{Attached, Context, NoticeKind, Typed, sentence, typed};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ApprovalPolicy, InputPart, Mode, Spent, ThreadConfig, ThreadId};
+use bobbin_model::{ApprovalPolicy, Effort, InputPart, Mode, Spent, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
-use super::select::refresh_models;
+use super::select::{self, refresh_models};
 use super::{CHANNEL, Client, Found, params};
 use crate::chats::{Said, may_be_made_up};
 use crate::commands;
@@ -41,6 +41,7 @@ pub(super) struct Prompt {
 struct Choice {
     mode: Option<Mode>,
     model: Option<String>,
+    effort: Option<Effort>,
     trust: Option<bool>,
     /// For a chat that has none of its own.
     policy: Option<ApprovalPolicy>,
@@ -122,6 +123,7 @@ fn choice(client: &Client, params: &PromptParams) -> Choice {
         .or(params.behavior.as_deref())
         .map(mode_of);
     let model = params.model.clone();
+    let effort = select::variant(params.variant.as_deref());
     let mut chosen = client.eca.chosen.lock();
     let said = Said {
         mode: mode.is_some(),
@@ -132,6 +134,7 @@ fn choice(client: &Client, params: &PromptParams) -> Choice {
         return Choice {
             mode: mode.or(chosen.mode),
             model: model.or_else(|| chosen.model.clone()),
+            effort: effort.or(chosen.effort),
             trust: params.trust,
             policy: chosen.policy,
         };
@@ -142,6 +145,7 @@ fn choice(client: &Client, params: &PromptParams) -> Choice {
     Choice {
         mode: mode.or(chosen.mode.filter(|_| chosen.mode_at > before.mode)),
         model: model.or_else(|| chosen.model.clone().filter(|_| chosen.model_at > before.model)),
+        effort,
         trust: params.trust,
         policy: None,
     }
@@ -278,6 +282,7 @@ fn apply(config: &mut ThreadConfig, choice: Choice) {
     if choice.model.is_some() {
         config.model = choice.model;
     }
+    config.reasoning_effort = choice.effort.or(config.reasoning_effort);
     if let Some(trust) = choice.trust {
         apply_trust(config, trust);
     } else if config.approval_policy.is_none() {

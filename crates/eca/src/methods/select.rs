@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use bobbin_core::Command;
+use bobbin_model::Effort;
 use bobbin_peer::NotificationContext;
 
 use super::{Client, Ignored};
 use crate::chats::Said;
 use crate::wire::chat::{SelectedModeParams, SelectedModelParams};
-use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer};
+use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer, Variants};
 use crate::wire::{self, mode_of};
 
 pub(super) async fn mode(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
@@ -41,6 +42,7 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
         return Err(Ignored::new("there is no such model"));
     };
     let known = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
+    let effort;
     if let Some(thread) = known {
         let now = client.eca.chosen.lock().tick();
         let said = Said {
@@ -52,20 +54,41 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
         let handle = client.hub().thread(&thread).await?;
         let snapshot = client.hub().snapshot(&handle).await?;
         let mut config = snapshot.state.header.config.clone().unwrap_or_default();
-        config.model = Some(model);
+        config.model = Some(model.clone());
+        config.reasoning_effort = variant(params.variant.as_deref()).or(config.reasoning_effort);
+        effort = config.reasoning_effort;
         let reply = Box::new(|_| {});
         handle.send(Command::Configure { config, reply }).await;
     } else {
         let mut chosen = client.eca.chosen.lock();
-        chosen.model = Some(model);
+        chosen.model = Some(model.clone());
+        chosen.effort = variant(params.variant.as_deref()).or(chosen.effort);
+        effort = chosen.effort;
         chosen.model_at = chosen.tick();
     }
     let config = ConfigUpdated {
         chat_id: params.chat_id,
-        chat: ChatConfig::no_variants(),
+        chat: ChatConfig::variants(client.variants(&model, effort)),
     };
     client.notify("config/updated", &config).await;
     Ok(())
+}
+
+/// Returns the effort that a variant is; `None` for one that means none of ours.
+pub(super) fn variant(name: Option<&str>) -> Option<Effort> {
+    name.and_then(Effort::of_name)
+}
+
+impl Client {
+    /// Returns the variants of a model with the selected one. One that the model does not have is not shown.
+    pub(super) fn variants(&self, model: &str, selected: Option<Effort>) -> Variants {
+        let efforts = self.offer.models.efforts(model);
+        let selected = selected.filter(|effort| efforts.contains(effort));
+        Variants {
+            all: efforts.into_iter().map(Effort::name).collect(),
+            selected: selected.map(Effort::name),
+        }
+    }
 }
 
 /// Has providers asked for their models, and tells the client of a list that has changed. One such task runs at a time.

@@ -1,7 +1,6 @@
 //! Requests and notifications about chats (sections 6, 9 to 14, 20.4, 20.5).
 
 use bobbin_agent_api::tool_server::PromptArgument;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +15,8 @@ pub(crate) struct PromptParams {
     pub(crate) model: Option<String>,
     pub(crate) behavior: Option<String>,
     pub(crate) agent: Option<String>,
-    pub(crate) variant: Option<IgnoredAny>,
+    /// A reasoning effort.
+    pub(crate) variant: Option<String>,
     pub(crate) trust: Option<bool>,
     /// Read one by one: one that cannot be read is skipped (section 5).
     pub(crate) contexts: Option<Vec<Value>>,
@@ -104,6 +104,7 @@ pub(crate) struct SelectedModeParams {
 pub(crate) struct SelectedModelParams {
     pub(crate) chat_id: Option<ChatId>,
     pub(crate) model: String,
+    pub(crate) variant: Option<String>,
 }
 
 /// Params of `chat/update`.
@@ -175,8 +176,8 @@ pub(crate) struct OpenResult {
 pub(crate) struct Selection {
     pub(crate) model: String,
     pub(crate) agent: &'static str,
-    pub(crate) variant: Option<String>,
-    pub(crate) variants: [&'static str; 0],
+    pub(crate) variant: Option<&'static str>,
+    pub(crate) variants: Vec<&'static str>,
     pub(crate) trust: bool,
 }
 

@@ -3,6 +3,7 @@
 use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_model::{Json, Mode, Reach, ServerState, ToolServer};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{ChatId, agent, behavior};
 
@@ -13,6 +14,13 @@ pub(crate) struct ConfigUpdated<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chat_id: Option<ChatId>,
     pub(crate) chat: ChatConfig<'a>,
+}
+
+/// The reasoning efforts of a model, as this dialect names them.
+#[derive(Debug, Default)]
+pub(crate) struct Variants {
+    pub(crate) all: Vec<&'static str>,
+    pub(crate) selected: Option<&'static str>,
 }
 
 /// What has changed; an absent member has not.
@@ -38,21 +46,23 @@ pub(crate) struct ChatConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) default_agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) variants: Option<[&'static str; 0]>,
+    pub(crate) variants: Option<Vec<&'static str>>,
     /// Nullable on the wire, and the one member of which `null` is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) select_variant: Option<Null>,
+    pub(crate) select_variant: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) welcome_message: Option<&'static str>,
 }
 
-/// JSON's `null`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Null;
-
 impl<'a> ChatConfig<'a> {
     /// Returns the complete configuration, for the first message after `initialized`.
-    pub(crate) fn complete(models: &'a [String], model: &'a str, mode: Mode, welcome: &'static str) -> Self {
+    pub(crate) fn complete(
+        models: &'a [String],
+        model: &'a str,
+        mode: Mode,
+        variants: Variants,
+        welcome: &'static str,
+    ) -> Self {
         Self {
             models: Some(models),
             behaviors: Some([behavior(Mode::Agent), behavior(Mode::Plan)]),
@@ -61,25 +71,25 @@ impl<'a> ChatConfig<'a> {
             default_behavior: Some(behavior(mode)),
             default_agent: Some(agent(mode)),
             welcome_message: Some(welcome),
-            ..Self::selected(model, mode)
+            ..Self::selected(model, mode, variants)
         }
     }
 
     /// Returns what a client must select now.
-    pub(crate) fn selected(model: &'a str, mode: Mode) -> Self {
+    pub(crate) fn selected(model: &'a str, mode: Mode, variants: Variants) -> Self {
         Self {
             select_model: Some(model),
             select_behavior: Some(behavior(mode)),
             select_agent: Some(agent(mode)),
-            ..Self::no_variants()
+            ..Self::variants(variants)
         }
     }
 
-    /// Returns that models have no variants here.
-    pub(crate) fn no_variants() -> Self {
+    /// Returns the variants of the model.
+    pub(crate) fn variants(variants: Variants) -> Self {
         Self {
-            variants: Some([]),
-            select_variant: Some(Null),
+            variants: Some(variants.all),
+            select_variant: Some(variants.selected.into()),
             ..Self::default()
         }
     }

@@ -206,3 +206,35 @@ async fn options_that_deny_let_nothing_run_that_would_be_asked_about() {
     assert!(seen.iter().any(|message| is_content(message, "toolCalled")));
     assert_eq!(server.engine.effects(), ["touch tea"]);
 }
+
+#[tokio::test]
+async fn a_variant_is_how_much_the_model_reasons() {
+    let server = Server::start().await;
+    let (mut client, _) = with_options(&server, json!({}), 2).await;
+    let small = json!({ "model": "kiln/small", "variant": "high" });
+    client.notify("chat/selectedModelChanged", small).await;
+    let told = client
+        .find("the model's variants", |message| {
+            message["params"]["chat"]["variants"] == json!(["low", "high"])
+        })
+        .await;
+    assert_eq!(told["params"]["chat"]["selectVariant"], "high");
+    say(&mut client, json!({ "chatId": "c", "message": "say one" })).await;
+    let effort = async |client: &mut Client| {
+        let opened = client.call("chat/open", json!({ "chatId": "c" })).await;
+        (
+            opened["selection"]["variant"].clone(),
+            opened["selection"]["variants"].clone(),
+        )
+    };
+    assert_eq!(effort(&mut client).await, (json!("high"), json!(["low", "high"])));
+    let low = json!({ "chatId": "c", "message": "say two", "variant": "low" });
+    say(&mut client, low).await;
+    assert_eq!(effort(&mut client).await.0, json!("low"));
+    // The other model has none, and the chat's own is there again once it goes back.
+    for (model, expected) in [("kiln/large", json!(null)), ("kiln/small", json!("low"))] {
+        let selected = json!({ "chatId": "c", "message": "say three", "model": model });
+        say(&mut client, selected).await;
+        assert_eq!(effort(&mut client).await.0, expected, "{model}");
+    }
+}

@@ -17,7 +17,7 @@ use bobbin_editor_kit::{
     Pages, UserNotice,
 };
 use bobbin_framing::{Limits, Transport};
-use bobbin_model::{InputPart, ItemBody, Json, TurnId};
+use bobbin_model::{Effort, InputPart, ItemBody, Json, TurnId};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -82,6 +82,14 @@ impl EditorModels for Kiln {
     fn find(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix("kiln/").unwrap_or(name);
         self.known().into_iter().find(|known| known[5..] == *name)
+    }
+
+    fn efforts(&self, name: &str) -> Vec<Effort> {
+        let has = name == "kiln/small";
+        has.then_some([Effort::Low, Effort::High])
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {

@@ -28,6 +28,7 @@ fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListR
         id: model.id,
         owned_by: model.owned_by,
         created_at: convert::time(model.created_at),
+        reasoning_efforts: Some(model.efforts).filter(|efforts| !efforts.is_empty()),
     };
     let (models, error) = match listed {
         Ok(models) => (models, None),

@@ -1,6 +1,6 @@
 //! The models that can be chosen (AppServer protocol 05 §7).
 
-use bobbin_model::ModelListErrorCode;
+use bobbin_model::{Effort, ModelListErrorCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -23,6 +23,7 @@ pub struct ModelListResult {
 }
 
 /// A model.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
@@ -32,4 +33,6 @@ pub struct ModelInfo {
     pub owned_by: String,
     /// When; 1970 when nobody says.
     pub created_at: Timestamp,
+    /// The values of `reasoningEffort` that it can be asked for.
+    pub reasoning_efforts: Option<Vec<Effort>>,
 }

@@ -91,6 +91,7 @@ impl ModelCatalog for Kiln {
             id: "kiln/large".into(),
             owned_by: "potter".into(),
             created_at: UnixMillis(0),
+            efforts: vec![bobbin_model::Effort::Low, bobbin_model::Effort::High],
         };
         async move { Ok(vec![model]) }.boxed()
     }

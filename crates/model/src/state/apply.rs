@@ -170,7 +170,7 @@ impl ThreadState {
     fn spend(&mut self, usage: TokenUsage, cost_micros: u64) {
         if let Some(live) = &mut self.live {
             live.turn.usage.add(usage);
-            live.cost_micros = live.cost_micros.saturating_add(cost_micros);
+            live.turn.cost_micros = live.turn.cost_micros.saturating_add(cost_micros);
         }
     }
 

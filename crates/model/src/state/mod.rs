@@ -80,8 +80,6 @@ pub struct LiveTurn {
     pub diff: Option<TurnDiff>,
     /// Why it is being stopped.
     pub cancelling: Option<String>,
-    /// What it has cost so far, in millionths of the currency of the prices.
-    pub cost_micros: u64,
     /// Whether its conversation is being compacted.
     pub compacting: bool,
     /// How often the process ended while it ran.
@@ -143,6 +141,7 @@ impl LiveTurn {
                 started_at: at,
                 completed_at: None,
                 usage: crate::TokenUsage::default(),
+                cost_micros: 0,
                 error: None,
                 origin_channel,
             },
@@ -154,7 +153,6 @@ impl LiveTurn {
             previews: BTreeMap::new(),
             diff: None,
             cancelling: None,
-            cost_micros: 0,
             compacting: false,
             crashes: 0,
             history: None,

@@ -11,7 +11,7 @@ use super::back::{self, Back};
 use super::body::{Body, Message as Written};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
-use crate::assembler::{Assembler, MAX_CALLS};
+use crate::assembler::{Assembler, Counted, MAX_CALLS};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, data_url, event, said, text};
 use crate::memory::{Kept, Recalled};
@@ -153,10 +153,15 @@ impl Decoder for Chat {
             }
         }
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
-            reply.usage(
-                usage["prompt_tokens"].as_u64(),
-                usage["completion_tokens"].as_u64(),
-            );
+            reply.usage(Counted {
+                input: usage["prompt_tokens"].as_u64(),
+                output: usage["completion_tokens"].as_u64(),
+                // DeepSeek has a member of its own.
+                cached: usage["prompt_tokens_details"]["cached_tokens"]
+                    .as_u64()
+                    .or(usage["prompt_cache_hit_tokens"].as_u64()),
+                reasoning: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+            });
         }
         let Some(choice) = chunk.pointer("/choices/0") else {
             return Ok(Flow::More);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::body::Body;
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
-use crate::assembler::Assembler;
+use crate::assembler::{Assembler, Counted};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, event, said, text, value};
 use crate::memory::{Kept, Recalled};
@@ -323,12 +323,17 @@ fn usage(usage: &Value, reply: &mut Assembler) {
     if !usage.is_object() {
         return;
     }
-    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
-    let cached: u64 = cached.iter().filter_map(|name| usage[name].as_u64()).sum();
-    let input = usage["input_tokens"]
-        .as_u64()
-        .map(|input| input.saturating_add(cached));
-    reply.usage(input, usage["output_tokens"].as_u64());
+    let cached = usage["cache_read_input_tokens"].as_u64();
+    let aside = [usage["cache_creation_input_tokens"].as_u64(), cached];
+    let aside: u64 = aside.into_iter().flatten().sum();
+    reply.usage(Counted {
+        input: usage["input_tokens"]
+            .as_u64()
+            .map(|input| input.saturating_add(aside)),
+        output: usage["output_tokens"].as_u64(),
+        cached,
+        reasoning: None,
+    });
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod back;
 mod body;
 mod chat;
+mod effort;
 mod messages;
 mod responses;
 
@@ -105,6 +106,9 @@ impl Wire {
         };
         for (name, value) in &settings.body {
             body.replace(name, value.clone());
+        }
+        if let Some(effort) = request.effort {
+            effort::write(&mut body.members, settings, model, effort);
         }
         if self == Self::Messages {
             messages::think_only_where_possible(&mut body.members);

@@ -1,7 +1,7 @@
 //! `OpenAI` Responses. Nothing is stored at the provider (`store: false`): each request has the whole conversation.
 //!
 //! Encrypted reasoning that belongs to calls is sent back to the models that sent it. The request asks for
-//! encrypted reasoning only if the model's name, or a `reasoning` in `Body`, says that the model reasons: other
+//! encrypted reasoning only if the model's name, an effort, or a `reasoning` in `Body` says that the model reasons: other
 //! models refuse the request.
 
 use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::body::{Body, Message as Written};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
-use crate::assembler::Assembler;
+use crate::assembler::{Assembler, Counted};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, data_url, event, said, text};
 use crate::memory::{Kept, Recalled};
@@ -62,7 +62,7 @@ pub(super) fn body<'a>(
     if let Some(most) = settings.max_output_tokens {
         body.insert("max_output_tokens", most);
     }
-    if settings.body.contains_key("reasoning") || thinks(model) {
+    if settings.body.contains_key("reasoning") || request.effort.is_some() || thinks(model) {
         body.insert("include", json!(["reasoning.encrypted_content"]));
     }
     body
@@ -275,7 +275,12 @@ fn block(item: &Value) -> Option<Value> {
 fn usage(event: &Value, reply: &mut Assembler) {
     let usage = &event["response"]["usage"];
     if usage.is_object() {
-        reply.usage(usage["input_tokens"].as_u64(), usage["output_tokens"].as_u64());
+        reply.usage(Counted {
+            input: usage["input_tokens"].as_u64(),
+            output: usage["output_tokens"].as_u64(),
+            cached: usage["input_tokens_details"]["cached_tokens"].as_u64(),
+            reasoning: usage["output_tokens_details"]["reasoning_tokens"].as_u64(),
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! One scripted conversation gives the same Items whatever the wire.
 
-use bobbin_model::{ItemBody, Turn, TurnStatus};
+use bobbin_model::{ItemBody, TokenUsage, Turn, TurnStatus};
 use bobbin_models::Wire;
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace, Usage};
 use serde_json::{Value, json};
@@ -17,7 +17,12 @@ fn call(id: &str, tool: &str, arguments: &Value) -> ScriptedCall {
 
 /// Text, reasoning, two calls at once of which one asks, a file edit, a call with arguments that are no JSON, an answer.
 fn script() -> Script {
-    let usage = Some(Usage { input: 10, output: 3 });
+    let usage = Some(Usage {
+        input: 10,
+        output: 3,
+        cached: 6,
+        reasoning: 2,
+    });
     let reply = |parts: Vec<Part>| Reply {
         usage,
         piece_bytes: Some(7),
@@ -96,12 +101,22 @@ fn plain(body: &ItemBody, root: &str) -> Value {
 async fn the_same_conversation_gives_the_same_items_on_every_wire() {
     let (turn, items) = run(Wire::ChatCompletions).await;
     assert_eq!(turn.status, TurnStatus::Completed, "{:?}", turn.error);
-    assert_eq!((turn.usage.input_tokens, turn.usage.output_tokens), (40, 12));
+    let used = TokenUsage {
+        cached_input_tokens: 24,
+        reasoning_output_tokens: 8,
+        ..TokenUsage::of(40, 12)
+    };
+    assert_eq!(turn.usage, used);
     insta::assert_json_snapshot!("conversation", items);
     for wire in [Wire::Responses, Wire::Messages] {
         let (other, same) = run(wire).await;
         assert_eq!(same, items, "{wire:?}");
-        assert_eq!((other.status, other.usage), (turn.status, turn.usage), "{wire:?}");
+        let used = TokenUsage {
+            // Anthropic does not count reasoning.
+            reasoning_output_tokens: if wire == Wire::Messages { 0 } else { 8 },
+            ..used
+        };
+        assert_eq!((other.status, other.usage), (turn.status, used), "{wire:?}");
     }
 }
 

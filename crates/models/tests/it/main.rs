@@ -4,6 +4,7 @@
 mod cancel;
 #[cfg(test)]
 mod conversation;
+mod efforts;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]

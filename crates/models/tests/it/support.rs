@@ -9,7 +9,9 @@ use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StartTurn};
-use bobbin_model::{Approval, Decision, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures};
+use bobbin_model::{
+    Approval, Decision, Effort, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures,
+};
 use bobbin_models::{Key, Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{ModelServer, TestWorkspace};
 use bobbin_tools::ToolSet;
@@ -143,13 +145,25 @@ impl Bench {
         self.end().await
     }
 
+    /// Runs a Turn with an effort to its end.
+    pub(crate) async fn run_with(&self, text: &str, effort: Effort) -> Turn {
+        self.start_with(vec![InputPart::Text { text: text.into() }], Some(effort))
+            .await;
+        self.end().await
+    }
+
     async fn start_parts(&self, input: Vec<InputPart>) {
+        self.start_with(input, None).await;
+    }
+
+    async fn start_with(&self, input: Vec<InputPart>, effort: Option<Effort>) {
         let request = StartTurn {
             input,
             sender: None,
             channel: None,
             features: TurnFeatures {
                 approvals: true,
+                reasoning_effort: effort,
                 ..TurnFeatures::default()
             },
         };

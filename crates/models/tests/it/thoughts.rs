@@ -232,7 +232,13 @@ async fn thoughts_are_recorded_and_go_back_after_a_restart() {
 #[tokio::test]
 async fn a_compaction_within_a_turn_keeps_the_thoughts_of_what_it_keeps() {
     let thinking = json!({ "thinking": { "type": "enabled", "budget_tokens": 1024 } });
-    let used = |input: u64| Some(bobbin_testkit::Usage { input, output: 10 });
+    let used = |input: u64| {
+        Some(bobbin_testkit::Usage {
+            input,
+            output: 10,
+            ..Default::default()
+        })
+    };
     let thinks = |id: &str, input: u64| Reply {
         usage: used(input),
         ..Reply::of([

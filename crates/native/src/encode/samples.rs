@@ -160,10 +160,7 @@ pub(super) fn of_threads() -> Vec<(&'static str, Frame)> {
 }
 
 pub(super) fn ended(outcome: Outcome, error: Option<&str>) -> Frame {
-    let usage = TokenUsage {
-        input_tokens: 910,
-        output_tokens: 44,
-    };
+    let usage = TokenUsage::of(910, 44);
     let turn = Turn {
         id: TURN,
         status: outcome.status(),
@@ -171,6 +168,7 @@ pub(super) fn ended(outcome: Outcome, error: Option<&str>) -> Frame {
         started_at: AT,
         completed_at: Some(AT),
         usage,
+        cost_micros: 0,
         error: error.map(str::to_owned),
         origin_channel: Some("kettle".into()),
     };
@@ -205,10 +203,7 @@ pub(super) fn of_turns() -> Vec<(&'static str, Frame)> {
         ],
         truncated: true,
     };
-    let usage = TokenUsage {
-        input_tokens: 910,
-        output_tokens: 44,
-    };
+    let usage = TokenUsage::of(910, 44);
     vec![
         (
             "turnStarted",

@@ -29,6 +29,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 started_at: frame.at,
                 completed_at: None,
                 usage: bobbin_model::TokenUsage::default(),
+                cost_micros: 0,
                 error: None,
                 origin_channel: origin_channel.clone(),
             };
@@ -77,7 +78,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             context_tokens,
             turn_output_tokens,
             context_window,
-            ..
+            cost_micros,
         } => out.push(message(
             wire::ITEM_USAGE_DELTA,
             &wire::UsageDeltaNotification {
@@ -85,6 +86,9 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 turn_id: turn.to_string(),
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
+                cached_input_tokens: convert::known(usage.cached_input_tokens),
+                reasoning_output_tokens: convert::known(usage.reasoning_output_tokens),
+                cost: convert::cost(*cost_micros),
                 total_input_tokens: Some(*context_tokens),
                 total_output_tokens: *turn_output_tokens,
                 context_usage: Some(convert::context(ContextUsage {

@@ -77,7 +77,7 @@ bobbin_testkit::examples! {
     TurnRevertedNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"}],"seq":91}"#;
     ThreadRolledBackNotification: r#"{"threadId":"thread_20270301_ab12cd","firstTurnId":"turn_003","numTurns":2,"seq":90}"#;
     ThreadSyncedNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":88}"#;
-    TurnNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"seq":6}}"#, turn(r#","completedAt":"2027-03-01T08:01:00.000Z","tokenUsage":{"inputTokens":10,"outputTokens":2,"totalTokens":12},"originChannel":"cli","initiator":{"channelName":"cli","userId":"u-1","userName":"Ada"}"#));
+    TurnNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"seq":6}}"#, turn(r#","completedAt":"2027-03-01T08:01:00.000Z","tokenUsage":{"inputTokens":10,"outputTokens":2,"totalTokens":12,"cachedInputTokens":8,"reasoningOutputTokens":1},"cost":0.0125,"originChannel":"cli","initiator":{"channelName":"cli","userId":"u-1","userName":"Ada"}"#));
     TurnFailedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"error":"The kiln is cold."}}"#, turn(r#","error":"The kiln is cold.""#));
     TurnCancelledNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"reason":"Cancelled by request"}}"#, turn(""));
     TurnDiffUpdatedNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","diff":"--- a/x\n+++ b/y\n","files":[{"path":"y","status":"renamed","oldPath":"x","additions":0,"deletions":0}],"truncated":true,"seq":7}"#;
@@ -87,7 +87,7 @@ bobbin_testkit::examples! {
     ReasoningDeltaNotification: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_005","deltaKind":"reasoningContent","delta":"Clay "}"#;
     ToolCallArgumentsDeltaNotification: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_006","deltaKind":"toolCallArguments","toolName":"ListFiles","callId":"call_8","delta":"{\"pa"}"#;
     CommandOutputDeltaNotification: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_007","delta":"mug.obj\n"}"#;
-    UsageDeltaNotification: format!(r#"{{"threadId":"t","turnId":"turn_003","inputTokens":10,"outputTokens":2,"totalInputTokens":10,"totalOutputTokens":2,"contextUsage":{CONTEXT}}}"#);
+    UsageDeltaNotification: format!(r#"{{"threadId":"t","turnId":"turn_003","inputTokens":10,"outputTokens":2,"cachedInputTokens":8,"reasoningOutputTokens":1,"cost":0.0125,"totalInputTokens":10,"totalOutputTokens":2,"contextUsage":{CONTEXT}}}"#);
     SystemEventNotification: r#"{"threadId":"t","turnId":"turn_003","kind":"compactSkipped","percentLeft":0.5,"tokenCount":90000}"#;
     SystemEventNotification: r#"{"kind":"channelRejected","message":"Not enabled.","channelName":"pigeon"}"#;
     JobResultNotification: r#"{"source":"heartbeat","jobId":"j","jobName":"fire","threadId":"t","result":"Done.","tokenUsage":{"inputTokens":3,"outputTokens":1}}"#;

@@ -44,6 +44,8 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     std::fs::write(dir.path().join("test-v7.db"), "an earlier copy").unwrap();
     std::fs::write(dir.path().join("test-vX.db"), "the user's").unwrap();
     change(&database, "DROP TABLE folder").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN cached_input_tokens").await;
+    change(&database, "ALTER TABLE turn DROP COLUMN reasoning_output_tokens").await;
     change(&database, "DELETE FROM _sqlx_migrations WHERE version > 10").await;
     assert!(has(&database, "t1").await);
     let mut found = copies();

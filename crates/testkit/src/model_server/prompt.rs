@@ -27,6 +27,7 @@ pub(super) fn reply(body: &Value, bytes: usize, request: usize) -> Reply {
     let usage = Some(Usage {
         input: bytes as u64 / 4,
         output: 8,
+        ..Usage::default()
     });
     let mut results = Vec::new();
     let mut prompt = String::new();

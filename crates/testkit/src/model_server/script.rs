@@ -114,13 +114,19 @@ pub struct ErrorPart {
 }
 
 /// Tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Usage {
     /// Read.
     pub input: u64,
     /// Written.
     pub output: u64,
+    /// Those of `input` that come from a cache.
+    #[serde(default)]
+    pub cached: u64,
+    /// Those of `output` that are reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
 }
 
 impl Script {

@@ -118,8 +118,9 @@ impl Writer {
         match self.wire {
             Wire::Chat => self.chunk(&json!({ "role": "assistant", "content": "" }), None),
             Wire::Messages => {
-                let input = reply.usage.map_or(0, |usage| usage.input);
-                let usage = json!({ "input_tokens": input, "output_tokens": 0 });
+                let usage = reply.usage.unwrap_or_default();
+                let input = usage.input.saturating_sub(usage.cached);
+                let usage = json!({ "input_tokens": input, "cache_read_input_tokens": usage.cached, "output_tokens": 0 });
                 let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage });
                 self.send(&json!({ "type": "message_start", "message": message }));
                 self.send(&json!({ "type": "ping" }));
@@ -257,7 +258,12 @@ impl Writer {
                 };
                 self.chunk(&json!({}), Some(reason));
                 if let Some(usage) = reply.usage {
-                    let usage = json!({ "prompt_tokens": usage.input, "completion_tokens": usage.output });
+                    let usage = json!({
+                        "prompt_tokens": usage.input,
+                        "prompt_tokens_details": { "cached_tokens": usage.cached },
+                        "completion_tokens": usage.output,
+                        "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
+                    });
                     self.send(&json!({ "object": "chat.completion.chunk", "choices": [], "usage": usage }));
                 }
                 self.steps.push(Step::Send("data: [DONE]\n\n".to_owned()));
@@ -273,9 +279,14 @@ impl Writer {
                 self.send(&json!({ "type": "message_stop" }));
             }
             Wire::Responses => {
-                let usage = reply
-                    .usage
-                    .map(|usage| json!({ "input_tokens": usage.input, "output_tokens": usage.output }));
+                let usage = reply.usage.map(|usage| {
+                    json!({
+                        "input_tokens": usage.input,
+                        "input_tokens_details": { "cached_tokens": usage.cached },
+                        "output_tokens": usage.output,
+                        "output_tokens_details": { "reasoning_tokens": usage.reasoning },
+                    })
+                });
                 let event = if reply.length {
                     let details = json!({ "reason": "max_output_tokens" });
                     json!({ "type": "response.incomplete", "response": { "status": "incomplete", "incomplete_details": details, "usage": usage } })

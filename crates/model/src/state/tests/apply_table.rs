@@ -43,7 +43,7 @@ fn facts(state: &ThreadState) -> Vec<String> {
             "channel {:?} approvals={}",
             turn.origin_channel, live.features.approvals
         ),
-        format!("usage {} cost {}", turn.usage.total(), live.cost_micros),
+        format!("usage {} cost {}", turn.usage.total(), live.turn.cost_micros),
         format!("stopped {:?}", live.cancelling),
         format!("compacting {}", live.compacting),
         format!("diff {:?}", live.diff.as_ref().map(|diff| &diff.diff)),
@@ -284,10 +284,7 @@ fn a_turn_starts_clean_and_takes_its_entry_from_the_queue() {
 
 #[test]
 fn the_end_of_a_turn_gives_the_turn_as_it_was() {
-    let usage = TokenUsage {
-        input_tokens: 4,
-        output_tokens: 1,
-    };
+    let usage = TokenUsage::of(4, 1);
     for (outcome, error) in [
         (Outcome::Completed, None),
         (cancelled(), None),

@@ -158,10 +158,7 @@ pub(super) fn working() -> ThreadState {
     state.push_text(ItemId(4), DeltaChannel::CommandOutput, "hot");
     let live = state.live.as_mut().unwrap();
     live.compacting = true;
-    live.turn.usage = crate::TokenUsage {
-        input_tokens: 3,
-        output_tokens: 4,
-    };
+    live.turn.usage = crate::TokenUsage::of(3, 4);
     state
 }
 

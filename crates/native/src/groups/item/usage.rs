@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Tokens of a whole Turn.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
@@ -16,6 +17,10 @@ pub struct TokenUsage {
     pub output_tokens: u64,
     /// Both together.
     pub total_tokens: u64,
+    /// Those of `inputTokens` that the provider had in a cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Those of `outputTokens` that are reasoning.
+    pub reasoning_output_tokens: Option<u64>,
 }
 
 /// How full the model's window is now. Not what was billed.
@@ -49,6 +54,12 @@ pub struct UsageDeltaNotification {
     pub input_tokens: u64,
     /// Tokens received in this call.
     pub output_tokens: u64,
+    /// Those of `inputTokens` that the provider had in a cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Those of `outputTokens` that are reasoning.
+    pub reasoning_output_tokens: Option<u64>,
+    /// What this call cost, in the currency of the prices, where a price is known.
+    pub cost: Option<f64>,
     /// Tokens in the window now.
     pub total_input_tokens: Option<u64>,
     /// Tokens received in this Turn so far.

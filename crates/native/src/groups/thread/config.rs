@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bobbin_model::ApprovalPolicy;
+use bobbin_model::{ApprovalPolicy, Effort};
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,6 +23,8 @@ pub struct ThreadConfiguration {
     pub mode: Option<String>,
     /// Model for this Thread instead of the workspace's.
     pub model: Option<String>,
+    /// How much the model reasons before it answers; by the model when left out.
+    pub reasoning_effort: Option<Effort>,
     /// How Approvals are decided here.
     pub approval_policy: Option<ApprovalPolicy>,
     /// `true`: ask about paths outside the workspace; `false`: refuse them without asking.
@@ -106,6 +108,7 @@ impl<'de> Deserialize<'de> for ThreadConfiguration {
                 read_members! { map,
                     "mode" => mode,
                     "model" => model,
+                    "reasoningEffort" => reasoning_effort,
                     "approvalPolicy" => approval_policy,
                     "requireApprovalOutsideWorkspace" => require_approval_outside_workspace,
                     "workspaceOverride" => workspace_override,
@@ -169,7 +172,7 @@ mod tests {
             .get("properties")
             .and_then(|names| names.as_object())
             .unwrap();
-        assert_eq!(names.len(), 19);
+        assert_eq!(names.len(), 20);
         for name in names.keys() {
             let given = format!(r#"{{"{name}":null}}"#);
             assert_eq!(

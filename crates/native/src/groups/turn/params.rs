@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §2.
 
+use bobbin_model::Effort;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -34,6 +35,8 @@ pub struct TurnStartParams {
     pub input: Vec<InputPart>,
     /// Who says it.
     pub sender: Option<SenderContext>,
+    /// How much the model reasons in this Turn; as the Thread's configuration says when left out.
+    pub reasoning_effort: Option<Effort>,
     /// The model's whole history; required in the history mode `client`, forbidden in `server`.
     pub messages: Option<Vec<Json>>,
     /// Extension: makes a repeated request safe.

@@ -1,6 +1,7 @@
 //! Starting and stopping Turns.
 
 use bobbin_core::{Command, Reply, StartedTurn};
+use bobbin_model::TurnFeatures;
 use bobbin_model::state::StartTurn;
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
@@ -28,7 +29,10 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
         input,
         sender: params.sender.map(input::sender),
         channel: Some(client.native.channels().of(thread.id())),
-        features: client.native.features(),
+        features: TurnFeatures {
+            reasoning_effort: params.reasoning_effort,
+            ..client.native.features()
+        },
     };
     let (session, attached) = (client.session.clone(), thread.clone());
     let shown = client.native.tool_executions();

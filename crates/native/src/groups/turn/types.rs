@@ -28,6 +28,8 @@ pub struct Turn {
     pub completed_at: Option<Timestamp>,
     /// What it used, with the subagents inside the server.
     pub token_usage: Option<TokenUsage>,
+    /// What it cost, in the currency of the models' prices, where a price is known.
+    pub cost: Option<f64>,
     /// Why it failed, for people.
     pub error: Option<String>,
     /// The channel that started this Turn.
