@@ -7,8 +7,6 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_model::{ItemBody, Json, TurnStatus};
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::support::{Bench, WIRES, models, settings};
