@@ -241,7 +241,11 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
             .unwrap_or_else(|| prompt::reply(&asked, size, number));
         if shared.script.counts {
             let input = u64::try_from(size / 4).unwrap_or(u64::MAX);
-            reply.usage.get_or_insert(Usage { input, output: 100 });
+            reply.usage.get_or_insert(Usage {
+                input,
+                output: 100,
+                ..Usage::default()
+            });
         }
         if let Some(status) = reply.status.filter(|status| *status != 200) {
             let body = reply
