@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bobbin_testkit::{Client, Link, ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
+use tokio::process::{Child, Command};
 
 use crate::support::{PATIENCE, Process, Workspace, agent_text, not_tested, rich};
 use crate::{eca, mcp};
@@ -197,155 +198,161 @@ fn results(turn: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Connects a program that is shown everything of the Thread.
-async fn desktop(server: &Process, thread: &str) -> Client {
-    let mut client = server.client_with("desktop", rich()).await;
-    client
-        .call("thread/subscribe", json!({ "threadId": thread }))
-        .await;
-    client
-}
-
-/// Starts an editor that has the Thread's chat open.
-async fn editor(workspace: &Workspace, home: &Workspace, thread: &str) -> (tokio::process::Child, Client) {
-    let mut command = workspace.bobbin(&["eca"]);
-    let command = command
-        .env("HOME", home.path())
-        .stdin(Stdio::piped())
-        .stderr(Stdio::inherit());
-    let mut child = command.spawn().unwrap();
-    let mut client = Client::new(Link::headers(
-        child.stdout.take().unwrap(),
-        child.stdin.take().unwrap(),
-    ));
-    client.call("initialize", eca::hello(workspace)).await;
-    client.notify("initialized", json!({})).await;
-    let opened = client.call("chat/open", json!({ "chatId": thread })).await;
-    assert_eq!(opened["found"], true, "{opened}");
-    (child, client)
-}
-
-/// Waits until an editor has seen a prompt's end, and returns the texts of its contents of a type.
-async fn contents(editor: &mut Client, kind: &str, member: &str) -> Vec<String> {
-    let mut seen = Vec::new();
+/// Waits until an editor has seen a prompt's end, and returns the text it was shown.
+async fn texts(editor: &mut Client) -> String {
+    let mut shown = String::new();
     loop {
         let message = editor.next().await.expect("the connection stays");
         let content = &message["params"]["content"];
-        if content["type"] == kind {
-            seen.push(content[member].as_str().unwrap_or_default().to_owned());
+        if content["type"] == "text" {
+            shown.push_str(content["text"].as_str().unwrap_or_default());
         }
         if content["state"] == "finished" {
-            return seen;
+            return shown;
         }
     }
 }
 
-async fn play(wire: &str) {
-    let doctor = Workspace::new().run(&["doctor"]).await;
-    if !String::from_utf8_lossy(&doctor.stdout).contains("bubblewrap") {
-        return not_tested("bubblewrap does not work here");
-    }
-    let (workspace, home) = (Workspace::in_memory(), Workspace::new());
-    repository(workspace.path());
-    let kettle = || std::fs::read_to_string(workspace.path().join("src/kettle.rs")).unwrap();
-    let mut story = fixing();
-    let fixed = story.0.len();
-    let edit = json!({ "path": "src/kettle.rs", "oldText": "= 100;", "newText": "= 80;" });
-    story.call("EditFile", edit);
-    story.call("Exec", json!({ "command": "rm -r data && echo x > lib/made" }));
-    story.say("It saves energy.");
-    story.say("The kettle is as it was.");
-    let script = Script {
-        replies: story.0,
-        aside: Some(Reply::of([Part::Text(
-            "The kettle boiled at 90. Now it boils at 100.".into(),
-        )])),
-        counts: true,
-        ..Script::default()
-    };
-    let provider = ModelServer::start(script).await.unwrap();
-    let script = json!({
-        "Wire": wire, "BaseUrl": provider.base_url(), "ContextWindow": WINDOW, "Price": { "Input": 1.0, "Output": 10.0 },
-    });
-    home.configure(&json!({
-        "Model": "script/m",
-        "Providers": { "script": script },
-        "McpServers": { "pantry": mcp::entry(&home) },
-    }));
-    let of_user = |args: &[&str]| {
-        let mut command = workspace.bobbin(args);
-        command.env("HOME", home.path());
-        command
-    };
-    let start = || {
-        let mut command = of_user(&["serve", "--listen", "ws://127.0.0.1:0"]);
-        let child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        Process::of(child, workspace.state_folder().join("bobbin.json"))
-    };
-    assert!(
-        of_user(&["trust", "--yes"])
-            .output()
-            .await
-            .unwrap()
-            .status
-            .success()
-    );
+/// Where a story plays.
+struct Day {
+    workspace: Workspace,
+    home: Workspace,
+    provider: ModelServer,
+}
 
-    // A desktop and an editor follow. The last question is left alone.
-    let server = start();
-    let mut client = server.client_with("desktop", rich()).await;
-    let thread = client.start_thread().await;
-    client
-        .call("thread/subscribe", json!({ "threadId": thread }))
-        .await;
-    let (mut shown, mut watching) = editor(&workspace, &home, &thread).await;
-    client
-        .start_turn(&thread, "The kettle's test fails. Find out why and mend it.")
-        .await;
-    let (_, seen) = follow(&mut client, Some(6)).await;
-    let compacted = seen
-        .iter()
-        .filter(|message| message["params"]["kind"] == "compacted");
-    assert_eq!(compacted.count(), 2);
-    let is_last = |message: &Value| {
-        message["params"]["content"]["manualApproval"] == true
-            && message["params"]["content"]["id"]
-                .as_str()
-                .is_some_and(|id| id.contains("_38_"))
-    };
-    watching.find("the last question", is_last).await;
-    // The server dies. Later there is another one, and somebody answers.
-    server.kill().await;
-    drop((client, watching));
-    shown.kill().await.unwrap();
-    let server = start();
-    let mut client = desktop(&server, &thread).await;
-    let (_shown, mut watching) = editor(&workspace, &home, &thread).await;
-    let (ended, _) = follow(&mut client, None).await;
-    let turn = &ended["params"]["turn"];
-    let results = results(turn);
+impl Day {
+    async fn begin(wire: &str, replies: Vec<Reply>) -> Self {
+        let (workspace, home) = (Workspace::in_memory(), Workspace::new());
+        repository(workspace.path());
+        let summary = "The kettle boiled at 90. Now it boils at 100.";
+        let script = Script {
+            replies,
+            aside: Some(Reply::of([Part::Text(summary.into())])),
+            counts: true,
+            ..Script::default()
+        };
+        let provider = ModelServer::start(script).await.unwrap();
+        let script = json!({ "Wire": wire, "BaseUrl": provider.base_url(), "ContextWindow": WINDOW });
+        home.configure(&json!({
+            "Model": "script/m",
+            "Providers": { "script": script },
+            "McpServers": { "pantry": mcp::entry(&home) },
+        }));
+        let day = Self {
+            workspace,
+            home,
+            provider,
+        };
+        let trusted = day.bobbin(&["trust", "--yes"]).output().await.unwrap();
+        assert!(trusted.status.success(), "{trusted:?}");
+        day
+    }
+
+    fn bobbin(&self, args: &[&str]) -> Command {
+        let mut command = self.workspace.bobbin(args);
+        command.env("HOME", self.home.path());
+        command
+    }
+
+    fn serve(&self) -> Process {
+        let mut command = self.bobbin(&["serve", "--listen", "ws://127.0.0.1:0"]);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::inherit());
+        let state = self.workspace.state_folder().join("bobbin.json");
+        Process::of(command.spawn().unwrap(), state)
+    }
+
+    /// Starts an editor that has the Thread's chat open.
+    async fn editor(&self, thread: &str) -> (Child, Client) {
+        let mut command = self.bobbin(&["eca"]);
+        let command = command.stdin(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let link = Link::headers(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let mut client = Client::new(link);
+        client.call("initialize", eca::hello(&self.workspace)).await;
+        client.notify("initialized", json!({})).await;
+        let opened = client.call("chat/open", json!({ "chatId": thread })).await;
+        assert_eq!(opened["found"], true, "{opened}");
+        (child, client)
+    }
+
+    fn kettle(&self) -> String {
+        std::fs::read_to_string(self.workspace.path().join("src/kettle.rs")).unwrap()
+    }
+
+    /// The bug is fixed while a desktop and an editor follow, but for the last question, which nobody answers before
+    /// the server dies. Returns the Thread.
+    async fn fix(&self) -> String {
+        let server = self.serve();
+        let mut client = server.client_with("desktop", rich()).await;
+        let thread = client.start_thread().await;
+        let subscription = json!({ "threadId": thread });
+        client.call("thread/subscribe", subscription).await;
+        let (mut child, mut editor) = self.editor(&thread).await;
+        let prompt = "The kettle's test fails. Find out why and mend it.";
+        client.start_turn(&thread, prompt).await;
+        let (_, seen) = follow(&mut client, Some(6)).await;
+        let is_compacted = |message: &&Value| message["params"]["kind"] == "compacted";
+        assert_eq!(seen.iter().filter(is_compacted).count(), 2);
+        let is_last = |message: &Value| {
+            let content = &message["params"]["content"];
+            let id = content["id"].as_str().unwrap_or_default();
+            content["manualApproval"] == true && id.contains("_38_")
+        };
+        editor.find("the last question", is_last).await;
+        server.kill().await;
+        child.kill().await.unwrap();
+        thread
+    }
+
+    /// The editor's next prompt is undone from the desktop.
+    async fn undo(&self, thread: &str, editor: &mut Client, client: &mut Client) {
+        let prompt = json!({ "chatId": thread, "message": "Boil at 80." });
+        editor.call("chat/prompt", prompt).await;
+        let (ended, _) = follow(client, None).await;
+        let root = self.workspace.path();
+        assert!(self.kettle().contains("= 80;") && !root.join("data").exists());
+        let turn = &ended["params"]["turnId"];
+        let undone = json!({ "threadId": thread, "turnId": turn });
+        let undone = client.call("turn/revert", undone).await;
+        // The file of the kettle, what was removed, and what was made.
+        assert_eq!(undone["files"].as_array().unwrap().len(), 31);
+        assert!(self.kettle().contains("= 100;") && root.join("data/line.txt").exists());
+        assert!(!root.join("lib/made").exists());
+    }
+
+    async fn ask_by_script(&self, thread: &str) {
+        let mut exec = self.bobbin(&["exec", "--thread", thread, "Is all as it was?"]);
+        let output = tokio::time::timeout(PATIENCE, exec.output()).await;
+        let output = output.unwrap().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("The kettle is as it was."));
+    }
+
+    /// Returns the tokens of each request, as the provider counts them.
+    fn sent(&self) -> Vec<u64> {
+        let asked = self.provider.asked();
+        let tokens = asked.iter().map(|request| request.body.to_string().len() / 4);
+        tokens.map(|tokens| u64::try_from(tokens).unwrap()).collect()
+    }
+}
+
+/// Compares what the first Turn's calls returned with what they should.
+fn check(results: &[(String, String)]) {
+    let cup = "lib/part299/cup29999.rs:1:pub fn cup29999() -> u32 { 29999 }";
+    let served = "exit code 0\n\nrunning 1 test\npub const BOILS_AT: u32 = 100;";
     let begins = [
         ("ReadFile", "1\tRun the tests"),
         ("ReadFile", "1\tpub const BOILS_AT: u32 = 90;"),
         ("ReadFile", "1\tone of many lines"),
         ("ReadFile", "1\ta long line"),
-        (
-            "GrepFiles",
-            "lib/part299/cup29999.rs:1:pub fn cup29999() -> u32 { 29999 }",
-        ),
+        ("GrepFiles", cup),
         ("FindFiles", "lib/part123/cup12340.rs\n"),
         ("Exec", "exit code 101\n"),
         ("EditFile", "changed src/kettle.rs"),
         ("Exec", "exit code 0\n\nrunning 1 test\nkettle: passed"),
         ("Exec", "goes on in the background as term_"),
-        (
-            "Exec",
-            "exit code 0\n\nrunning 1 test\npub const BOILS_AT: u32 = 100;",
-        ),
+        ("Exec", served),
         ("mcp__pantry__steep", "steeped for 4 minutes"),
         (
             "mcp__pantry__die",
@@ -353,61 +360,58 @@ async fn play(wire: &str) {
         ),
         ("mcp__pantry__steep", ""),
     ];
-    for ((tool, begin), (called, result)) in begins.iter().zip(&results) {
+    for ((tool, begin), (called, result)) in begins.iter().zip(results) {
         assert!(tool == called && result.starts_with(begin), "{called}: {result}");
     }
-    assert!(
-        results.last().unwrap().1.contains("kettle: passed"),
-        "{results:?}"
-    );
-    assert_eq!(agent_text(turn), "The kettle boils at 100 again. The tests pass.");
-    assert_eq!(kettle(), "pub const BOILS_AT: u32 = 100;\n");
-    let texts = contents(&mut watching, "text", "text").await;
-    assert!(texts.concat().contains("The tests pass."), "{texts:?}");
-    let asked = provider.asked();
-    assert_eq!(asked.len(), fixed + 2, "two of them are summaries");
-    for (number, request) in asked.iter().enumerate() {
-        let tokens = request.body.to_string().len() as u64 / 4;
-        assert!(tokens < WINDOW, "request {number} has {tokens} tokens");
+    let (_, last) = results.last().unwrap();
+    assert!(last.contains("kettle: passed"), "{last}");
+}
+
+async fn play(wire: &str) {
+    let doctor = Workspace::new().run(&["doctor"]).await;
+    if !String::from_utf8_lossy(&doctor.stdout).contains("bubblewrap") {
+        return not_tested("bubblewrap does not work here");
     }
+    let mut story = fixing();
+    let fixed = story.0.len();
+    let edit = json!({ "path": "src/kettle.rs", "oldText": "= 100;", "newText": "= 80;" });
+    story.call("EditFile", edit);
+    let command = json!({ "command": "rm -r data && echo x > lib/made" });
+    story.call("Exec", command);
+    story.say("It saves energy.");
+    story.say("The kettle is as it was.");
+    let day = Day::begin(wire, story.0).await;
+    let thread = day.fix().await;
 
-    // An editor's wish is undone from the desktop.
-    let prompt = json!({ "chatId": thread, "message": "Boil at 80." });
-    watching.call("chat/prompt", prompt).await;
+    // The next server asks again, and the answer counts.
+    let server = day.serve();
+    let mut client = server.client_with("desktop", rich()).await;
+    let subscription = json!({ "threadId": thread });
+    client.call("thread/subscribe", subscription).await;
+    let (_child, mut editor) = day.editor(&thread).await;
     let (ended, _) = follow(&mut client, None).await;
-    let second = &ended["params"]["turnId"];
-    assert!(kettle().contains("= 80;") && !workspace.path().join("data").exists());
-    let undone = client
-        .call("turn/revert", json!({ "threadId": thread, "turnId": second }))
-        .await;
-    // The file of the kettle, what was removed, and what was made.
-    assert_eq!(undone["files"].as_array().unwrap().len(), 31);
-    assert!(kettle().contains("= 100;") && workspace.path().join("data/line.txt").exists());
-    assert!(!workspace.path().join("lib/made").exists());
+    let turn = &ended["params"]["turn"];
+    check(&results(turn));
+    assert_eq!(agent_text(turn), "The kettle boils at 100 again. The tests pass.");
+    assert_eq!(day.kettle(), "pub const BOILS_AT: u32 = 100;\n");
+    let shown = texts(&mut editor).await;
+    assert!(shown.contains("The tests pass."), "{shown}");
+    let sent = day.sent();
+    assert_eq!(sent.len(), fixed + 2, "two of them are summaries");
+    assert!(sent.iter().all(|tokens| *tokens < WINDOW), "{sent:?}");
 
-    // A script asks, and the bill has everything.
-    let mut exec = of_user(&["exec", "--thread", &thread, "Is all as it was?"]);
-    let output = tokio::time::timeout(PATIENCE, exec.output())
-        .await
-        .unwrap()
-        .unwrap();
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stdout.contains("The kettle is as it was."), "{stdout}");
+    day.undo(&thread, &mut editor, &mut client).await;
+    day.ask_by_script(&thread).await;
+
+    // The bill has every request.
     let read = json!({ "threadId": thread, "includeTurns": true });
     let read = client.call("thread/read", read).await;
     let turns = read["thread"]["turns"].as_array().unwrap();
-    let billed = turns
-        .iter()
-        .map(|turn| turn["tokenUsage"]["inputTokens"].as_u64().unwrap());
-    let sent = provider.asked();
-    let sent = sent
-        .iter()
-        .map(|request| request.body.to_string().len() as u64 / 4);
-    assert_eq!(billed.sum::<u64>(), sent.sum::<u64>());
+    let tokens = |turn: &Value| turn["tokenUsage"]["inputTokens"].as_u64().unwrap();
+    assert_eq!(
+        turns.iter().map(tokens).sum::<u64>(),
+        day.sent().iter().sum::<u64>()
+    );
     assert!(server.terminate().await.success());
 }
 
