@@ -15,8 +15,9 @@ use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
 use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
+use bobbin_policy::RulesPolicy;
 use bobbin_testkit::{TestWorkspace, tea_server};
-use bobbin_tools::{RulesPolicy, ToolSet};
+use bobbin_tools::ToolSet;
 use bobbin_undo::FileUndo;
 use tokio::sync::oneshot;
 

@@ -11,8 +11,9 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
 use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig, ThreadId};
+use bobbin_policy::RulesPolicy;
 use bobbin_sandbox::{Files, Network, Profile, Support};
-use bobbin_tools::{Bubblewrap, BubblewrapUse, RulesPolicy, Sandbox, ToolSet};
+use bobbin_tools::{Bubblewrap, BubblewrapUse, Sandbox, ToolSet};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 
 use bobbin_files::open_file;
-use bobbin_tools::{Reserved, Standing, trace};
+use bobbin_policy::{Reserved, Standing, trace};
 
 /// Names of an instruction file; the first that a folder has is read. The override is for a user's own changes, which
 /// are not committed.

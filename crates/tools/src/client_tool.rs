@@ -17,13 +17,13 @@ use bobbin_model::{
     ApprovalKind, DynamicApproval, DynamicOperation, DynamicTool, DynamicToolError, Json, Scope, ToolAnswer,
     TurnId,
 };
+use bobbin_policy::{Reserved, Standing, trace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::ToolSet;
-use super::paths::{Access, Standing, locate, trace};
-use super::reserved::Reserved;
+use super::paths::{Access, locate};
 use bobbin_agent_api::client::MAX_ANSWER_BYTES;
 use bobbin_agent_api::cut::head_and_tail;
 
@@ -274,8 +274,8 @@ mod tests {
     use bobbin_rules::{RuleSet, RuleText};
 
     use super::*;
-    use crate::RulesPolicy;
     use crate::testing::Workspace;
+    use bobbin_policy::RulesPolicy;
 
     #[test]
     fn a_line_that_the_rules_cannot_read_runs_with_a_clients_tool_only_where_somebody_is_asked() {

@@ -1,9 +1,9 @@
-//! The built-in tools of an agent, and the policy that judges their calls by the users' rules.
+//! The built-in tools of an agent.
 //!
 //! A tool checks its arguments and paths in `prepare`, which changes nothing, and acts in `run`. Tools know nothing of
 //! Turns, Items or Approvals, and have no state between calls. Constants in each tool's file bound what it reads,
-//! writes and returns; blocking work goes through `blocking::FileWork`. [`ToolSet::built_in`] has the tools,
-//! [`RulesPolicy`] judges commands and paths. Only `bobbin-children` starts processes.
+//! writes and returns; blocking work goes through `blocking::FileWork`. [`ToolSet::built_in`] has the tools.
+//! Only `bobbin-children` starts processes.
 
 mod agents;
 mod apply_patch;
@@ -24,13 +24,8 @@ mod grep_report;
 mod numbered;
 mod patch;
 mod paths;
-mod policy;
-#[cfg(test)]
-mod policy_shells;
-mod programs;
 mod read_file;
 mod replace_file;
-mod reserved;
 mod sandbox;
 mod shell;
 mod shell_run;
@@ -48,10 +43,7 @@ pub use ask_user::ASK_USER;
 pub use bubblewrap::{Bubblewrap, BubblewrapUse};
 pub use client_tool::client_tools;
 pub use find_tools::{FIND_TOOLS, FindTools};
-pub use paths::{Access, Standing, locate, resolve, trace};
-pub use policy::RulesPolicy;
-pub use programs::Programs;
-pub use reserved::Reserved;
+pub use paths::{Access, locate};
 pub use sandbox::{Hold, Sandbox, WhenMissing};
 pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
 pub use view_image::VIEW_IMAGE;

@@ -8,12 +8,9 @@
 //! resolved path, which has no link left to follow. A process that swaps a directory for a link within those
 //! microseconds can still win, as it could by acting itself.
 //!
-//! Blocking, but only a `stat` per path part. Bounded by [`MAX_PATH_BYTES`] and [`MAX_LINKS`].
+//! Blocking, but only a `stat` per path part. Bounded by [`trace`].
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::policy::{Judgement, PathAccess};
@@ -21,13 +18,7 @@ use bobbin_agent_api::tool::{OutsideWorkspace, Permission, ToolEnvironment, Tool
 use bobbin_files::shown;
 use bobbin_model::{ApprovalKind, Scope};
 
-use super::reserved::{Reserved, is_reserved};
-
-/// Longest path text, bytes (Linux' `PATH_MAX`).
-const MAX_PATH_BYTES: usize = 4096;
-
-/// Most links followed in one path (as in Linux).
-const MAX_LINKS: usize = 40;
+use bobbin_policy::{Reserved, Standing, resolve, trace};
 
 /// What a call does with a path; the words of AppServer protocol 04 §1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +54,6 @@ impl Access {
     fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Edit)
     }
-}
-
-/// Which part of the machine a resolved path lies in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// In the workspace.
-    Inside,
-    /// In a `.git` or `.craft` of the workspace: hooks run programs, and the server keeps its state and keys there.
-    Reserved,
-    /// Elsewhere.
-    Outside,
 }
 
 /// A resolved path that a call was checked for.
@@ -207,85 +187,6 @@ fn expanded<'a>(text: &'a str, home: Option<&Path>) -> Result<Cow<'a, str>, Tool
             "{text} begins with ~, and there is no home; give the whole path, or ./~ for a file of that name"
         ))),
     }
-}
-
-/// Resolves a path against an absolute root that is free of symbolic links.
-///
-/// # Errors
-/// The path is empty, too long, runs through a file, a loop or a directory that may not be read.
-pub fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
-    trace(root, text, None).map(|trace| trace.path)
-}
-
-/// Resolves a path as [`resolve`] does, and reports what the way passed. `stands` is the cwd of the process for which
-/// the path is resolved; it replaces the process's own directory in `/proc`.
-///
-/// # Errors
-/// As [`resolve`].
-pub fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Trace, ToolRefusal> {
-    if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains('\0') {
-        return Err(ToolRefusal::Unusable(format!(
-            "a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte"
-        )));
-    }
-    real_path(&root.join(text), stands)
-        .map_err(|error| ToolRefusal::Unusable(format!("cannot resolve {text}: {error}")))
-}
-
-/// A resolved path, and what the way to it passed.
-#[derive(Debug)]
-pub struct Trace {
-    /// Absolute, every link followed.
-    pub path: PathBuf,
-    /// Whether a link named `.git` or `.craft` was followed.
-    pub through_reserved: bool,
-    /// Whether the way passed through `/proc` or `/dev/fd`, which differ for each process.
-    pub through_processes: bool,
-}
-
-pub(super) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace> {
-    let parts = |path: &Path| -> Vec<OsString> { path.iter().map(ToOwned::to_owned).collect() };
-    let mut rest: VecDeque<OsString> = parts(path).into();
-    let mut real = PathBuf::from("/");
-    let mut links = 0;
-    let (mut through_reserved, mut through_processes) = (false, false);
-    while let Some(part) = rest.pop_front() {
-        match part.to_str() {
-            Some("/") => real = PathBuf::from("/"),
-            Some(".") => {}
-            Some("..") => {
-                real.pop();
-            }
-            _ => {
-                let next = real.join(&part);
-                match std::fs::symlink_metadata(&next) {
-                    Ok(found) if found.is_symlink() => {
-                        links += 1;
-                        if links > MAX_LINKS {
-                            return Err(io::Error::other("too many symbolic links"));
-                        }
-                        through_reserved |= is_reserved(&part);
-                        let to = match stands {
-                            Some(stands) if part == "cwd" && real.starts_with("/proc") => stands.to_owned(),
-                            _ => std::fs::read_link(&next)?,
-                        };
-                        for part in parts(&to).into_iter().rev() {
-                            rest.push_front(part);
-                        }
-                    }
-                    Ok(_) => real = next,
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => real = next,
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        through_processes |= real.starts_with("/proc") || real.starts_with("/dev/fd");
-    }
-    Ok(Trace {
-        path: real,
-        through_reserved,
-        through_processes,
-    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use bobbin_agent_api::tool::OutsideWorkspace;
 use rstest::rstest;
 
 use super::*;
-use crate::RulesPolicy;
 use crate::testing::Workspace;
+use bobbin_policy::RulesPolicy;
+use bobbin_rules::{RuleSet, RuleText};
 
 /// `work/` is the root; beside it lies `out/secret`.
 fn workspace() -> Workspace {
@@ -225,9 +226,62 @@ fn a_tilde_is_the_home_and_never_a_directory() {
     let workspace = workspace();
     let mut environment = workspace.environment();
     let rules = bobbin_rules::RuleSet::new([], Some(workspace.outside())).unwrap();
-    environment.policy = std::sync::Arc::new(crate::RulesPolicy::new(rules));
+    environment.policy = std::sync::Arc::new(bobbin_policy::RulesPolicy::new(rules));
     let (target, permission) = locate(&environment, "~/secret", Access::Write).unwrap();
     assert_eq!(target.path(), workspace.outside().join("secret"));
     assert!(matches!(permission, Permission::Ask { .. }));
     assert!(target.confirm().is_ok());
+}
+
+#[tokio::test]
+async fn file_tools_obey_rules_for_paths() {
+    use bobbin_agent_api::tool::{Permission, Tool, ToolEnvironment};
+    use serde_json::json;
+
+    use crate::testing::{read_file, search, write_file};
+
+    let workspace = Workspace::new();
+    for path in ["a.txt", "secrets/key", "docs/plan"] {
+        workspace.write(path, "needle\n");
+    }
+    let outside = workspace.outside().join("**").to_string_lossy().into_owned();
+    let rule = |action: &str, operation: Option<&str>, path: &str| RuleText {
+        action: action.to_owned(),
+        path: Some(path.to_owned()),
+        operation: operation.map(str::to_owned),
+        ..RuleText::default()
+    };
+    let rules = [
+        rule("deny", None, "secrets"),
+        rule("ask", Some("write"), "docs/**"),
+        rule("allow", Some("read"), &outside),
+    ];
+    let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
+    let environment = ToolEnvironment {
+        policy: std::sync::Arc::new(policy),
+        ..workspace.environment()
+    };
+    let permission = |tool: &dyn Tool, arguments: serde_json::Value| {
+        let call = tool.prepare(&Workspace::json(&arguments), &environment);
+        call.map(|call| call.permission())
+    };
+    let write = |path: &str| permission(&write_file(), json!({ "path": path, "content": "" }));
+    let read = |path: &str| permission(&read_file(), json!({ "path": path }));
+    assert!(
+        read("secrets/key")
+            .unwrap_err()
+            .to_string()
+            .contains("deny path `secrets`")
+    );
+    assert!(write("secrets/new").is_err());
+    assert!(matches!(write("docs/plan"), Ok(Permission::Ask { .. })));
+    assert_eq!(read("docs/plan"), Ok(Permission::Free));
+    let outside = workspace.outside().join("note").to_string_lossy().into_owned();
+    assert_eq!(read(&outside), Ok(Permission::Free));
+    assert!(matches!(write(&outside), Ok(Permission::Ask { .. })));
+
+    let call = search().prepare(&Workspace::json(&json!({ "pattern": "needle" })), &environment);
+    let found = call.unwrap().run(Workspace::context()).await.text;
+    assert!(found.contains("a.txt") && found.contains("docs/plan"), "{found}");
+    assert!(!found.contains("secrets"), "{found}");
 }

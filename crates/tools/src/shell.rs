@@ -20,7 +20,7 @@ use super::arguments::{decode, spec};
 use super::editor::EditorOf;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
-use crate::policy::repository;
+use bobbin_policy::repository;
 
 /// Longest command line, bytes: half of what Linux accepts as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;

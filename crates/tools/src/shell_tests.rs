@@ -209,7 +209,7 @@ fn without_a_sandbox_nothing_runs_that_a_person_has_not_seen() {
     };
     let rules = bobbin_rules::RuleSet::new([rules], None).unwrap();
     let asks = ToolEnvironment {
-        policy: Arc::new(crate::RulesPolicy::new(rules)),
+        policy: Arc::new(bobbin_policy::RulesPolicy::new(rules)),
         ..workspace.environment()
     };
     let auto = ToolEnvironment {
@@ -310,7 +310,7 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
     let rules = bobbin_rules::RuleSet::new([rules], None).unwrap();
     let asks = ToolEnvironment {
         clients: clients.of(&thread),
-        policy: Arc::new(crate::RulesPolicy::new(rules)),
+        policy: Arc::new(bobbin_policy::RulesPolicy::new(rules)),
         ..workspace.environment()
     };
     let auto = ToolEnvironment {

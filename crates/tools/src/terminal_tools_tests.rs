@@ -9,9 +9,10 @@ use bobbin_terminals::Bounds;
 
 use super::*;
 use crate::Sandbox;
+use crate::ToolSet;
 use crate::testing::Workspace;
-use crate::{RulesPolicy, ToolSet};
 use bobbin_agent_api::tool::split_status;
+use bobbin_policy::RulesPolicy;
 
 struct Bench {
     workspace: Workspace,

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::RulesPolicy;
+use bobbin_policy::RulesPolicy;
 
 /// A folder, and the environment of its calls.
 pub(crate) struct Workspace(Folder);

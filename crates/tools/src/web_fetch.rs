@@ -184,7 +184,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::RulesPolicy;
+    use bobbin_policy::RulesPolicy;
 
     fn judged(url: &str, rules: &[(&str, &str)]) -> Result<(bool, Reach), String> {
         let rules = rules.iter().map(|(action, tool)| RuleText {

@@ -8,7 +8,7 @@ use super::ask::ask;
 use crate::git::{Change, Fate, Git};
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::Model;
-use bobbin_tools::resolve;
+use bobbin_policy::resolve;
 
 /// Most files in one request.
 const MAX_PATHS: usize = 500;

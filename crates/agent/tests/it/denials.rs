@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bobbin_agent::AgentEngine;
 use bobbin_model::{ApprovalPolicy, Decision, Event, ItemBody, ThreadConfig};
+use bobbin_policy::RulesPolicy;
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_testkit::TestWorkspace;
-use bobbin_tools::RulesPolicy;
 use rstest::rstest;
 use serde_json::{Value, json};
 

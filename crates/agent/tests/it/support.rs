@@ -24,8 +24,9 @@ use bobbin_model::{
     Approval, ContextWindow, Decision, Event, HistoryMode, Identity, InputPart, Item, ItemBody, Json, Mode,
     Seq, ThreadConfig, TokenUsage, Turn, TurnFeatures,
 };
+use bobbin_policy::RulesPolicy;
 use bobbin_testkit::TestWorkspace;
-use bobbin_tools::{RulesPolicy, ToolSet};
+use bobbin_tools::ToolSet;
 use bobbin_undo::FileUndo;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use bobbin_policy::RulesPolicy;
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_testkit::Client;
-use bobbin_tools::RulesPolicy;
 use serde_json::{Value, json};
 
 use crate::support::Server;

@@ -3,11 +3,6 @@
 //! `bobbin-rules` judges texts and asks where paths lead. This module answers with the file tools' own resolution, so
 //! that a path means the same to a command and to a tool. It also translates verdicts for the agent.
 
-mod below;
-mod refused;
-pub(crate) mod repository;
-mod secrets;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -16,10 +11,12 @@ use bobbin_agent_api::policy::{
 };
 use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
 
+use crate::contents::{Contents, MAX_ENTRIES};
 use crate::programs::Programs;
-use crate::{Reserved, Standing, trace};
-use below::Below;
-use secrets::is_secret;
+use crate::reserved::Reserved;
+use crate::secrets::is_secret;
+use crate::trace::{Standing, trace};
+use crate::{refused, repository};
 
 /// A [`Policy`] made of rules. Without rules, it allows commands that can do no more than the reading tools, and asks
 /// about all others, and about reading files whose names promise secrets.
@@ -205,7 +202,7 @@ struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
     guarded: &'a [PathBuf],
-    below: Below,
+    contents: Contents,
 }
 
 impl<'a> Disk<'a> {
@@ -214,7 +211,7 @@ impl<'a> Disk<'a> {
             root,
             guarded,
             reserved: Reserved::of(root),
-            below: Below::default(),
+            contents: Contents::default(),
         }
     }
 
@@ -253,10 +250,10 @@ impl Places for Disk<'_> {
             return Some(Vec::new());
         };
         let mut names = Vec::new();
-        for entry in entries.take(below::MAX_BELOW + 1).flatten() {
+        for entry in entries.take(MAX_ENTRIES + 1).flatten() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
-        (names.len() <= below::MAX_BELOW).then_some(names)
+        (names.len() <= MAX_ENTRIES).then_some(names)
     }
 
     fn is_reserved(&self, path: &Path) -> bool {
@@ -268,7 +265,7 @@ impl Places for Disk<'_> {
     }
 
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
-        self.below.holds(directory, look, fits)
+        self.contents.holds(directory, look, fits)
     }
 }
 
@@ -279,7 +276,7 @@ mod tests {
     use bobbin_rules::RuleText;
 
     use super::*;
-    use crate::testing::Workspace;
+    use bobbin_testkit::Folder as Workspace;
 
     fn command(action: &str, pattern: &str) -> RuleText {
         RuleText {
@@ -424,7 +421,7 @@ mod tests {
             workspace.write(path, "x");
         }
         workspace.write("ignored/.gitignore", "key");
-        for number in 0..=below::MAX_BELOW {
+        for number in 0..=MAX_ENTRIES {
             workspace.write(&format!("many/{number}"), "");
         }
         symlink(workspace.outside(), workspace.root().join("src/leak")).unwrap();
@@ -508,58 +505,5 @@ mod tests {
         assert_eq!(path("kept/config.json"), Some(Judgement::Ask));
         assert_eq!(path(".ssh/known"), Some(Judgement::Allow));
         assert_eq!(path("src/a"), None);
-    }
-
-    #[tokio::test]
-    async fn file_tools_obey_rules_for_paths() {
-        use bobbin_agent_api::tool::{Permission, Tool, ToolEnvironment};
-        use serde_json::json;
-
-        use crate::testing::{read_file, search, write_file};
-
-        let workspace = Workspace::new();
-        for path in ["a.txt", "secrets/key", "docs/plan"] {
-            workspace.write(path, "needle\n");
-        }
-        let outside = workspace.outside().join("**").to_string_lossy().into_owned();
-        let rule = |action: &str, operation: Option<&str>, path: &str| RuleText {
-            action: action.to_owned(),
-            path: Some(path.to_owned()),
-            operation: operation.map(str::to_owned),
-            ..RuleText::default()
-        };
-        let rules = [
-            rule("deny", None, "secrets"),
-            rule("ask", Some("write"), "docs/**"),
-            rule("allow", Some("read"), &outside),
-        ];
-        let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
-        let environment = ToolEnvironment {
-            policy: std::sync::Arc::new(policy),
-            ..workspace.environment()
-        };
-        let permission = |tool: &dyn Tool, arguments: serde_json::Value| {
-            let call = tool.prepare(&Workspace::json(&arguments), &environment);
-            call.map(|call| call.permission())
-        };
-        let write = |path: &str| permission(&write_file(), json!({ "path": path, "content": "" }));
-        let read = |path: &str| permission(&read_file(), json!({ "path": path }));
-        assert!(
-            read("secrets/key")
-                .unwrap_err()
-                .to_string()
-                .contains("deny path `secrets`")
-        );
-        assert!(write("secrets/new").is_err());
-        assert!(matches!(write("docs/plan"), Ok(Permission::Ask { .. })));
-        assert_eq!(read("docs/plan"), Ok(Permission::Free));
-        let outside = workspace.outside().join("note").to_string_lossy().into_owned();
-        assert_eq!(read(&outside), Ok(Permission::Free));
-        assert!(matches!(write(&outside), Ok(Permission::Ask { .. })));
-
-        let call = search().prepare(&Workspace::json(&json!({ "pattern": "needle" })), &environment);
-        let found = call.unwrap().run(Workspace::context()).await.text;
-        assert!(found.contains("a.txt") && found.contains("docs/plan"), "{found}");
-        assert!(!found.contains("secrets"), "{found}");
     }
 }

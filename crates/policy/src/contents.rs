@@ -12,25 +12,25 @@ use bobbin_files::{IgnoreRules, Ignores};
 use bobbin_rules::{LeavesOut, Look};
 
 /// Most entries of directories that are searched for protected paths (some milliseconds).
-pub(super) const MAX_BELOW: usize = 4096;
+pub(crate) const MAX_ENTRIES: usize = 4096;
 /// Longest time for all directories of a line (guess: the parser's limit).
 const MAX_TIME: Duration = Duration::from_millis(100);
 
 /// The searches for one line.
 #[derive(Debug)]
-pub(super) struct Below {
+pub(crate) struct Contents {
     time: Duration,
     /// When their time is over.
     until: OnceCell<Instant>,
 }
 
-impl Default for Below {
+impl Default for Contents {
     fn default() -> Self {
         Self::within(MAX_TIME)
     }
 }
 
-impl Below {
+impl Contents {
     fn within(time: Duration) -> Self {
         Self {
             time,
@@ -39,7 +39,7 @@ impl Below {
     }
 
     /// Returns whether an entry in a directory fits, links lead out of it, or a bound was reached.
-    pub(super) fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+    pub(crate) fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
         let until = *self.until.get_or_init(|| Instant::now() + self.time);
         if fits(directory) {
             return true;
@@ -53,7 +53,7 @@ impl Below {
                 continue;
             };
             for entry in entries {
-                if seen >= MAX_BELOW || Instant::now() >= until {
+                if seen >= MAX_ENTRIES || Instant::now() >= until {
                     return true;
                 }
                 seen += 1;
@@ -112,7 +112,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::testing::Workspace;
+    use bobbin_testkit::Folder as Workspace;
 
     const MINUTE: Duration = Duration::from_mins(1);
 
@@ -122,7 +122,7 @@ mod tests {
             links: false,
         };
         let fits = |path: &Path| path.file_name().is_some_and(|found| found == name);
-        Below::within(MINUTE).holds(&workspace.root().join(directory), look, &fits)
+        Contents::within(MINUTE).holds(&workspace.root().join(directory), look, &fits)
     }
 
     #[test]
@@ -166,12 +166,12 @@ mod tests {
     fn what_is_too_much_to_say_holds_something() {
         let workspace = Workspace::new();
         workspace.write("few/a", "");
-        for number in 0..MAX_BELOW {
+        for number in 0..MAX_ENTRIES {
             workspace.write(&format!("many/{number}"), "");
         }
         assert!(!holds(&workspace, "few", LeavesOut::Nothing, "key"));
         assert!(holds(&workspace, "many", LeavesOut::Nothing, "key"));
-        let over = Below::within(Duration::ZERO);
+        let over = Contents::within(Duration::ZERO);
         assert!(over.holds(&workspace.root().join("few"), Look::default(), &|_| false));
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn what_is_left_out_counts_in_time_alone() {
         let workspace = Workspace::new();
         workspace.write("many/.ignore", "*.bin\n");
-        for number in 0..MAX_BELOW {
+        for number in 0..MAX_ENTRIES {
             workspace.write(&format!("many/{number}.bin"), "");
         }
         assert!(!holds(&workspace, "many", LeavesOut::AsRipgrep, "key"));
@@ -188,7 +188,7 @@ mod tests {
             leaves_out: LeavesOut::AsRipgrep,
             links: false,
         };
-        assert!(Below::within(Duration::from_nanos(1)).holds(&many, look, &|_| false));
+        assert!(Contents::within(Duration::from_nanos(1)).holds(&many, look, &|_| false));
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         workspace.write("sub/a", "");
         symlink(workspace.outside(), workspace.root().join("sub/leak")).unwrap();
         let sub = workspace.root().join("sub");
-        let below = Below::within(MINUTE);
+        let below = Contents::within(MINUTE);
         assert!(!below.holds(&sub, Look::default(), &|_| false));
         let look = Look {
             links: true,

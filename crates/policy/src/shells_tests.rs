@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
 use crate::RulesPolicy;
-use crate::testing::Workspace;
+use bobbin_testkit::Folder as Workspace;
 
 /// Generated lines. Each shell runs those that are allowed.
 const LINES: u32 = 300;

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::paths::{Standing, Trace, real_path};
+use crate::trace::{Standing, Trace, real_path};
 
 /// Most bytes read of a file that names git's directory.
 const MAX_FILE_BYTES: u64 = 4096;
@@ -61,7 +61,7 @@ impl Reserved {
 }
 
 /// Returns whether a name belongs to git or to the server. Ignores case, as some file systems do.
-pub(super) fn is_reserved(name: &std::ffi::OsStr) -> bool {
+pub(crate) fn is_reserved(name: &std::ffi::OsStr) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".craft")
 }
 

@@ -20,7 +20,7 @@ const KEYS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
 
 /// Returns whether a file of this name usually has secrets in it.
-pub(super) fn is_secret(path: &Path) -> bool {
+pub(crate) fn is_secret(path: &Path) -> bool {
     let Some(name) = path.file_name() else {
         return false;
     };

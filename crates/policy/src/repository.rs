@@ -53,7 +53,7 @@ const SETTINGS: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("core.hooksPa
 
 /// Returns the variables of a judged read at the root of a workspace. They stop git from searching for another
 /// repository, in the workspace or in a parent directory, should the judged one change after the judgement.
-pub(crate) fn read_variables(root: &Path) -> Vec<(String, OsString)> {
+pub fn read_variables(root: &Path) -> Vec<(String, OsString)> {
     let mut variables = vec![
         ("GIT_DIR".to_owned(), root.join(".git").into()),
         ("GIT_WORK_TREE".to_owned(), root.into()),
@@ -67,7 +67,7 @@ pub(crate) fn read_variables(root: &Path) -> Vec<(String, OsString)> {
 }
 
 /// Returns whether git runs no program in a workspace that is the root of a work tree.
-pub(super) fn is_plain(root: &Path) -> bool {
+pub fn is_plain(root: &Path) -> bool {
     let git = root.join(".git");
     // Git needs search permission for these directories. Without it, `.git` is no repository for git.
     let is_directory = |path: &Path| {
@@ -175,7 +175,7 @@ fn keeps_elsewhere(rest: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Workspace;
+    use bobbin_testkit::Folder as Workspace;
 
     const ORDINARY: &str = "[core]\n\tbare = false\n\tfilemode = true\n[remote \"origin\"]\n\turl = git@host:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tmerge = refs/heads/main\n";
 

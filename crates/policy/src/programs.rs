@@ -18,10 +18,10 @@ use bobbin_agent_api::policy::WritableProgram;
 use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
 
+use crate::trace::MAX_LINKS;
+
 /// Longest program whose content an answer is bound to, bytes: enough for scripts, not for compiled programs.
 const MAX_PROGRAM_BYTES: u64 = 8 << 20;
-/// Most links on the way to a program (as in Linux).
-const MAX_LINKS: usize = 40;
 
 /// The search for the programs of command lines. The default finds none.
 #[derive(Debug, Clone, Default)]

@@ -21,7 +21,7 @@ const LEFT_ALONE: &[&str] = &[
 ];
 
 /// Returns the existing paths that no command in `root` may read, without `root` itself.
-pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
+pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut tops = Vec::new();
     for place in rules.refused(root) {
@@ -74,7 +74,7 @@ mod tests {
     use bobbin_rules::RuleText;
 
     use super::*;
-    use crate::testing::Workspace;
+    use bobbin_testkit::Folder as Workspace;
 
     fn names(workspace: &Workspace, patterns: &[(&str, Option<&str>)]) -> Vec<String> {
         let rules = patterns.iter().map(|(path, operation)| RuleText {

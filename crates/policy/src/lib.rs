@@ -1,0 +1,21 @@
+//! The policy that judges an agent's calls by the rules of users.
+//!
+//! `bobbin-rules` judges texts. This crate knows the disk: where a path leads, which places belong to git and the server, which
+//! programs the agent may write, whether git is safe to run here, which files usually have secrets. Tools resolve paths
+//! with the same functions, so that a path means the same to a command and to a tool. Reads names and small files only.
+
+mod contents;
+mod programs;
+mod refused;
+pub mod repository;
+mod reserved;
+mod rules_policy;
+mod secrets;
+#[cfg(test)]
+mod shells_tests;
+mod trace;
+
+pub use programs::Programs;
+pub use reserved::Reserved;
+pub use rules_policy::RulesPolicy;
+pub use trace::{Standing, Trace, resolve, trace};
