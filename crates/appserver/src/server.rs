@@ -44,7 +44,7 @@ use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
 use crate::{cli, console, exit, join, models, prompts, state, telemetry, undo};
 use bobbin_config::{Config, file};
-use bobbin_workspace::{Held, Workspace};
+use bobbin_workspace::{LockedWorkspace, Workspace};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -179,7 +179,7 @@ pub(crate) fn children() -> Children {
 /// `removed` is cancelled once the database is no longer at its path. Then nothing can be stored any more, and the caller
 /// ends what was opened.
 pub(crate) async fn open(
-    held: &Held,
+    held: &LockedWorkspace,
     config: &Config,
     removed: &CancellationToken,
 ) -> anyhow::Result<Opened> {
@@ -190,7 +190,7 @@ pub(crate) async fn open(
 
 /// Opens the core of a held workspace as [`open`] does. Nothing runs in it yet.
 pub(crate) async fn prepare(
-    held: &Held,
+    held: &LockedWorkspace,
     config: &Config,
     removed: &CancellationToken,
 ) -> anyhow::Result<Opened> {
@@ -317,7 +317,7 @@ fn named_foreign(workspace: &Workspace) -> Option<String> {
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
 pub(crate) async fn run(
-    held: Held,
+    held: LockedWorkspace,
     config: &Config,
     endpoints: Endpoints,
     greet: impl FnOnce(Option<&str>),

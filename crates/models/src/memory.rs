@@ -28,7 +28,7 @@ const REASONING: &str = "reasoning_content";
 /// The part of a reply that only its wire understands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Kept {
+pub(crate) struct ReplyState {
     /// Members of the message.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub(crate) members: Map<String, Value>,
@@ -48,14 +48,14 @@ struct Recorded {
     endpoint: u64,
     wire: String,
     model: String,
-    kept: Kept,
+    kept: ReplyState,
 }
 
 /// The recorded data of the replies in one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
     /// The data of each message.
-    pub(crate) kept: Vec<Option<Kept>>,
+    pub(crate) kept: Vec<Option<ReplyState>>,
     /// Whether the model has sent its reasoning as `reasoning_content`.
     pub(crate) thinks: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Memory {
     thinkers: Mutex<HashSet<String>>,
 }
 
-impl Kept {
+impl ReplyState {
     /// Whether the data belongs to a message with this many calls.
     fn fits(&self, calls: usize) -> bool {
         self.calls.len() == calls
@@ -87,7 +87,7 @@ fn endpoint(settings: &ProviderSettings) -> u64 {
 impl Memory {
     /// Returns the recorded data of the replies in a conversation with a model.
     pub(crate) fn recall(&self, settings: &ProviderSettings, model: &str, messages: &[Message]) -> Recalled {
-        let kept: Vec<Option<Kept>> = messages
+        let kept: Vec<Option<ReplyState>> = messages
             .iter()
             .map(|message| match message {
                 Message::Agent { calls, .. } => {
@@ -108,12 +108,12 @@ impl Memory {
                 _ => None,
             })
             .collect();
-        let thinks = kept.iter().flatten().any(Kept::thinks) || self.thinkers.lock().contains(model);
+        let thinks = kept.iter().flatten().any(ReplyState::thinks) || self.thinkers.lock().contains(model);
         Recalled { kept, thinks }
     }
 
     /// Returns the data to record for a reply.
-    pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, kept: Kept) -> Option<Json> {
+    pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, kept: ReplyState) -> Option<Json> {
         if kept.thinks() {
             let mut thinkers = self.thinkers.lock();
             if thinkers.len() < MAX_THINKERS {
@@ -181,12 +181,12 @@ mod tests {
         }
     }
 
-    fn kept(name: &str, text: &str, calls: usize) -> Kept {
+    fn kept(name: &str, text: &str, calls: usize) -> ReplyState {
         let members = json!({ name: text });
-        Kept {
+        ReplyState {
             members: members.as_object().cloned().unwrap(),
             calls: vec![Map::new(); calls],
-            ..Kept::default()
+            ..ReplyState::default()
         }
     }
 

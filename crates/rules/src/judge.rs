@@ -18,7 +18,7 @@ use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
 use crate::stands::{Cwd, MAX_NESTED, Move, chosen, everywhere, is_lost, moved};
 use crate::work::Work;
 use crate::wrapper::{
-    carried, changes_the_shell, hazard, runs_a_script, takes_subcommand, without_git_options,
+    changes_the_shell, hazard, inner_commands, runs_a_script, takes_subcommand, without_git_options,
 };
 use crate::{Ambiguity, Because, Judgement, Part, Places, RuleSet, Verdict};
 
@@ -387,15 +387,15 @@ impl Judge<'_> {
             raise(Judgement::Ask, Because::Ambiguity(ambiguity));
         }
         let by_name = self.named(&texts, words);
-        let carries = carried(words);
-        if let Some(carried) = &carries {
+        let carries = inner_commands(words);
+        if let Some(inner) = &carries {
             self.reads_commands |= matches!(
-                carried.ambiguity,
+                inner.ambiguity,
                 Some(Ambiguity::ShellInput(_) | Ambiguity::WrapperArguments(_))
             );
             self.shell_input |=
-                matches!(carried.ambiguity, Some(Ambiguity::ShellInput(_))) && !runs_a_script(words);
-            for command in &carried.commands {
+                matches!(inner.ambiguity, Some(Ambiguity::ShellInput(_))) && !runs_a_script(words);
+            for command in &inner.commands {
                 let judgement = self.command(command, &inside);
                 let because = self.last_reason(judgement);
                 // A command that a rule names in full is allowed together with the commands it runs, unless a rule
@@ -404,14 +404,14 @@ impl Judge<'_> {
                     raise(judgement, because);
                 }
             }
-            for text in &carried.texts {
+            for text in &inner.texts {
                 let judgement = self.text(&text.text, &chosen, found.has_input, found.nested + 1);
                 raise(judgement, self.last_reason(judgement));
                 if !text.exact {
                     raise(Judgement::Ask, Because::Ambiguity(Ambiguity::DynamicName));
                 }
             }
-            if carried.is_open
+            if inner.is_open
                 && let Some(rule) = self.inside(words, &texts)
             {
                 raise(Judgement::Deny, Because::Rule(rule));
@@ -421,7 +421,7 @@ impl Judge<'_> {
             self.rule_asks = true;
             raise(Judgement::Ask, Because::Rule(rule));
         }
-        if let Some(ambiguity) = carries.as_ref().and_then(|carried| carried.ambiguity.clone())
+        if let Some(ambiguity) = carries.as_ref().and_then(|inner| inner.ambiguity.clone())
             && by_name.is_none()
         {
             raise(Judgement::Ask, Because::Ambiguity(ambiguity));
@@ -446,9 +446,9 @@ impl Judge<'_> {
             return highest;
         }
         // A light wrapper around an allowed command.
-        if let Some(carried) = carries
+        if let Some(inner) = carries
             && by_name.is_none()
-            && !(carried.commands.is_empty() && carried.texts.is_empty())
+            && !(inner.commands.is_empty() && inner.texts.is_empty())
         {
             return (Judgement::Allow, self.last_reason(Judgement::Allow));
         }

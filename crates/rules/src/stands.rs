@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Places;
 use crate::shell::{Word, guesses};
-use crate::wrapper::{carried, name};
+use crate::wrapper::{inner_commands, name};
 
 /// Most directories in which a command may run. Each `cd` that may not happen doubles them, and every path is
 /// resolved from each.
@@ -196,7 +196,7 @@ fn targets(words: &[Word], nested: usize) -> Option<Vec<Word>> {
     }
     if matches!(first.as_str(), "eval" | "trap") && nested < MAX_NESTED {
         let mut all: Option<Vec<Word>> = None;
-        for text in carried(words)?.texts {
+        for text in inner_commands(words)?.texts {
             for words in guesses(&text.text) {
                 if let Some(more) = targets(&words, nested + 1) {
                     all.get_or_insert_default().extend(more);

@@ -11,9 +11,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::output_buffer::OutputBuffer;
+use crate::output_files::OutputFiles;
 use crate::record::{End, Record};
-use crate::shelf::Shelf;
-use crate::spool::Spool;
 use crate::tail::{last, whole};
 
 /// Request names that are remembered; the oldest are forgotten first.
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 struct State {
     end: End,
     /// Its output while it runs; after that, the output is in the files.
-    spool: Option<Arc<Spool>>,
+    buffer: Option<Arc<OutputBuffer>>,
     typed: Option<mpsc::Sender<Vec<u8>>>,
     why: Option<Why>,
     /// Clients that wait for the stop they requested: at most their requests in flight.
@@ -51,8 +51,8 @@ struct State {
 
 /// Where a terminal's output is.
 pub(crate) enum Output {
-    Memory(Arc<Spool>),
-    Shelf,
+    Memory(Arc<OutputBuffer>),
+    OutputFiles,
 }
 
 impl Entry {
@@ -60,7 +60,7 @@ impl Entry {
     pub(crate) fn running(
         facts: Arc<TerminalFacts>,
         stop: CancellationToken,
-        spool: Arc<Spool>,
+        buffer: Arc<OutputBuffer>,
         typed: Option<mpsc::Sender<Vec<u8>>>,
     ) -> Self {
         let end = End {
@@ -69,7 +69,7 @@ impl Entry {
             completed_at: None,
             output_chars: 0,
         };
-        Self::new(facts, stop, end, Some(spool), typed)
+        Self::new(facts, stop, end, Some(buffer), typed)
     }
 
     /// Returns an ended terminal from its record.
@@ -81,7 +81,7 @@ impl Entry {
         facts: Arc<TerminalFacts>,
         stop: CancellationToken,
         end: End,
-        spool: Option<Arc<Spool>>,
+        buffer: Option<Arc<OutputBuffer>>,
         typed: Option<mpsc::Sender<Vec<u8>>>,
     ) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Entry {
             ended: watch::Sender::new(end.status != TerminalStatus::Running),
             state: Mutex::new(State {
                 end,
-                spool,
+                buffer,
                 typed,
                 why: None,
                 waiting: Vec::new(),
@@ -115,9 +115,9 @@ impl Entry {
     }
 
     pub(crate) fn output(&self) -> Output {
-        match &self.state.lock().spool {
-            Some(spool) => Output::Memory(spool.clone()),
-            None => Output::Shelf,
+        match &self.state.lock().buffer {
+            Some(buffer) => Output::Memory(buffer.clone()),
+            None => Output::OutputFiles,
         }
     }
 
@@ -143,14 +143,21 @@ impl Entry {
     }
 
     /// Returns its state, with the last `chars` characters of its output. Blocks when they are in a file.
-    pub(crate) fn shown_with(&self, chars: usize, shelf: Option<&Shelf>, now: UnixMillis) -> Terminal {
+    pub(crate) fn shown_with(
+        &self,
+        chars: usize,
+        output_files: Option<&OutputFiles>,
+        now: UnixMillis,
+    ) -> Terminal {
         let (output, all) = match self.output() {
-            Output::Memory(spool) => spool.last(chars),
-            Output::Shelf => {
+            Output::Memory(buffer) => buffer.last(chars),
+            Output::OutputFiles => {
                 // A character takes four bytes at most.
                 let limit = (chars as u64).saturating_mul(4);
-                let read = |shelf: &Shelf| shelf.read_log(self.facts.thread.as_str(), &self.facts.id, limit);
-                let bytes = shelf.map(read).and_then(Result::ok).unwrap_or_default();
+                let read = |output_files: &OutputFiles| {
+                    output_files.read_log(self.facts.thread.as_str(), &self.facts.id, limit)
+                };
+                let bytes = output_files.map(read).and_then(Result::ok).unwrap_or_default();
                 (
                     last(whole(&bytes), chars).to_owned(),
                     self.state.lock().end.output_chars,
@@ -234,7 +241,7 @@ impl Entry {
             std::mem::take(&mut state.waiting)
         };
         let terminal = shown(self);
-        self.state.lock().spool = None;
+        self.state.lock().buffer = None;
         for reply in waiting {
             reply(Ok(terminal.clone()));
         }

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 
 use crate::Terminals;
-use crate::shelf::{PICTURE, Shelf};
+use crate::output_files::{OutputFiles, PICTURE};
 use crate::terminals::Inner;
 
 /// Bytes of the hash in a name.
@@ -30,9 +30,10 @@ impl PictureFiles for Terminals {
             if bytes.len() > MAX_PICTURE_BYTES {
                 return Err(PictureError::TooLarge);
             }
-            let shelf = inner.shelf.clone().ok_or(PictureError::NoRoom)?;
+            let output_files = inner.output_files.clone().ok_or(PictureError::NoRoom)?;
             inner.tidy().await;
-            let stored = tokio::task::spawn_blocking(move || store(&shelf, &thread, media_type, &bytes));
+            let stored =
+                tokio::task::spawn_blocking(move || store(&output_files, &thread, media_type, &bytes));
             stored
                 .await
                 .unwrap_or_else(|error| Err(PictureError::Disk(error.to_string())))
@@ -42,14 +43,14 @@ impl PictureFiles for Terminals {
 }
 
 fn store(
-    shelf: &Shelf,
+    output_files: &OutputFiles,
     thread: &str,
     media_type: &'static str,
     bytes: &[u8],
 ) -> Result<StoredPicture, PictureError> {
     let hash = hex::encode(&Sha256::digest(bytes)[..HASH_BYTES]);
     let ending = media_type.strip_prefix("image/").unwrap_or(media_type);
-    let path = shelf
+    let path = output_files
         .put_picture(thread, &format!("{PICTURE}{hash}"), ending, bytes)
         .map_err(|error| PictureError::Disk(error.to_string()))?
         .ok_or(PictureError::NoRoom)?;
@@ -62,11 +63,14 @@ fn store(
 impl Inner {
     /// Returns the Threads that have pictures.
     pub(crate) async fn threads_with_pictures(self: &Arc<Self>) -> BTreeSet<ThreadId> {
-        let Some(shelf) = self.shelf.clone() else {
+        let Some(output_files) = self.output_files.clone() else {
             return BTreeSet::new();
         };
         let found = tokio::task::spawn_blocking(move || {
-            let pictures = shelf.items().into_iter().filter(crate::shelf::Item::is_picture);
+            let pictures = output_files
+                .items()
+                .into_iter()
+                .filter(crate::output_files::Item::is_picture);
             pictures.map(|item| ThreadId::new(item.thread)).collect()
         });
         found.await.unwrap_or_default()

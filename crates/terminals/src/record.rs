@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bobbin_model::{TerminalFacts, TerminalStatus, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-use crate::shelf::Shelf;
+use crate::output_files::OutputFiles;
 
 /// A terminal as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,20 +42,20 @@ impl Record {
     }
 
     /// Writes the record; it is on disk when this returns.
-    pub(crate) fn save(&self, shelf: &Shelf) -> io::Result<()> {
+    pub(crate) fn save(&self, output_files: &OutputFiles) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        shelf.write_record(self.facts.thread.as_str(), &self.facts.id, &text)
+        output_files.write_record(self.facts.thread.as_str(), &self.facts.id, &text)
     }
 
     /// Reads the record of `id`. `None` if there is none or an invalid one: commands can write here.
-    pub(crate) fn load(shelf: &Shelf, thread: &str, id: &str) -> Option<Self> {
-        let text = shelf.read_record(thread, id).ok()?;
+    pub(crate) fn load(output_files: &OutputFiles, thread: &str, id: &str) -> Option<Self> {
+        let text = output_files.read_record(thread, id).ok()?;
         let mut record: Self = serde_json::from_slice(&text).ok()?;
         let ours =
             record.version == VERSION && record.facts.thread.as_str() == thread && record.facts.id == id;
         let facts = Arc::make_mut(&mut record.facts);
         // The workspace may have moved since.
-        facts.output_path = shelf.log_path(thread, id).to_string_lossy().into_owned();
+        facts.output_path = output_files.log_path(thread, id).to_string_lossy().into_owned();
         ours.then_some(record)
     }
 }

@@ -24,14 +24,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Bounds;
-use crate::attend::{Task, attend};
+use crate::announcer::Budget;
 use crate::entry::{Entry, Output, Why};
 use crate::follow::follow;
 use crate::networks::Networks;
+use crate::output_files::{Item, OutputFiles};
 use crate::record::Record;
 use crate::running::{NotLeft, Order, Running};
-use crate::shelf::{Item, Shelf};
-use crate::teller::Budget;
+use crate::supervise::{Task, supervise};
 
 /// Pieces of output in the queue to a command's caller; a full queue slows the command down.
 const LISTENING: usize = 16;
@@ -47,7 +47,7 @@ pub struct Terminals(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) children: Children,
     pub(crate) bounds: Bounds,
-    pub(crate) shelf: Option<Arc<Shelf>>,
+    pub(crate) output_files: Option<Arc<OutputFiles>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) budget: Budget,
     pub(crate) ending: CancellationToken,
@@ -71,8 +71,8 @@ impl Terminals {
         clock: Arc<dyn Clock>,
         bounds: Bounds,
     ) -> io::Result<Self> {
-        let shelf = Arc::new(Shelf::open(outputs, bounds.disk_bytes)?);
-        let terminals = Self::new(children, Some(shelf), clock, bounds);
+        let output_files = Arc::new(OutputFiles::open(outputs, bounds.disk_bytes)?);
+        let terminals = Self::new(children, Some(output_files), clock, bounds);
         terminals.0.load();
         terminals.0.tidy_now();
         Ok(terminals)
@@ -83,12 +83,17 @@ impl Terminals {
         Self::new(children, None, clock, Bounds::default())
     }
 
-    fn new(children: Children, shelf: Option<Arc<Shelf>>, clock: Arc<dyn Clock>, bounds: Bounds) -> Self {
+    fn new(
+        children: Children,
+        output_files: Option<Arc<OutputFiles>>,
+        clock: Arc<dyn Clock>,
+        bounds: Bounds,
+    ) -> Self {
         Self(Arc::new(Inner {
             children,
             budget: Budget::new(bounds.tell_bytes, Instant::now()),
             bounds,
-            shelf,
+            output_files,
             clock,
             ending: CancellationToken::new(),
             hub: OnceLock::new(),
@@ -109,7 +114,7 @@ impl Terminals {
 
     /// Returns whether commands can be left in the background at all.
     pub fn can_keep(&self) -> bool {
-        self.0.shelf.is_some()
+        self.0.output_files.is_some()
     }
 
     /// Checks whether one more command could be left in the background now.
@@ -141,7 +146,7 @@ impl Terminals {
             leave: leaving,
             ended,
         };
-        self.0.tasks.spawn(attend(self.0.clone(), task));
+        self.0.tasks.spawn(supervise(self.0.clone(), task));
         Running {
             output: Some(output),
             leave,
@@ -332,11 +337,11 @@ impl Inner {
 
     /// Writes a record. Returns whether it is on disk.
     pub(crate) async fn save(&self, record: Record) -> bool {
-        let Some(shelf) = self.shelf.clone() else {
+        let Some(output_files) = self.output_files.clone() else {
             return false;
         };
         let id = record.facts.id.clone();
-        let saved = tokio::task::spawn_blocking(move || record.save(&shelf)).await;
+        let saved = tokio::task::spawn_blocking(move || record.save(&output_files)).await;
         match saved.map_err(io::Error::other).flatten() {
             Ok(()) => true,
             Err(error) => {
@@ -371,12 +376,14 @@ impl Inner {
             let terminal = entry.shown(String::new(), 0, self.clock.now());
             self.announce(TerminalChange::Cleaned, terminal);
         }
-        let Some(shelf) = self.shelf.clone() else { return };
+        let Some(output_files) = self.output_files.clone() else {
+            return;
+        };
         let thread = thread.to_string();
         let removed = tokio::task::spawn_blocking(move || {
-            let items = shelf.items();
+            let items = output_files.items();
             for item in items.iter().filter(|item| item.thread == thread) {
-                shelf.remove(item);
+                output_files.remove(item);
             }
         });
         if let Err(error) = removed.await {
@@ -392,10 +399,10 @@ impl Inner {
         let most = most.min(self.bounds.longest_wait);
         let mut ended = entry.ended();
         let end = ended.wait_for(|ended| *ended);
-        let Output::Memory(spool) = entry.output() else {
+        let Output::Memory(buffer) = entry.output() else {
             return;
         };
-        let mut growth = spool.growth();
+        let mut growth = buffer.growth();
         let more = async {
             if !news || growth.changed().await.is_err() {
                 std::future::pending::<()>().await;
@@ -428,7 +435,7 @@ impl Inner {
     async fn show(self: Arc<Self>, entries: Vec<Arc<Entry>>, chars: usize) -> Vec<Terminal> {
         let shown = tokio::task::spawn_blocking(move || {
             let now = self.clock.now();
-            let show = |entry: &Arc<Entry>| entry.shown_with(chars, self.shelf.as_deref(), now);
+            let show = |entry: &Arc<Entry>| entry.shown_with(chars, self.output_files.as_deref(), now);
             entries.iter().map(show).collect()
         });
         shown.await.unwrap_or_else(|error| {
@@ -438,11 +445,13 @@ impl Inner {
     }
 
     async fn remove_files(&self, ids: Vec<(String, String)>) {
-        let Some(shelf) = self.shelf.clone() else { return };
+        let Some(output_files) = self.output_files.clone() else {
+            return;
+        };
         let removed = tokio::task::spawn_blocking(move || {
-            let items = shelf.items().into_iter();
+            let items = output_files.items().into_iter();
             for item in items.filter(|item| ids.iter().any(|id| (&id.0, &id.1) == (&item.thread, &item.id))) {
-                shelf.remove(&item);
+                output_files.remove(&item);
             }
         });
         if let Err(error) = removed.await {
@@ -452,16 +461,18 @@ impl Inner {
 
     /// Reads the records of an earlier server.
     fn load(&self) {
-        let Some(shelf) = &self.shelf else { return };
+        let Some(output_files) = &self.output_files else {
+            return;
+        };
         let mut entries = self.entries.lock();
-        for item in shelf.items() {
-            let Some(mut record) = Record::load(shelf, &item.thread, &item.id) else {
+        for item in output_files.items() {
+            let Some(mut record) = Record::load(output_files, &item.thread, &item.id) else {
                 continue;
             };
             if record.end.status == TerminalStatus::Running {
                 record.end.status = TerminalStatus::Lost;
                 record.end.completed_at = Some(self.clock.now());
-                let text = shelf.read_log(&item.thread, &item.id, self.bounds.file_bytes);
+                let text = output_files.read_log(&item.thread, &item.id, self.bounds.file_bytes);
                 let text = text.unwrap_or_default();
                 record.end.output_chars = String::from_utf8_lossy(&text).chars().count() as u64;
                 tracing::info!(
@@ -469,7 +480,7 @@ impl Inner {
                     thread = item.thread,
                     "a terminal was lost with the server"
                 );
-                if let Err(error) = record.save(shelf) {
+                if let Err(error) = record.save(output_files) {
                     tracing::warn!(%error, id = item.id, "that a terminal was lost is not written down");
                 }
             }
@@ -486,10 +497,12 @@ impl Inner {
     }
 
     fn tidy_now(&self) {
-        let Some(shelf) = &self.shelf else { return };
+        let Some(output_files) = &self.output_files else {
+            return;
+        };
         let items: VecDeque<Item> = {
             let active = self.active.lock();
-            let items = shelf.items().into_iter();
+            let items = output_files.items().into_iter();
             items.filter(|item| !active.contains(&item.id)).collect()
         };
         let listed = |item: &Item| self.entries.lock().contains_key(&item.id);
@@ -498,7 +511,7 @@ impl Inner {
             .filter(|item| listed(item))
             .count()
             .saturating_sub(self.bounds.ended);
-        let oldest_kept = shelf
+        let oldest_kept = output_files
             .now()
             .ok()
             .and_then(|now| now.checked_sub(self.bounds.retention));
@@ -506,12 +519,12 @@ impl Inner {
             // A conversation names its pictures as long as it is there.
             let old = !item.is_picture() && oldest_kept.is_some_and(|oldest| item.modified < oldest);
             let crowded = too_many > 0 && listed(&item);
-            if !(old || crowded || shelf.excess() > 0) {
+            if !(old || crowded || output_files.excess() > 0) {
                 continue;
             }
             too_many = too_many.saturating_sub(usize::from(crowded));
             let removed = self.entries.lock().remove(&item.id);
-            shelf.remove(&item);
+            output_files.remove(&item);
             if let Some(entry) = removed {
                 let terminal = entry.shown(String::new(), 0, self.clock.now());
                 self.announce(TerminalChange::Cleaned, terminal);

@@ -1,7 +1,7 @@
 //! A workspace: the folder that is served, and its state, which lies elsewhere.
 //!
 //! [`StateDirectory`] is the user's; it has one folder per workspace, and no command can reach it. One process holds a
-//! [`Workspace`] at a time ([`Held`]); the folder itself gets one small file for clients ([`AppserverLock`]).
+//! [`Workspace`] at a time ([`LockedWorkspace`]); the folder itself gets one small file for clients ([`AppserverLock`]).
 //! [`TrustFile`] records what the user has said about the folder. Files are private, written through open directories
 //! or replaced as a whole, and nothing follows a link that a folder brought along.
 //!
@@ -18,4 +18,4 @@ pub use appserver_lock::AppserverLock;
 pub use error::WorkspaceError;
 pub use state::{StateDirectory, directory_id, open_private, private_directory};
 pub use trust::{TrustFile, TrustRecord, records};
-pub use workspace::{Held, SOCKET, State, Workspace};
+pub use workspace::{LockedWorkspace, SOCKET, State, Workspace};

@@ -53,8 +53,8 @@ pub struct State {
 /// Name of the socket in the workspace's state through which an editor's process takes further editors.
 pub const SOCKET: &str = "eca.sock";
 
-/// The workspace, held. Given back when dropped.
-pub struct Held {
+/// The workspace, locked by this process. Dropping it unlocks the workspace.
+pub struct LockedWorkspace {
     workspace: Workspace,
     _lock: File,
     /// What clients find in the folder, once it is announced.
@@ -138,7 +138,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Another process holds it ([`WorkspaceError::Busy`]), or its state cannot be written.
-    pub async fn hold(&self) -> Result<Held, WorkspaceError> {
+    pub async fn hold(&self) -> Result<LockedWorkspace, WorkspaceError> {
         self.state.make_folder(&self.root)?;
         let path = self.lock_file();
         let mut options = OpenOptions::new();
@@ -159,7 +159,7 @@ impl Workspace {
             }
         }
         temporary::make(&self.temporary())?;
-        Ok(Held {
+        Ok(LockedWorkspace {
             workspace: self.clone(),
             _lock: lock,
             announced: Mutex::default(),
@@ -209,7 +209,7 @@ impl Workspace {
     }
 }
 
-impl Held {
+impl LockedWorkspace {
     /// Returns the workspace.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -226,7 +226,7 @@ impl Held {
     /// Says that this process runs one prompt and ends then.
     ///
     /// # Errors
-    /// As [`Held::announce`].
+    /// As [`LockedWorkspace::announce`].
     pub fn announce_one_prompt(&self) -> Result<(), WorkspaceError> {
         self.say(None, false, true)
     }
@@ -234,7 +234,7 @@ impl Held {
     /// Says who serves the workspace, and that further editors are taken through [`SOCKET`].
     ///
     /// # Errors
-    /// As [`Held::announce`].
+    /// As [`LockedWorkspace::announce`].
     pub fn announce_to_editors(&self) -> Result<(), WorkspaceError> {
         self.say(None, true, false)
     }
@@ -271,7 +271,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for LockedWorkspace {
     fn drop(&mut self) {
         // Only tidiness: without the lock nobody believes it.
         drop(std::fs::remove_file(self.workspace.state_file()));

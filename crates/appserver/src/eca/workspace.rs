@@ -25,7 +25,7 @@ use crate::state;
 use crate::token::TokenOptions;
 use crate::{exit, server};
 use bobbin_config::Config;
-use bobbin_workspace::{Held, SOCKET, State, Workspace};
+use bobbin_workspace::{LockedWorkspace, SOCKET, State, Workspace};
 
 /// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
 /// to two seconds, and editors wait ten for their first answer (section 2.4).
@@ -53,7 +53,7 @@ pub(super) enum Open {
 
 /// A workspace that is served here.
 pub(super) struct Served {
-    pub(super) held: Held,
+    pub(super) held: LockedWorkspace,
     opened: server::Opened,
     /// Further editors, and how to stop taking them.
     editors: Option<(JoinHandle<()>, CancellationToken)>,
@@ -61,7 +61,7 @@ pub(super) struct Served {
 
 impl Served {
     /// Takes further editors from here on, if that can be done.
-    fn new(held: Held, opened: server::Opened, config: &Config) -> Self {
+    fn new(held: LockedWorkspace, opened: server::Opened, config: &Config) -> Self {
         let workspace = held.workspace();
         let editors = match LocalListener::bind(&workspace.folder(), SOCKET) {
             Ok(listener) => {
@@ -82,7 +82,7 @@ impl Served {
     }
 
     /// Ends everything in it, further editors last: they are told how it ended.
-    pub(super) async fn end(self) -> Held {
+    pub(super) async fn end(self) -> LockedWorkspace {
         let Self {
             held,
             opened,
@@ -103,7 +103,7 @@ impl Served {
 
 /// A workspace that is held, with what its configuration says.
 pub(super) struct Prepared {
-    pub(super) held: Held,
+    pub(super) held: LockedWorkspace,
     config: Box<Config>,
     notices: Vec<UserNotice>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::console;
 use crate::exit::{self, Failure, is_busy};
-use bobbin_workspace::{Held, State, Workspace};
+use bobbin_workspace::{LockedWorkspace, State, Workspace};
 
 /// Time between two looks whether the other `exec` has ended.
 const POLL: Duration = Duration::from_millis(100);
@@ -19,7 +19,7 @@ pub(super) enum Entry {
     /// A server, by its address.
     Server(String),
     /// The workspace, to be opened by this process.
-    Held(Held),
+    Locked(LockedWorkspace),
 }
 
 /// Finds the way in. Waits as long as another `exec` has the workspace.
@@ -49,7 +49,7 @@ pub(super) async fn enter(workspace: &Workspace) -> anyhow::Result<Entry> {
             }
             Some(_) => return Err(workspace.busy().into()),
             None => match workspace.hold().await.map_err(anyhow::Error::from) {
-                Ok(held) => return Ok(Entry::Held(held)),
+                Ok(held) => return Ok(Entry::Locked(held)),
                 // Another process was faster. It says in a moment who it is.
                 Err(error) if is_busy(&error) && starts < MAX_STARTS => starts += 1,
                 Err(error) => return Err(error),

@@ -186,7 +186,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
             let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
             client::run(joined.map_err(Failure::from)?, request, &mut signals).await?
         }
-        Entry::Held(held) => {
+        Entry::Locked(held) => {
             held.announce_one_prompt()?;
             let removed = CancellationToken::new();
             let opened = server::open(&held, &config, &removed).await?;

@@ -9,7 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::body::Message as Written;
-use crate::memory::Kept;
+use crate::memory::ReplyState;
 
 /// The members that an agent's message needs besides text and calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Back {
         }
     }
 
-    pub(super) fn write<'a>(self, message: Written<'a>, kept: Option<&Kept>) -> Written<'a> {
+    pub(super) fn write<'a>(self, message: Written<'a>, kept: Option<&ReplyState>) -> Written<'a> {
         let is_plain = matches!(message, Written::Plain { .. });
         if is_plain && kept.is_none() && self.reasoning.is_none() {
             return message;
@@ -137,7 +137,7 @@ mod tests {
         );
     }
 
-    fn written(reasoning: Option<&'static str>, signature: bool, kept: Option<&Kept>) -> Value {
+    fn written(reasoning: Option<&'static str>, signature: bool, kept: Option<&ReplyState>) -> Value {
         let message = Written::Other(json!({ "tool_calls": [{ "id": "a" }, { "id": "b" }] }));
         Back { reasoning, signature }.write(message, kept).into_value()
     }
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn what_was_kept_goes_back_and_providers_that_check_get_their_word_otherwise() {
         let members = |value: Value| value.as_object().cloned().unwrap();
-        let kept = Kept {
+        let kept = ReplyState {
             members: members(json!({ "reasoning_content": "hm" })),
             calls: vec![members(json!({ "extra_content": { "google": 1 } })), Map::new()],
-            ..Kept::default()
+            ..ReplyState::default()
         };
         let back = json!({ "reasoning_content": "hm",
             "tool_calls": [{ "id": "a", "extra_content": { "google": 1 } }, { "id": "b" }] });

@@ -14,7 +14,7 @@ use crate::ProviderSettings;
 use crate::assembler::{Assembler, Counted, MAX_CALLS};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, data_url, event, said, text};
-use crate::memory::{Kept, Recalled};
+use crate::memory::{Recalled, ReplyState};
 use crate::schema;
 
 /// Returns the request's body.
@@ -197,7 +197,7 @@ impl Decoder for Chat {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ReplyState> {
         let mut members = Map::new();
         if !self.details.is_empty() {
             members.insert(
@@ -214,10 +214,10 @@ impl Decoder for Chat {
         };
         let calls: Vec<Map<_, _>> = self.calls.iter_mut().map(extra).collect();
         let wanted = !members.is_empty() || calls.iter().any(|call| !call.is_empty());
-        (wanted && !calls.is_empty()).then(|| Kept {
+        (wanted && !calls.is_empty()).then(|| ReplyState {
             members,
             calls,
-            ..Kept::default()
+            ..ReplyState::default()
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::ProviderSettings;
 use crate::assembler::{Assembler, Counted};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, event, said, text, value};
-use crate::memory::{Kept, Recalled};
+use crate::memory::{Recalled, ReplyState};
 use crate::schema;
 
 /// Default limit of a reply's tokens for an unknown model: the wire requires a number.
@@ -109,7 +109,7 @@ fn cached(block: &mut Value) {
 fn blocks<'a>(
     message: &'a Message,
     pictures: &Pictures,
-    kept: Option<&Kept>,
+    kept: Option<&ReplyState>,
     ids: &mut CallIds<'a>,
 ) -> (&'static str, Vec<Value>) {
     let words = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
@@ -246,7 +246,7 @@ impl Decoder for Messages {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ReplyState> {
         let blocks = std::mem::take(&mut self.blocks)
             .into_iter()
             .map(|(_, block)| block);
@@ -255,10 +255,10 @@ impl Decoder for Messages {
         let blocks: Vec<Value> = blocks.filter(|block| !is_blank(block)).collect();
         let calls = blocks.iter().filter(|block| is_call(block)).count();
         let wanted = !self.astray && calls > 0 && blocks.iter().any(is_thought);
-        wanted.then(|| Kept {
+        wanted.then(|| ReplyState {
             calls: vec![Map::new(); calls],
             blocks,
-            ..Kept::default()
+            ..ReplyState::default()
         })
     }
 }

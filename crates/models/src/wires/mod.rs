@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use self::body::Body;
 use crate::assembler::{Assembler, MAX_CALLS};
-use crate::memory::{Kept, Recalled};
+use crate::memory::{Recalled, ReplyState};
 use crate::{ProviderSettings, Wire, refusal};
 
 /// Reads the events of one reply.
@@ -21,7 +21,7 @@ pub(crate) trait Decoder: Send {
     fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault>;
 
     /// Returns the data that the model wants back with the calls of the finished reply, if any.
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ReplyState> {
         None
     }
 }

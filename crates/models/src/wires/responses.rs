@@ -14,7 +14,7 @@ use crate::ProviderSettings;
 use crate::assembler::{Assembler, Counted};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, data_url, event, said, text};
-use crate::memory::{Kept, Recalled};
+use crate::memory::{Recalled, ReplyState};
 use crate::schema;
 
 /// Type of an item that is a call.
@@ -77,7 +77,7 @@ fn thinks(model: &str) -> bool {
 
 fn items<'a>(
     message: &'a Message,
-    kept: Option<&Kept>,
+    kept: Option<&ReplyState>,
     pictures: &'a Pictures,
     ids: &mut CallIds<'a>,
 ) -> Vec<Written<'a>> {
@@ -233,14 +233,14 @@ impl Decoder for Responses {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ReplyState> {
         let blocks = std::mem::take(&mut self.blocks);
         let calls = blocks.iter().filter(|block| is_call(block)).count();
         let wanted = calls > 0 && blocks.iter().any(|block| block["type"] == REASONING);
-        wanted.then(|| Kept {
+        wanted.then(|| ReplyState {
             calls: vec![Map::new(); calls],
             blocks,
-            ..Kept::default()
+            ..ReplyState::default()
         })
     }
 }

@@ -162,7 +162,7 @@ fn is_assignment(text: &str) -> bool {
 }
 
 fn marked(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
-    let mut carried = InnerCommands::default();
+    let mut inner = InnerCommands::default();
     let mut rest = &words[1..];
     while let Some(mark) = rest
         .iter()
@@ -174,20 +174,20 @@ fn marked(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
             .position(|word| wrapper.until.contains(&word.text.as_str()));
         let end = end.unwrap_or(command.len());
         if end > 0 {
-            carried.commands.push(command[..end].to_vec());
+            inner.commands.push(command[..end].to_vec());
         }
-        carried.ambiguity = Some(Ambiguity::Wrapper(wrapper.name.to_owned()));
+        inner.ambiguity = Some(Ambiguity::Wrapper(wrapper.name.to_owned()));
         rest = &command[end..];
     }
-    carried.is_open = words[1..].iter().any(|word| !word.exact);
-    carried
+    inner.is_open = words[1..].iter().any(|word| !word.exact);
+    inner
 }
 
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
-    use super::super::carried;
+    use super::super::inner_commands;
     use super::*;
 
     fn words(line: &str) -> Vec<Word> {
@@ -212,10 +212,10 @@ mod tests {
     #[case("command rm x", "rm x", true)]
     #[case("command -p rm x", "rm x", false)]
     #[case("exec -a ls rm x", "rm x", false)]
-    fn what_is_run_is_found(#[case] line: &str, #[case] inner: &str, #[case] light: bool) {
-        let carried = carried(&words(line)).unwrap();
-        assert_eq!(carried.commands, [words(inner)]);
-        assert_eq!((carried.ambiguity.is_none(), carried.is_open), (light, false));
+    fn what_is_run_is_found(#[case] line: &str, #[case] expected: &str, #[case] light: bool) {
+        let inner = inner_commands(&words(line)).unwrap();
+        assert_eq!(inner.commands, [words(expected)]);
+        assert_eq!((inner.ambiguity.is_none(), inner.is_open), (light, false));
     }
 
     #[rstest]
@@ -224,13 +224,16 @@ mod tests {
     #[case("sudo --new-option rm x")]
     #[case("ssh host rm x")]
     fn what_is_not_understood_is_open(#[case] line: &str) {
-        let carried = carried(&words(line)).unwrap();
-        assert!(carried.is_open && carried.ambiguity.is_some());
+        let inner = inner_commands(&words(line)).unwrap();
+        assert!(inner.is_open && inner.ambiguity.is_some());
     }
 
     #[test]
     fn what_runs_nothing_it_was_given_is_no_wrapper() {
-        assert!(carried(&words("rm x")).is_none());
-        assert_eq!(carried(&words("find . -name x")), Some(InnerCommands::default()));
+        assert!(inner_commands(&words("rm x")).is_none());
+        assert_eq!(
+            inner_commands(&words("find . -name x")),
+            Some(InnerCommands::default())
+        );
     }
 }

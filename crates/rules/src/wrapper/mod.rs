@@ -29,10 +29,10 @@ pub(crate) struct InnerCommands {
 }
 
 /// Returns the commands that a command runs; `None` for one that runs no argument.
-pub(crate) fn carried(words: &[Word]) -> Option<InnerCommands> {
+pub(crate) fn inner_commands(words: &[Word]) -> Option<InnerCommands> {
     let name = name(words.first()?);
-    if let Some(carried) = shells::carried(&name, words) {
-        return Some(carried);
+    if let Some(inner) = shells::inner_commands(&name, words) {
+        return Some(inner);
     }
     // The dynamic loader runs programs too.
     if name.starts_with("ld-") && name.contains(".so") {
@@ -43,11 +43,11 @@ pub(crate) fn carried(words: &[Word]) -> Option<InnerCommands> {
         });
     }
     let known = table::WRAPPERS.iter().find(|known| known.name == name)?;
-    let mut carried = grammar::unwrap(known, words);
+    let mut inner = grammar::unwrap(known, words);
     if name == "xargs" {
-        carried.commands.iter_mut().for_each(grammar::add_input);
+        inner.commands.iter_mut().for_each(grammar::add_input);
     }
-    Some(carried)
+    Some(inner)
 }
 
 /// Whether a program runs others only under some of its subcommands, its second words.

@@ -79,7 +79,7 @@ pub(crate) fn runs_a_script(words: &[Word]) -> bool {
 }
 
 /// Returns the commands that a shell or a builtin runs.
-pub(super) fn carried(name: &str, words: &[Word]) -> Option<InnerCommands> {
+pub(super) fn inner_commands(name: &str, words: &[Word]) -> Option<InnerCommands> {
     let rest = &words[1..];
     if SHELLS.contains(&name) {
         return Some(shell(name, &words[0], rest));
@@ -195,12 +195,12 @@ fn joined(words: &[Word]) -> Word {
 mod tests {
     use rstest::rstest;
 
-    use super::super::carried;
+    use super::super::inner_commands;
     use super::*;
 
     fn run(words: &[&str]) -> InnerCommands {
         let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
-        carried(&words).unwrap()
+        inner_commands(&words).unwrap()
     }
 
     #[rstest]
@@ -215,10 +215,10 @@ mod tests {
     #[case(&["trap", "rm x", "EXIT"], false)]
     #[case(&["su", "-c", "rm x"], false)]
     fn texts_are_found(#[case] words: &[&str], #[case] light: bool) {
-        let carried = run(words);
-        let found = carried.texts.iter().any(|text| text.text == "rm x");
-        assert_eq!(carried.ambiguity.is_none(), light);
-        assert!(found, "{carried:?}");
+        let inner = run(words);
+        let found = inner.texts.iter().any(|text| text.text == "rm x");
+        assert_eq!(inner.ambiguity.is_none(), light);
+        assert!(found, "{inner:?}");
     }
 
     #[rstest]

@@ -8,7 +8,7 @@
 mod find;
 #[cfg(target_os = "linux")]
 pub(crate) mod inside;
-mod kept;
+mod readable;
 mod sockets;
 mod view;
 

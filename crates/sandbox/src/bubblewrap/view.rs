@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
-use super::kept::Kept;
+use super::readable::Readable;
 use crate::plan::{around, looked};
 use crate::{Files, Network, Plan, Profile};
 
@@ -85,7 +85,7 @@ impl View {
             let (kept, beyond_kept) = looked(&plan.keep);
             let (blank, beyond_blank) = looked(&plan.blank);
             for real in kept {
-                match Kept::of(&real, &plan.blank) {
+                match Readable::of(&real, &plan.blank) {
                     Some(mut kept) => {
                         let read = kept.places.into_iter().map(|place| (place, Mount::Read));
                         wanted.extend(read.chain([(real, Mount::Anew)]));

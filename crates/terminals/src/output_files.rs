@@ -29,7 +29,7 @@ const CLOCK: &str = "clock";
 
 /// The directory.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct OutputFiles {
     path: PathBuf,
     directory: OwnedFd,
     /// Bytes in all files.
@@ -52,7 +52,7 @@ impl Item {
     }
 }
 
-impl Shelf {
+impl OutputFiles {
     /// Opens the directory, and creates it if it is missing.
     pub(crate) fn open(path: &Path, capacity: u64) -> io::Result<Self> {
         let path = path.to_owned();
@@ -61,15 +61,15 @@ impl Shelf {
             .read(true)
             .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits())
             .open(&path)?;
-        let shelf = Self {
+        let output_files = Self {
             path,
             directory: directory.into(),
             used: AtomicU64::new(0),
             capacity,
         };
-        let used = shelf.items().iter().map(|item| item.bytes).sum();
-        shelf.used.store(used, Ordering::Relaxed);
-        Ok(shelf)
+        let used = output_files.items().iter().map(|item| item.bytes).sum();
+        output_files.used.store(used, Ordering::Relaxed);
+        Ok(output_files)
     }
 
     /// Returns the path of the output of `id`, which need not exist.
@@ -294,24 +294,27 @@ mod tests {
     #[test]
     fn files_are_the_owners_and_go_with_their_directory() {
         let place = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(&place.path().join("files"), 1000).unwrap();
-        shelf
+        let output_files = OutputFiles::open(&place.path().join("files"), 1000).unwrap();
+        output_files
             .create_log("thread_1", "term_1")
             .unwrap()
             .write_all(b"abcdef")
             .unwrap();
-        shelf.write_record("thread_1", "term_1", b"{}").unwrap();
-        assert!(shelf.create_log("thread_1", "term_1").is_err(), "it is there");
-        let mode = fs::metadata(shelf.log_path("thread_1", "term_1"))
+        output_files.write_record("thread_1", "term_1", b"{}").unwrap();
+        assert!(
+            output_files.create_log("thread_1", "term_1").is_err(),
+            "it is there"
+        );
+        let mode = fs::metadata(output_files.log_path("thread_1", "term_1"))
             .unwrap()
             .permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
-        assert_eq!(shelf.read_log("thread_1", "term_1", 4).unwrap(), b"cdef");
-        assert_eq!(shelf.read_record("thread_1", "term_1").unwrap(), b"{}");
-        let items = shelf.items();
+        assert_eq!(output_files.read_log("thread_1", "term_1", 4).unwrap(), b"cdef");
+        assert_eq!(output_files.read_record("thread_1", "term_1").unwrap(), b"{}");
+        let items = output_files.items();
         assert_eq!((items.len(), items[0].bytes), (1, 8));
-        shelf.remove(&items[0]);
-        assert_eq!(shelf.items(), []);
+        output_files.remove(&items[0]);
+        assert_eq!(output_files.items(), []);
         assert!(!place.path().join("files/thread_1").exists());
     }
 
@@ -321,17 +324,17 @@ mod tests {
         let secret = place.path().join("secret");
         fs::create_dir(&secret).unwrap();
         fs::write(secret.join("term_1.log"), "key").unwrap();
-        let shelf = Shelf::open(&place.path().join("files"), 1000).unwrap();
+        let output_files = OutputFiles::open(&place.path().join("files"), 1000).unwrap();
         symlink(&secret, place.path().join("files/thread_1")).unwrap();
-        assert!(shelf.create_log("thread_1", "term_2").is_err());
-        assert!(shelf.read_log("thread_1", "term_1", 10).is_err());
-        assert_eq!(shelf.items(), []);
+        assert!(output_files.create_log("thread_1", "term_2").is_err());
+        assert!(output_files.read_log("thread_1", "term_1", 10).is_err());
+        assert_eq!(output_files.items(), []);
         fs::create_dir(place.path().join("files/thread_2")).unwrap();
         let link = place.path().join("files/thread_2/term_1.log");
         symlink(secret.join("term_1.log"), link).unwrap();
-        assert!(shelf.read_log("thread_2", "term_1", 10).is_err());
+        assert!(output_files.read_log("thread_2", "term_1", 10).is_err());
         for (thread, id) in [("..", "term_1"), ("thread_1", "../x"), ("", "a"), ("a/b", "c")] {
-            assert!(shelf.create_log(thread, id).is_err(), "{thread} {id}");
+            assert!(output_files.create_log(thread, id).is_err(), "{thread} {id}");
         }
         assert_eq!(fs::read_dir(&secret).unwrap().count(), 1);
     }
@@ -339,10 +342,10 @@ mod tests {
     #[test]
     fn room_is_taken_and_given_back() {
         let place = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(place.path(), 100).unwrap();
-        assert!(shelf.take(90) && !shelf.take(11) && shelf.take(10));
-        assert_eq!(shelf.excess(), 25);
-        shelf.give_back(100);
-        assert_eq!(shelf.excess(), 0);
+        let output_files = OutputFiles::open(place.path(), 100).unwrap();
+        assert!(output_files.take(90) && !output_files.take(11) && output_files.take(10));
+        assert_eq!(output_files.excess(), 25);
+        output_files.give_back(100);
+        assert_eq!(output_files.excess(), 0);
     }
 }

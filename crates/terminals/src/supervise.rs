@@ -12,11 +12,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::announcer::{Pending, Silence};
 use crate::entry::{Entry, Why};
+use crate::output_buffer::{OutputBuffer, Writer};
 use crate::record::{End, Record};
 use crate::running::{Ended, Leave, NotLeft, Order};
-use crate::spool::{Spool, Writer};
-use crate::teller::{Pending, Silence};
 use crate::terminals::Inner;
 
 /// The time limit of a command without one: longer than any machine runs.
@@ -41,7 +41,7 @@ pub(crate) struct Task {
 }
 
 /// Runs a command to its end.
-pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
+pub(crate) async fn supervise(inner: Arc<Inner>, task: Task) {
     let Task {
         id,
         spec,
@@ -53,12 +53,12 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
         ended,
     } = task;
     let bounds = &inner.bounds;
-    let spool = Arc::new(Spool::new(bounds.tail_bytes));
+    let buffer = Arc::new(OutputBuffer::new(bounds.tail_bytes));
     let (typed, to_write) = typed.unzip();
     let mut command = Command {
         writer: Writer::new(
-            spool.clone(),
-            inner.shelf.clone(),
+            buffer.clone(),
+            inner.output_files.clone(),
             order.origin.thread.to_string(),
             id.clone(),
             bounds.tail_bytes,
@@ -69,7 +69,7 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
         id,
         order,
         stop: stop.clone(),
-        spool,
+        buffer,
         typed,
         listener: Some(listener),
         leave,
@@ -118,7 +118,7 @@ struct Command {
     order: Order,
     stop: CancellationToken,
     started_at: UnixMillis,
-    spool: Arc<Spool>,
+    buffer: Arc<OutputBuffer>,
     writer: Writer,
     typed: Option<mpsc::Sender<Vec<u8>>>,
     listener: Option<mpsc::Sender<String>>,
@@ -195,7 +195,7 @@ impl Command {
 
     /// Sends a broadcast with the change and the new output.
     fn tell(&self, change: TerminalChange, entry: &Entry) {
-        let (_, chars) = self.spool.last(0);
+        let (_, chars) = self.buffer.last(0);
         let terminal = entry.shown(String::new(), chars, self.inner.clock.now());
         self.inner.announce(change, terminal);
     }
@@ -204,7 +204,7 @@ impl Command {
         let left = self.become_terminal(&leave).await;
         let entry = left.as_ref().ok().map(|(entry, _)| entry.clone());
         if let Some(entry) = &entry {
-            let (output, chars) = self.spool.last(self.inner.bounds.usual_chars);
+            let (output, chars) = self.buffer.last(self.inner.bounds.usual_chars);
             let terminal = entry.shown(output, chars, self.inner.clock.now());
             self.inner.announce(TerminalChange::Started, terminal);
         }
@@ -229,8 +229,8 @@ impl Command {
             reason: leave.reason,
             output_path: self.writer.path().unwrap_or_default(),
         });
-        let (stop, spool, typed) = (self.stop.clone(), self.spool.clone(), self.typed.clone());
-        let entry = Arc::new(Entry::running(facts.clone(), stop, spool, typed));
+        let (stop, buffer, typed) = (self.stop.clone(), self.buffer.clone(), self.typed.clone());
+        let entry = Arc::new(Entry::running(facts.clone(), stop, buffer, typed));
         self.inner.add(entry.clone())?;
         let end = End {
             status: TerminalStatus::Running,
@@ -254,7 +254,7 @@ impl Command {
             pending: Pending::new(bounds.tell_every, now),
             silence: Silence::new(bounds.stall_after, now),
         });
-        let (output, chars) = self.spool.last(usize::MAX);
+        let (output, chars) = self.buffer.last(usize::MAX);
         let terminal = entry.shown(output, chars, self.inner.clock.now());
         Ok((entry, terminal))
     }
@@ -292,7 +292,7 @@ impl Command {
             (Some(Why::Stopped), _) | (None, Ok(Exit::Cancelled)) => (TerminalStatus::Killed, None),
             (None, Ok(Exit::Signaled(_) | Exit::OverMemory(_)) | Err(_)) => (TerminalStatus::Failed, None),
         };
-        let (_, output_chars) = self.spool.last(0);
+        let (_, output_chars) = self.buffer.last(0);
         let now = self.inner.clock.now();
         let end = End {
             status,
@@ -303,7 +303,7 @@ impl Command {
         self.inner.save(Record::new(entry.facts.clone(), end)).await;
         let usual = self.inner.bounds.usual_chars;
         let terminal = entry.ends(end, |entry| {
-            let (output, chars) = self.spool.last(usual);
+            let (output, chars) = self.buffer.last(usual);
             entry.shown(output, chars, now)
         });
         let rest = kept.pending.rest();

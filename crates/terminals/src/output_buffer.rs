@@ -1,6 +1,6 @@
 //! One command's output: its end in memory, and all of it in a file once it exceeds memory.
 //!
-//! Anyone may read a [`Spool`]; [`Writer`] belongs to the command's task. The file is written before readers are
+//! Anyone may read a [`OutputBuffer`]; [`Writer`] belongs to the command's task. The file is written before readers are
 //! notified of more output.
 
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::watch;
 
-use crate::shelf::Shelf;
+use crate::output_files::OutputFiles;
 use crate::tail::{Tail, last};
 
 /// The output of a running command.
 #[derive(Debug)]
-pub(crate) struct Spool {
+pub(crate) struct OutputBuffer {
     tail: Mutex<Tail>,
     /// Bytes so far; notifies readers of more.
     grown: watch::Sender<u64>,
 }
 
-impl Spool {
+impl OutputBuffer {
     pub(crate) fn new(tail_bytes: usize) -> Self {
         Self {
             tail: Mutex::new(Tail::new(tail_bytes)),
@@ -42,10 +42,10 @@ impl Spool {
     }
 }
 
-/// Writes a [`Spool`].
+/// Writes a [`OutputBuffer`].
 pub(crate) struct Writer {
-    spool: Arc<Spool>,
-    shelf: Option<Arc<Shelf>>,
+    buffer: Arc<OutputBuffer>,
+    output_files: Option<Arc<OutputFiles>>,
     thread: String,
     id: String,
     file: Place,
@@ -67,16 +67,16 @@ enum Place {
 
 impl Writer {
     pub(crate) fn new(
-        spool: Arc<Spool>,
-        shelf: Option<Arc<Shelf>>,
+        buffer: Arc<OutputBuffer>,
+        output_files: Option<Arc<OutputFiles>>,
         thread: String,
         id: String,
         tail_bytes: usize,
         file_bytes: u64,
     ) -> Self {
         Self {
-            spool,
-            shelf,
+            buffer,
+            output_files,
             thread,
             id,
             file: Place::Memory,
@@ -87,21 +87,21 @@ impl Writer {
 
     /// Adds a piece of output.
     pub(crate) async fn push(&mut self, text: &str) {
-        let before = self.spool.tail.lock().bytes();
+        let before = self.buffer.tail.lock().bytes();
         if matches!(self.file, Place::Memory) && before + text.len() as u64 > self.tail_bytes as u64 {
             // Memory still has all of the output, for the last time.
             self.open().await;
         }
         self.write(text.as_bytes()).await;
-        self.spool.tail.lock().push(text);
-        self.spool.grown.send_replace(before + text.len() as u64);
+        self.buffer.tail.lock().push(text);
+        self.buffer.grown.send_replace(before + text.len() as u64);
     }
 
     /// Ensures that a file has all output so far. Returns whether there is one.
     pub(crate) async fn open(&mut self) -> bool {
         if matches!(self.file, Place::Memory) {
             self.file = self.create().await;
-            let so_far = self.spool.tail.lock().text().as_bytes().to_vec();
+            let so_far = self.buffer.tail.lock().text().as_bytes().to_vec();
             self.write(&so_far).await;
         }
         self.has_file()
@@ -114,8 +114,8 @@ impl Writer {
 
     /// Returns the path of the file, if there is one.
     pub(crate) fn path(&self) -> Option<String> {
-        let shelf = self.shelf.as_ref().filter(|_| self.has_file())?;
-        let path = shelf.log_path(&self.thread, &self.id);
+        let output_files = self.output_files.as_ref().filter(|_| self.has_file())?;
+        let path = output_files.log_path(&self.thread, &self.id);
         Some(path.to_string_lossy().into_owned())
     }
 
@@ -125,14 +125,14 @@ impl Writer {
         let Place::Full(file, left_out) = &mut self.file else {
             return 0;
         };
-        let end = self.spool.tail.lock().text().to_owned();
+        let end = self.buffer.tail.lock().text().to_owned();
         let fits = usize::try_from(*left_out).unwrap_or(usize::MAX);
         let end = &end[end.ceil_char_boundary(end.len().saturating_sub(fits))..];
         let lost = left_out.saturating_sub(end.len() as u64);
         let note = format!("\n[... {lost} bytes left out ...]\n{end}");
         // Exceeds the limit by less than the size of memory; other files are removed for it.
-        if let Some(shelf) = &self.shelf {
-            shelf.add(note.len() as u64);
+        if let Some(output_files) = &self.output_files {
+            output_files.add(note.len() as u64);
         }
         match append(file, note.as_bytes()).await {
             Ok(()) => lost,
@@ -144,11 +144,11 @@ impl Writer {
     }
 
     async fn create(&self) -> Place {
-        let Some(shelf) = self.shelf.clone() else {
+        let Some(output_files) = self.output_files.clone() else {
             return Place::Nowhere;
         };
         let (thread, id) = (self.thread.clone(), self.id.clone());
-        let created = tokio::task::spawn_blocking(move || shelf.create_log(&thread, &id)).await;
+        let created = tokio::task::spawn_blocking(move || output_files.create_log(&thread, &id)).await;
         match created.map_err(std::io::Error::other).flatten() {
             Ok(file) => Place::File(File::from_std(file), 0),
             Err(error) => {
@@ -164,7 +164,10 @@ impl Writer {
         self.file = match place {
             Place::File(mut file, written) => {
                 let room = written + length <= self.file_bytes
-                    && self.shelf.as_ref().is_some_and(|shelf| shelf.take(length));
+                    && self
+                        .output_files
+                        .as_ref()
+                        .is_some_and(|output_files| output_files.take(length));
                 if !room {
                     Place::Full(file, length)
                 } else if let Err(error) = append(&mut file, bytes).await {
@@ -190,26 +193,26 @@ async fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn writer(place: &std::path::Path, file_bytes: u64) -> (Arc<Spool>, Writer) {
-        let shelf = Arc::new(Shelf::open(place, 1 << 20).unwrap());
-        let spool = Arc::new(Spool::new(8));
+    fn writer(place: &std::path::Path, file_bytes: u64) -> (Arc<OutputBuffer>, Writer) {
+        let output_files = Arc::new(OutputFiles::open(place, 1 << 20).unwrap());
+        let buffer = Arc::new(OutputBuffer::new(8));
         let (thread, id) = ("thread_1".to_owned(), "term_1".to_owned());
-        let writer = Writer::new(spool.clone(), Some(shelf), thread, id, 8, file_bytes);
-        (spool, writer)
+        let writer = Writer::new(buffer.clone(), Some(output_files), thread, id, 8, file_bytes);
+        (buffer, writer)
     }
 
     #[tokio::test]
     async fn there_is_a_file_with_everything_once_memory_is_not_enough() {
         let place = tempfile::tempdir().unwrap();
-        let (spool, mut writer) = writer(place.path(), 1000);
+        let (buffer, mut writer) = writer(place.path(), 1000);
         writer.push("12345678").await;
         assert_eq!(writer.path(), None);
         writer.push("9").await;
         writer.push("abc").await;
         let path = writer.path().unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "123456789abc");
-        assert_eq!(spool.last(100), ("56789abc".to_owned(), 12));
-        assert_eq!(spool.last(2), ("bc".to_owned(), 12));
+        assert_eq!(buffer.last(100), ("56789abc".to_owned(), 12));
+        assert_eq!(buffer.last(2), ("bc".to_owned(), 12));
     }
 
     #[tokio::test]

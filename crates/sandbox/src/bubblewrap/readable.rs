@@ -13,14 +13,14 @@ const MAX_ENTRIES: usize = 64;
 
 /// The entries to mount into such a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct Readable {
     /// Files and directories, by real name.
     pub(super) places: Vec<PathBuf>,
     /// Links with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Kept {
+impl Readable {
     /// Lists the readable entries of a directory, given by real name, with the places of `private` in it. `None`:
     /// no private place can be in it. Entries that cannot be inspected are not readable.
     pub(super) fn of(directory: &Path, private: &[PathBuf]) -> Option<Self> {
@@ -77,9 +77,9 @@ mod tests {
         std::os::unix::fs::symlink("../elsewhere", craft.join("commands")).unwrap();
         std::os::unix::fs::symlink("craft", top.join("way")).unwrap();
         let private = ["way/bobbin.db", "craft/bobbin.json", "other/skills"].map(|name| top.join(name));
-        let mut kept = Kept::of(&craft, &private).unwrap();
+        let mut kept = Readable::of(&craft, &private).unwrap();
         kept.places.sort();
-        let expected = Kept {
+        let expected = Readable {
             places: vec![craft.join("config.json"), craft.join("skills")],
             links: vec![(craft.join("commands"), "../elsewhere".into())],
         };
@@ -90,20 +90,20 @@ mod tests {
     fn nothing_is_made_anew_without_need_and_no_more_is_put_into_it_than_fits() {
         let place = tempfile::tempdir().unwrap();
         let top = place.path().canonicalize().unwrap();
-        assert_eq!(Kept::of(&top, &[]), None);
-        assert_eq!(Kept::of(&top, &["/elsewhere/token".into()]), None);
+        assert_eq!(Readable::of(&top, &[]), None);
+        assert_eq!(Readable::of(&top, &["/elsewhere/token".into()]), None);
         let private = [top.join("token")];
-        assert_eq!(Kept::of(&top.join("missing"), &private), None);
-        assert_eq!(Kept::of(&top, &private), Some(Kept::default()));
+        assert_eq!(Readable::of(&top.join("missing"), &private), None);
+        assert_eq!(Readable::of(&top, &private), Some(Readable::default()));
         for number in 0..=MAX_ENTRIES {
             std::fs::write(top.join(number.to_string()), "").unwrap();
         }
         std::fs::write(top.join("token"), "").unwrap();
-        let kept = Kept::of(&top, &private).unwrap();
+        let kept = Readable::of(&top, &private).unwrap();
         assert_eq!((kept.places.len(), kept.links.len()), (MAX_ENTRIES, 0));
         assert!(!kept.places.contains(&private[0]));
         // A file has no entries.
         let private = [top.join("token/key")];
-        assert_eq!(Kept::of(&top.join("token"), &private), None);
+        assert_eq!(Readable::of(&top.join("token"), &private), None);
     }
 }
