@@ -98,8 +98,17 @@ impl Process {
 
     /// Returns its resident memory in bytes.
     pub(crate) fn memory(&self) -> anyhow::Result<usize> {
+        self.status("VmRSS:")
+    }
+
+    /// Returns the most resident memory that it had, in bytes.
+    pub(crate) fn peak_memory(&self) -> anyhow::Result<usize> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> anyhow::Result<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kib: usize = line
             .and_then(|line| line.split_whitespace().next())
             .and_then(|number| number.parse().ok())

@@ -7,6 +7,7 @@ mod fan_out;
 mod flood;
 mod history;
 mod idle;
+mod large;
 mod model_turn;
 mod recovery;
 mod round_trip;
@@ -53,6 +54,7 @@ scenarios! {
     "history" "lists and reads over 5,000 and 50,000 Threads, beside the bare queries" history;
     "recovery" "kill -9 and start again over 50,000 Threads" recovery;
     "idle" "memory at 0, 100 and 1,000 connections, beside bare connections" idle;
+    "large" "commands, reads and searches in 30,000 and 50,000 files; a start beside dead MCP servers" large;
     "stalled" "memory beside readers that stopped reading" stalled;
     "flood" "requests as fast as one client can write them, and a bystander" flood;
 }
