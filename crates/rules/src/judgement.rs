@@ -32,7 +32,7 @@ pub enum Because {
     Rule(usize),
     /// The command does no more than the reading tools, which run without a question too.
     PlainRead,
-    /// A ambiguity keeps it from being allowed.
+    /// An ambiguity keeps it from being allowed.
     Ambiguity(Ambiguity),
     /// No rule fits it.
     NoRule,
