@@ -107,6 +107,8 @@ pub enum ModelEvent {
         /// The piece.
         text: String,
     },
+    /// Nothing has come yet; a line says what it waits for. Shown for the moment, never recorded.
+    Waiting(String),
     /// Something the user should know about how the reply came to be; no part of it.
     Note {
         /// Short name of what it is about.

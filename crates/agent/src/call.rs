@@ -110,6 +110,7 @@ impl TurnRun {
             refused,
             seen,
             pictures: pictures.clone(),
+            change: None,
         };
         match plan {
             Some(plan) => self.turn.add_with_plan(result, plan).await?,

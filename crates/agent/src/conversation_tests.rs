@@ -52,6 +52,7 @@ fn result(id: &str) -> ItemBody {
         refused: false,
         seen: Vec::new(),
         pictures: Vec::new(),
+        change: None,
     }
 }
 
@@ -128,6 +129,7 @@ fn pictures_of_results_come_behind_all_results_of_their_reply() {
             refused,
             seen,
             pictures: vec![format!("{id}.png")],
+            change: None,
         },
         other => other,
     };

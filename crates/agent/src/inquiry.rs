@@ -9,6 +9,9 @@ use bobbin_model::{Inquiry, QuestionAnswer};
 use super::call::not_run;
 use super::turn::TurnRun;
 
+/// The status line while a user is asked.
+const WAITING: &str = "Waiting for your answer";
+
 impl TurnRun {
     /// Asks users a question for a call and returns the call's result.
     pub(super) async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<ToolOutput, TurnGone> {
@@ -20,6 +23,7 @@ impl TurnRun {
             ));
         }
         let (free, choices) = (inquiry.free, inquiry.choices.clone());
+        self.turn.show_waiting(Some(call_id), WAITING).await?;
         let _held = self.watch.pause();
         let answer = tokio::select! {
             biased;

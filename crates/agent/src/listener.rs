@@ -125,6 +125,7 @@ impl<'a> Listener<'a> {
             ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
             ModelEvent::CallStarted { id, tool } => self.begin(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
+            ModelEvent::Waiting(text) => Ok(self.turn.show_waiting(None, &text).await?),
             ModelEvent::Note { code, text } => {
                 // The note is no part of the reply: a refusal after it still concerns the whole request.
                 let note = ItemBody::Error {

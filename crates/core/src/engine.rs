@@ -326,6 +326,15 @@ impl TurnContext {
         self.request(TurnRequest::Below { entries }).await
     }
 
+    /// Shows clients what the Turn waits for, until it goes on.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn show_waiting(&self, call: Option<&str>, text: &str) -> Result<(), TurnGone> {
+        let (call, text) = (call.map(str::to_owned), text.into());
+        self.request(TurnRequest::Waiting { call, text }).await
+    }
+
     /// Adds what a Turn of a subagent has used, once that Turn has ended.
     ///
     /// # Errors

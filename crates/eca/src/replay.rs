@@ -5,9 +5,10 @@
 
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_model::{
-    Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, Spent, ThreadHeader, Turn,
-    TurnId, TurnStatus,
+    CallPreview, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, Spent,
+    ThreadHeader, Turn, TurnId, TurnStatus,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::flags;
@@ -70,7 +71,10 @@ async fn show_snapshot(
         }
     }
     let told = with_view(client, handle, |view, out| {
-        view.usage(out);
+        // A copy does not know yet.
+        if view.in_window > 0 {
+            view.usage(out);
+        }
         if let Some(live) = &state.live {
             live_turn(view, live, out);
         }
@@ -114,7 +118,10 @@ fn begin(client: &Client, snapshot: &Snapshot, spent: Spent) {
     let model = header.config.as_ref().and_then(|config| config.model.as_deref());
     client.limit(&header.id, model);
     let chats = &client.eca.chats;
-    chats.with(&header.id, |chat| chat.view.begin_replay(snapshot.at, spent));
+    let tokens = snapshot.state.context.tokens;
+    chats.with(&header.id, |chat| {
+        chat.view.begin_replay(snapshot.at, spent, tokens);
+    });
 }
 
 fn with_view(
@@ -133,8 +140,10 @@ fn with_view(
 /// Shows a Turn that has ended, by the events that its Items stand for.
 fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
+    let changes = changes(&turn.items);
     for item in &turn.items {
         added(view, turn.id, item, out);
+        previewed(view, turn.id, item, &changes, out);
     }
     let outcome = match turn.status {
         TurnStatus::Failed => Outcome::Failed {
@@ -159,9 +168,11 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
 fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     let turn = live.turn.id;
+    let changes = changes(&live.turn.items);
     for item in &live.turn.items {
         if item.status == ItemStatus::Completed {
             added(view, turn, item, out);
+            previewed(view, turn, item, &changes, out);
             let call = match &item.body {
                 ItemBody::ToolCall { call_id, .. } if live.result_of(call_id).is_none() => call_id,
                 _ => continue,
@@ -200,6 +211,35 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
         }
     }
     view.resume_message(live.turn.cost_micros);
+}
+
+/// What the calls of a Turn have changed in files, by the calls: recorded with their results.
+type Changes<'a> = HashMap<&'a str, &'a CallPreview>;
+
+fn changes(items: &[Item]) -> Changes<'_> {
+    let of_results = items.iter().filter_map(|item| match &item.body {
+        ItemBody::ToolResult {
+            call_id,
+            change: Some(change),
+            ..
+        } => Some((call_id.as_str(), &**change)),
+        _ => None,
+    });
+    of_results.collect()
+}
+
+/// Shows what a call has changed, right behind the call as it was shown live.
+fn previewed(view: &mut View, turn: TurnId, item: &Item, changes: &Changes<'_>, out: &mut Vec<ChatContent>) {
+    if let ItemBody::ToolCall { call_id, .. } = &item.body
+        && let Some(preview) = changes.get(call_id.as_str())
+    {
+        let previewed = Event::CallPreviewed {
+            turn,
+            call_id: call_id.clone(),
+            preview: (*preview).clone(),
+        };
+        view.event(&previewed, item.created_at, out);
+    }
 }
 
 fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {

@@ -13,11 +13,13 @@ use std::time::Duration;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool_server::{ServerPrompt, ToolServers};
 use bobbin_model::{InputPart, ThreadId};
+use bobbin_prompts::Prompts;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::EditorServices;
+use crate::commands::Named;
 use crate::context::{self, Content, Context, Labelled};
 
 /// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
@@ -32,6 +34,17 @@ pub struct Attached {
     pub contexts: Vec<Context>,
     /// A prompt of a server that is to be filled in.
     pub filling: Option<Filling>,
+    /// The message may name a command or a skill.
+    pub named: Option<Named>,
+}
+
+/// All of it, read.
+#[derive(Debug, Default)]
+pub struct Brought {
+    /// The message, if a command or a skill is in its place.
+    pub message: Option<InputPart>,
+    /// What is behind the message.
+    pub parts: Vec<InputPart>,
 }
 
 /// A prompt of a server with what the user gave for it.
@@ -45,7 +58,7 @@ pub struct Filling {
 impl Attached {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.filling.is_none() && self.contexts.is_empty()
+        self.filling.is_none() && self.named.is_none() && self.contexts.is_empty()
     }
 
     /// Whether somebody else has to be asked.
@@ -62,8 +75,16 @@ impl Attached {
         offer: &EditorServices,
         thread: &ThreadId,
         readers: Arc<Semaphore>,
-    ) -> Result<Vec<InputPart>, String> {
-        let Self { contexts, filling } = self;
+    ) -> Result<Brought, String> {
+        let Self {
+            contexts,
+            filling,
+            named,
+        } = self;
+        let message = match named {
+            Some(named) => Some(message(named, offer.services.prompts.clone()).await?),
+            None => None,
+        };
         let contexts = Arc::new(contexts);
         let servers = offer.services.tool_servers.as_deref();
         let far = join_all(contexts.iter().map(|context| read(context, offer)));
@@ -86,8 +107,14 @@ impl Attached {
                 }
             });
         }
-        Ok(parts)
+        Ok(Brought { message, parts })
     }
+}
+
+async fn message(named: Named, files: Option<Arc<Prompts>>) -> Result<InputPart, String> {
+    let read = tokio::task::spawn_blocking(move || named.read(files.as_deref()));
+    read.await
+        .unwrap_or_else(|error| Err(format!("the commands cannot be read: {error}")))
 }
 
 /// Stores a picture. One that cannot be is named to the model with the reason.

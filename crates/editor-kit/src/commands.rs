@@ -1,13 +1,14 @@
-//! What a user types with a slash: commands of ours, and prompts of tool servers.
+//! What a user types with a slash: commands of ours, prompts of tool servers, commands and skills in files.
 //!
 //! `config`, `costs`, `doctor` and `resume` answer from what is known; no model is asked and nothing is recorded. `init`
-//! and the prompts of servers go to the model. A dialect answers `resume`, which speaks of its chats.
+//! the prompts of servers and what is in files go to the model. A dialect answers `resume`, which speaks of its chats.
 
 use std::sync::Arc;
 
 use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt};
 use bobbin_core::{CoreError, Hub};
-use bobbin_model::{Spent, ThreadId};
+use bobbin_model::{InputPart, Spent, ThreadId};
+use bobbin_prompts::{PromptError, Prompts};
 
 use crate::attached::filling;
 use crate::{Context, EditorServices, Filling, sentence};
@@ -35,6 +36,8 @@ pub enum Typed {
     Fill(Filling),
     /// An answer of ours.
     Run(Command),
+    /// Perhaps a command or a skill in a file; else a text for the model.
+    Named(Named),
     /// Nothing that can be done; a sentence says why.
     Refuse(String),
 }
@@ -59,25 +62,44 @@ pub struct CommandInfo {
     pub name: String,
     /// One sentence.
     pub description: String,
-    /// The arguments of a server's prompt. `None` for a command of ours.
-    pub arguments: Option<Vec<PromptArgument>>,
+    /// Where it comes from.
+    pub kind: CommandKind,
 }
 
-/// Returns the commands that match a query: part of the name or the description, whatever the case.
-pub fn matching(query: &str, prompts: Vec<ServerPrompt>) -> Vec<CommandInfo> {
+/// Where a command comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandKind {
+    /// It is ours.
+    Own,
+    /// A prompt of a server, with its arguments.
+    Server(Vec<PromptArgument>),
+    /// A command in a file.
+    File,
+    /// A skill in a file.
+    Skill,
+}
+
+/// Returns the commands that match a query: part of the name or the description, whatever the case. Blocks on the disk.
+pub fn matching(query: &str, prompts: Vec<ServerPrompt>, files: Option<&Prompts>) -> Vec<CommandInfo> {
     let query = query.trim().to_lowercase();
     let own = COMMANDS.iter().map(|&(name, description)| CommandInfo {
         name: name.to_owned(),
         description: description.to_owned(),
-        arguments: None,
+        kind: CommandKind::Own,
     });
     let servers = prompts.into_iter().map(|prompt| CommandInfo {
         name: format!("{}:{}", prompt.server, prompt.name),
         description: prompt.description,
-        arguments: Some(prompt.arguments),
+        kind: CommandKind::Server(prompt.arguments),
     });
+    let is_ours = |name: &str| COMMANDS.iter().any(|(own, _)| *own == name);
+    let files = files
+        .into_iter()
+        .flat_map(in_files)
+        .filter(|info| !is_ours(&info.name));
     let matches = |text: &str| text.to_lowercase().contains(&query);
     own.chain(servers)
+        .chain(files)
         .filter(|info| matches(&info.name) || matches(&info.description))
         .collect()
 }
@@ -103,8 +125,83 @@ pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
         _ => match filling(message, prompts) {
             Some(Ok(filling)) => Typed::Fill(filling),
             Some(Err(why)) => Typed::Refuse(why),
-            None => Typed::Model(None),
+            None if word.is_empty() => Typed::Model(None),
+            None => Typed::Named(Named {
+                name: word.to_owned(),
+                arguments: argument.to_owned(),
+                typed: message.to_owned(),
+            }),
         },
+    }
+}
+
+/// Returns the commands and skills that users wrote as files; of two with one name, the command.
+fn in_files(files: &Prompts) -> Vec<CommandInfo> {
+    let commands = files.commands().into_iter().map(|command| CommandInfo {
+        name: command.name,
+        description: command.description,
+        kind: CommandKind::File,
+    });
+    let mut found: Vec<CommandInfo> = commands.collect();
+    for skill in files.skills() {
+        let is_usable = skill.enabled && skill.unavailable.is_none();
+        if is_usable && !found.iter().any(|info| info.name == skill.name) {
+            found.push(CommandInfo {
+                name: skill.name,
+                description: skill.description,
+                kind: CommandKind::Skill,
+            });
+        }
+    }
+    found
+}
+
+/// A word with a slash that no command of ours or of a server has.
+#[derive(Debug)]
+pub struct Named {
+    name: String,
+    arguments: String,
+    typed: String,
+}
+
+impl Named {
+    /// Returns the message that it stands for: of the command or the skill of that name, else as it was typed. Blocks on
+    /// the disk.
+    ///
+    /// # Errors
+    /// A file of that name cannot be used: a sentence for the user.
+    pub(crate) fn read(self, files: Option<&Prompts>) -> Result<InputPart, String> {
+        let as_typed = InputPart::Text {
+            text: self.typed.clone(),
+        };
+        let Some(files) = files else { return Ok(as_typed) };
+        let expanded = match files.expand(&self.name, &self.arguments) {
+            Err(PromptError::NotFound { .. }) => self.skill(files),
+            expanded => expanded.map(Some),
+        };
+        match expanded {
+            Ok(Some(expanded)) => Ok(InputPart::CommandRef {
+                name: self.name,
+                args_text: Some(self.arguments).filter(|text| !text.is_empty()),
+                raw_text: Some(self.typed),
+                expanded: Some(expanded),
+            }),
+            Ok(None) => Ok(as_typed),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn skill(&self, files: &Prompts) -> Result<Option<String>, PromptError> {
+        match files.skill(&self.name) {
+            Ok(skill) if skill.enabled && skill.unavailable.is_none() => {}
+            Ok(_) | Err(PromptError::NotFound { .. } | PromptError::BadName(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let text = files.skill_text(&self.name)?.body;
+        Ok(Some(format!(
+            "Follow the skill '{}':\n\n{text}\n\n{}",
+            self.name, self.arguments
+        )))
     }
 }
 

@@ -20,8 +20,10 @@ mod ledger;
 mod process;
 mod uri;
 
-pub use attached::{Attached, Filling, MAX_READERS};
-pub use commands::{Command, CommandInfo, Typed, config, costs, doctor, matching, money, typed};
+pub use attached::{Attached, Brought, Filling, MAX_READERS};
+pub use commands::{
+    Command, CommandInfo, CommandKind, Named, Typed, config, costs, doctor, matching, money, typed,
+};
 pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;

@@ -87,6 +87,15 @@ pub enum Ephemeral {
         /// One entry for each subagent, in order of their starts.
         entries: Arc<[SubAgentProgress]>,
     },
+    /// What a Turn waits for at the moment, as a status line.
+    Waiting {
+        /// The Turn.
+        turn: TurnId,
+        /// The call that waits, if it is one.
+        call: Option<String>,
+        /// The line.
+        text: Arc<str>,
+    },
 }
 
 /// An Approval of a subagent.
@@ -124,6 +133,7 @@ impl Ephemeral {
                 SubagentQuestion::Settled { .. } => 0,
             },
             Self::SubAgents { entries, .. } => entries.iter().map(|entry| entry.label.len() + 64).sum(),
+            Self::Waiting { text, .. } => text.len(),
             Self::RuntimeChanged(_) | Self::Synced => 0,
         }
     }
@@ -278,9 +288,10 @@ impl Frame {
                 | Ephemeral::QuestionClosed(_)
                 | Ephemeral::Subagent { .. },
             ) => true,
-            FrameBody::Delta(_) | FrameBody::Ephemeral(Ephemeral::Synced | Ephemeral::SubAgents { .. }) => {
-                false
-            }
+            FrameBody::Delta(_)
+            | FrameBody::Ephemeral(
+                Ephemeral::Synced | Ephemeral::SubAgents { .. } | Ephemeral::Waiting { .. },
+            ) => false,
         }
     }
 }

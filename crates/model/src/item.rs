@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalId, ApprovalKind, BackgroundReason, Decision, DynamicToolCall, InputPart, ItemId, Json, Sender,
-    TurnId, UnixMillis,
+    ApprovalId, ApprovalKind, BackgroundReason, CallPreview, Decision, DynamicToolCall, InputPart, ItemId,
+    Json, Sender, TurnId, UnixMillis,
 };
 
 /// How far an Item is. A completed Item never changes.
@@ -259,6 +259,9 @@ pub enum ItemBody {
         /// Files with pictures that the model sees beside the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<String>,
+        /// What the call was shown to change in a file, for clients that read the Turn later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<Box<CallPreview>>,
     },
     /// A call of a tool that a client runs, with its result.
     DynamicToolCall(Box<DynamicToolCall>),

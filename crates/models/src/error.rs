@@ -213,6 +213,16 @@ impl ProviderError {
         stuck || self.is_passing()
     }
 
+    /// Returns a passing failure in a few words, for a status line.
+    pub(crate) fn in_short(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "Provider rate limited",
+            Self::Unreachable { .. } => "Provider not reached",
+            Self::BrokenOff { .. } | Self::Truncated { .. } => "Reply broken off",
+            _ => "Provider overloaded",
+        }
+    }
+
     /// Returns how long the provider wants the client to wait.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -170,6 +170,8 @@ impl Provider {
                 };
                 sink.event(note).await.map_err(Ended::Sink)?;
             }
+            let line = retry::line(&error, attempt, &settings.limits, pause);
+            sink.event(ModelEvent::Waiting(line)).await.map_err(Ended::Sink)?;
             tokio::time::sleep(pause).await;
             attempt += 1;
         }

@@ -84,7 +84,10 @@ impl ModelSink for Sink {
             if self.pieces.len() == self.room {
                 return Err(TurnGone.into());
             }
-            self.pieces.push(event);
+            // Those lines are tested where they are made.
+            if !matches!(event, ModelEvent::Waiting(_)) {
+                self.pieces.push(event);
+            }
             Ok(())
         }
         .boxed()

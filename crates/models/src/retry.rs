@@ -21,6 +21,13 @@ pub(crate) fn pause(error: &ProviderError, attempt: u32, limits: &Limits, jitter
     Some(doubled.min(limits.longest_pause).mul_f64(0.5 + jitter / 2.0))
 }
 
+/// Returns a status line for the pause after a failed attempt.
+pub(crate) fn line(error: &ProviderError, attempt: u32, limits: &Limits, pause: Duration) -> String {
+    let (what, of) = (error.in_short(), limits.attempts);
+    let seconds = pause.as_secs_f64().ceil();
+    format!("{what}. Retrying in {seconds}s (attempt {attempt}/{of})")
+}
+
 /// Returns a random number from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "jitter needs no precision")]
 pub(crate) fn jitter() -> f64 {
@@ -82,6 +89,20 @@ mod tests {
             Some(Duration::from_millis(250))
         );
         assert!((0.0..=1.0).contains(&jitter()));
+    }
+
+    #[test]
+    fn a_pause_has_a_line_in_a_few_words() {
+        let line = |error, pause| line(&error, 1, &LIMITS(), Duration::from_millis(pause));
+        assert_eq!(
+            line(limited(None), 250),
+            "Provider rate limited. Retrying in 1s (attempt 1/4)"
+        );
+        let broken = ProviderError::Truncated { name: "m".into() };
+        assert_eq!(
+            line(broken, 3_200),
+            "Reply broken off. Retrying in 4s (attempt 1/4)"
+        );
     }
 
     #[test]

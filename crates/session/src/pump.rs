@@ -371,7 +371,8 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
             | Ephemeral::QuestionOpened(_)
             | Ephemeral::QuestionClosed(_)
             | Ephemeral::Subagent { .. }
-            | Ephemeral::SubAgents { .. },
+            | Ephemeral::SubAgents { .. }
+            | Ephemeral::Waiting { .. },
         )
         | FrameBody::Delta(_) => false,
     }

@@ -17,6 +17,7 @@
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
+//! | `retry TEXT` | the status line of a pause before a retry |
 //! | `listen` | takes the guidance that has come and says it |
 //! | `wait` | waits for [`ScriptEngine::release`] |
 //! | `hang` | waits for the interrupt |
@@ -195,6 +196,7 @@ impl ScriptEngine {
                     })
                     .await?)
             }
+            "retry" => Ok(turn.show_waiting(None, rest).await?),
             "usage" => bill(turn, rest).await,
             "diff" => {
                 let file = FileChange {
@@ -287,6 +289,7 @@ impl ScriptEngine {
                 refused: output.refused,
                 seen: Vec::new(),
                 pictures: Vec::new(),
+                change: None,
             })
             .await?)
     }
@@ -317,6 +320,7 @@ impl ScriptEngine {
                     refused: false,
                     seen: Vec::new(),
                     pictures: Vec::new(),
+                    change: None,
                 })
                 .await?);
         }
@@ -356,6 +360,7 @@ impl ScriptEngine {
                         refused: true,
                         seen: Vec::new(),
                         pictures: Vec::new(),
+                        change: None,
                     })
                     .await?);
             }
@@ -370,6 +375,7 @@ impl ScriptEngine {
                 refused: false,
                 seen: Vec::new(),
                 pictures: Vec::new(),
+                change: None,
             })
             .await?)
     }
@@ -416,6 +422,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             refused: true,
             seen: Vec::new(),
             pictures: Vec::new(),
+            change: None,
         })
         .await?)
 }
@@ -440,6 +447,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
             refused: false,
             seen: Vec::new(),
             pictures: Vec::new(),
+            change: None,
         })
         .await?)
 }
@@ -485,6 +493,7 @@ async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) 
             refused: false,
             seen: Vec::new(),
             pictures: Vec::new(),
+            change: None,
         })
         .await?)
 }

@@ -85,6 +85,7 @@ impl ModelSink for Ears {
                 "The model's provider failed; try again later.".to_owned(),
             )),
             ModelEvent::Reasoning(_)
+            | ModelEvent::Waiting(_)
             | ModelEvent::CallStarted { .. }
             | ModelEvent::CallArguments { .. }
             | ModelEvent::Note { .. }

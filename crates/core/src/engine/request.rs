@@ -64,6 +64,11 @@ pub(crate) enum TurnRequest {
         billed: Option<Billed>,
         window: ContextWindow,
     },
+    /// What the Turn waits for.
+    Waiting {
+        call: Option<String>,
+        text: Arc<str>,
+    },
     /// How far the subagents are.
     Below {
         entries: Arc<[SubAgentProgress]>,

@@ -1,7 +1,7 @@
 //! What engines want to happen, and what committed events cause.
 
 use bobbin_model::{
-    Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, TurnId,
+    Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, PlanChange, TurnId,
 };
 use tokio::sync::oneshot;
 
@@ -9,6 +9,10 @@ use super::Owner;
 use super::record::{After, Effect};
 use crate::engine::{Billed, TurnRequest, WindowNote};
 use crate::{CoreError, Ephemeral};
+
+/// Most bytes of a diff that is stored with its call's result (a guess: some screens full). A longer one is shown while
+/// its Turn runs.
+const MAX_STORED_DIFF: usize = 64 << 10;
 
 impl Owner {
     /// Grants one request, or drops it when its Turn is over; a dropped reply tells the engine so.
@@ -45,15 +49,7 @@ impl Owner {
                 self.record(self.state.decide_complete_item(item, body, now))
                     .await
             }
-            TurnRequest::Add { body, plan } => {
-                let Some((_, mut events)) = self.state.decide_add_item(body, now) else {
-                    return Ok(());
-                };
-                let before = || self.state.plan.clone().unwrap_or_default();
-                let plan = plan.and_then(|change| before().changed(&change).ok());
-                events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
-                self.record(events).await
-            }
+            TurnRequest::Add { body, plan } => self.add(body, plan).await,
             TurnRequest::CallPreviewed { call_id, preview } => {
                 let live = self.state.live.as_ref();
                 if live.is_some_and(|live| live.previews.get(&call_id) == Some(&preview)) {
@@ -74,6 +70,10 @@ impl Owner {
             TurnRequest::ReadPlan { reply } => {
                 // An engine that no longer waits has ended.
                 drop(reply.send(self.state.plan.clone()));
+                Ok(())
+            }
+            TurnRequest::Waiting { call, text } => {
+                self.note(Ephemeral::Waiting { turn, call, text });
                 Ok(())
             }
             TurnRequest::Below { entries } => {
@@ -110,6 +110,25 @@ impl Owner {
                 .await
             }
         }
+    }
+
+    /// Records an Item, and the change of the plan that comes with it.
+    async fn add(&mut self, mut body: ItemBody, plan: Option<PlanChange>) -> Result<(), CoreError> {
+        if let ItemBody::ToolResult { call_id, change, .. } = &mut body {
+            // Afterwards the preview is no longer in the state.
+            let previews = self.state.live.as_ref().map(|live| &live.previews);
+            let preview = previews.and_then(|previews| previews.get(call_id));
+            *change = preview
+                .filter(|preview| preview.diff.len() <= MAX_STORED_DIFF)
+                .map(|preview| Box::new(preview.clone()));
+        }
+        let Some((_, mut events)) = self.state.decide_add_item(body, self.now()) else {
+            return Ok(());
+        };
+        let before = || self.state.plan.clone().unwrap_or_default();
+        let plan = plan.and_then(|change| before().changed(&change).ok());
+        events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
+        self.record(events).await
     }
 
     /// Gives the engine the inputs of users, once they are on disk.
@@ -245,6 +264,7 @@ fn begins_something(request: &TurnRequest) -> bool {
         | TurnRequest::Plan { .. }
         | TurnRequest::ReadPlan { .. }
         | TurnRequest::Diff { .. }
+        | TurnRequest::Waiting { .. }
         | TurnRequest::Below { .. }
         | TurnRequest::BelowUsed { .. }
         | TurnRequest::Usage(_)

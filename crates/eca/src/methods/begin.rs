@@ -5,7 +5,7 @@
 //! are recorded in the order they came, and one that is stopped at any moment before it is recorded does not run on.
 
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn};
-use bobbin_editor_kit::{Attached, sentence};
+use bobbin_editor_kit::{Attached, Brought, sentence};
 use bobbin_model::{InputPart, ItemId, QueuedInputId, Refusal, TurnId};
 use bobbin_peer::Responder;
 use tokio::sync::oneshot;
@@ -60,7 +60,7 @@ impl Prompt {
         let chats = &self.client.eca.chats;
         let is_first = chats.with(self.thread(), |chat| chat.pending.is_empty());
         if attached.is_empty() && is_first.unwrap_or(true) {
-            return self.run(Vec::new(), ordinal, responder).await;
+            return self.run(Brought::default(), ordinal, responder).await;
         }
         self.gather(attached, ordinal, responder).await;
     }
@@ -109,7 +109,7 @@ impl Prompt {
             // Others may have begun or ended meanwhile.
             self.look().await;
             match read {
-                Some(Ok(parts)) => self.run(parts, ordinal, responder).await,
+                Some(Ok(brought)) => self.run(brought, ordinal, responder).await,
                 Some(Err(why)) => self.say(ordinal, &format!("\n\nError: {why}\n"), responder).await,
                 None => self.say(ordinal, STOPPED, responder).await,
             }
@@ -117,11 +117,10 @@ impl Prompt {
     }
 
     /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
-    async fn run(self, contexts: Vec<InputPart>, ordinal: i64, responder: Responder) {
+    async fn run(self, brought: Brought, ordinal: i64, responder: Responder) {
         let text = self.message.clone();
-        let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
-            .chain(contexts)
-            .collect();
+        let message = brought.message.unwrap_or(InputPart::Text { text });
+        let input: Vec<InputPart> = std::iter::once(message).chain(brought.parts).collect();
         let request = turn_of(input.clone());
         let handle = self.handle.clone();
         let (tell, requested) = oneshot::channel();

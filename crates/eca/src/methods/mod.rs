@@ -366,7 +366,11 @@ impl Client {
         let is_new = chats.with(handle.id(), |chat| chat.view.spent.is_none());
         if is_new == Some(true) {
             let spent = self.hub().spent(snapshot).await?;
-            chats.with(handle.id(), |chat| chat.view.spent.get_or_insert(spent).tokens);
+            let tokens = snapshot.state.context.tokens;
+            chats.with(handle.id(), |chat| {
+                chat.view.spent.get_or_insert(spent);
+                chat.view.in_window = tokens;
+            });
         }
         self.follow(handle, snapshot.at.next());
         Ok(())

@@ -99,10 +99,11 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     }
     let mut attached = Attached {
         contexts: Context::decode(params.contexts.unwrap_or_default()),
-        filling: None,
+        ..Attached::default()
     };
     match asked {
         Typed::Fill(filling) => attached.filling = Some(filling),
+        Typed::Named(named) => attached.named = Some(named),
         Typed::Model(Some(context)) => attached.contexts.push(context),
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! What an editor asks for to fill its menus (sections 12, 13, 20.5, 20.6). The disk is read in tasks of
 //! their own.
 
-use bobbin_editor_kit::{Entry, MAX_FILES, matching};
+use bobbin_editor_kit::{CommandKind, Entry, MAX_FILES, matching};
 use bobbin_peer::{CallContext, Responder};
 use serde_json::{Value, json};
 
@@ -54,21 +54,27 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     } else {
         "mcp-prompt"
     };
-    let command = |found: bobbin_editor_kit::CommandInfo| CommandInfo {
+    let command = move |found: bobbin_editor_kit::CommandInfo| CommandInfo {
         name: found.name,
         description: found.description,
-        kind: if found.arguments.is_some() { kind } else { "native" },
-        arguments: found
-            .arguments
-            .iter()
-            .flatten()
-            .map(CommandArgument::new)
-            .collect(),
+        kind: match found.kind {
+            CommandKind::Own => "native",
+            CommandKind::Server(_) => kind,
+            CommandKind::File => "customPrompt",
+            CommandKind::Skill => "skill",
+        },
+        arguments: match &found.kind {
+            CommandKind::Server(arguments) => arguments.iter().map(CommandArgument::new).collect(),
+            CommandKind::Own | CommandKind::File | CommandKind::Skill => Vec::new(),
+        },
     };
-    let found = matching(&params.query.unwrap_or_default(), client.prompts()).into_iter();
-    responder.ok(QueryCommandsResult {
-        chat_id: params.chat_id,
-        commands: found.map(command).collect(),
+    let (servers, files) = (client.prompts(), client.offer.services.prompts.clone());
+    client.tasks.spawn_blocking(move || {
+        let found = matching(&params.query.unwrap_or_default(), servers, files.as_deref());
+        responder.ok(QueryCommandsResult {
+            chat_id: params.chat_id,
+            commands: found.into_iter().map(command).collect(),
+        });
     });
 }
 

@@ -8,14 +8,15 @@ mod below;
 mod call;
 mod items;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use bobbin_core::{Frame, FrameBody};
+use bobbin_core::{Ephemeral, Frame, FrameBody};
 use bobbin_editor_kit::{Limit, money};
 use bobbin_model::item::UserMessage;
 use bobbin_model::{
-    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, Spent, TurnId,
-    UnixMillis,
+    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, Spent, TokenUsage,
+    TurnId, UnixMillis,
 };
 
 use crate::wire::content::{ChatContent, Content, Reason, Status};
@@ -64,6 +65,10 @@ pub(crate) struct View {
     calls: Vec<Call>,
     /// What the chat has used; nothing before the chat is followed.
     pub(crate) spent: Option<Spent>,
+    /// Tokens in the model's window after its last reply.
+    pub(crate) in_window: u64,
+    /// How often the Turn has shown what it used.
+    usages: u32,
     /// What the newest message has cost, in millionths.
     message_cost: u64,
     /// The limits of the chat's model.
@@ -100,17 +105,26 @@ impl View {
         match &frame.body {
             FrameBody::Delta(delta) => self.delta(delta, &mut out),
             FrameBody::Recorded(event) => self.event(event, frame.at, &mut out),
+            FrameBody::Ephemeral(Ephemeral::Waiting { call, text, .. }) => {
+                let call = call.as_deref().and_then(|call| find(&mut self.calls, call));
+                if let Some(call) = call.filter(|call| !call.has_started()) {
+                    call.start(frame.at, &mut out);
+                }
+                self.generating = false;
+                out.push(ChatContent::running(text.to_string()));
+            }
             FrameBody::Ephemeral(_) => {}
         }
         out
     }
 
-    /// Begins to show history up to a Seq, by which so much was used.
-    pub(crate) fn begin_replay(&mut self, up_to: Seq, spent: Spent) {
+    /// Begins to show history up to a Seq, by which so much was used and the window had so many tokens.
+    pub(crate) fn begin_replay(&mut self, up_to: Seq, spent: Spent, in_window: u64) {
         *self = Self {
             shown: up_to,
             replaying: true,
             spent: Some(spent),
+            in_window,
             limit: self.limit,
             ..Self::default()
         };
@@ -126,6 +140,7 @@ impl View {
         self.stopping = None;
         self.generating = false;
         self.message_cost = 0;
+        self.usages = 0;
         self.streamed.clear();
         self.calls.clear();
     }
@@ -175,15 +190,18 @@ impl View {
                 ..
             } => self.resolved(approval, *decision, by, out),
             Event::UsageAdded {
-                usage, cost_micros, ..
-            }
-            | Event::SubAgentUsed {
-                usage, cost_micros, ..
+                usage,
+                cost_micros,
+                context_tokens,
+                ..
             } => {
-                self.spent.get_or_insert_default().add(*usage, *cost_micros);
-                self.message_cost = self.message_cost.saturating_add(*cost_micros);
-                self.usage(out);
+                self.in_window = *context_tokens;
+                self.used(*usage, *cost_micros, out);
             }
+            // Its tokens fill a window of its own.
+            Event::SubAgentUsed {
+                usage, cost_micros, ..
+            } => self.used(*usage, *cost_micros, out),
             Event::TurnCancelling { turn, .. } => {
                 self.stopping = Some(*turn);
                 self.status(Status::Stopping, out);
@@ -269,6 +287,10 @@ impl View {
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             call.reject(Reason::UserChoice, out);
         }
+        // A reply that was cut has no figures of its own, and a client waits for some (7.3).
+        if !self.replaying && self.usages == 0 && *outcome != Outcome::Completed {
+            self.usage(out);
+        }
         self.forget_turn();
         self.live = false;
         if self.begun == Some(turn) {
@@ -280,18 +302,26 @@ impl View {
         }
     }
 
-    /// Tells what the chat has used. Costs are left out where no price is known.
-    pub(crate) fn usage(&self, out: &mut Vec<ChatContent>) {
-        let spent = self.spent.unwrap_or_default();
-        if spent.tokens > 0 {
-            let usage = Content::Usage {
-                session_tokens: spent.tokens,
-                last_message_cost: money(self.message_cost),
-                session_cost: money(spent.cost_micros),
-                limit: self.limit,
-            };
-            out.push(usage.into());
+    fn used(&mut self, usage: TokenUsage, cost_micros: u64, out: &mut Vec<ChatContent>) {
+        self.spent.get_or_insert_default().add(usage, cost_micros);
+        self.message_cost = self.message_cost.saturating_add(cost_micros);
+        if self.spent.is_some_and(|spent| spent.tokens > 0) {
+            self.usage(out);
         }
+    }
+
+    /// Shows how full the window is and what the chat has cost. Costs are left out where no price is known.
+    ///
+    /// `sessionTokens` are those in the window, as both public servers mean it: editors print it beside the limit.
+    pub(crate) fn usage(&mut self, out: &mut Vec<ChatContent>) {
+        self.usages = self.usages.saturating_add(1);
+        let usage = Content::Usage {
+            session_tokens: self.in_window,
+            last_message_cost: money(self.message_cost),
+            session_cost: money(self.spent.unwrap_or_default().cost_micros),
+            limit: self.limit,
+        };
+        out.push(usage.into());
     }
 
     fn generate(&mut self, out: &mut Vec<ChatContent>) {
@@ -332,14 +362,14 @@ pub(crate) fn turn_of_any(id: &str) -> Option<TurnId> {
 
 /// Returns what the user typed, without what was attached; a message of pictures alone names them.
 fn words(said: &UserMessage) -> String {
-    let is_typed =
-        |part: &&InputPart| !matches!(part, InputPart::Context { .. } | InputPart::LocalImage { .. });
-    let typed: String = said
-        .native
-        .iter()
-        .filter(is_typed)
-        .map(InputPart::display)
-        .collect();
+    let typed = said.native.iter().map(|part| match part {
+        InputPart::Context { .. } | InputPart::LocalImage { .. } => Cow::Borrowed(""),
+        InputPart::CommandRef {
+            raw_text: Some(raw), ..
+        } => Cow::Borrowed(raw.as_str()),
+        typed => typed.display(),
+    });
+    let typed: String = typed.collect();
     if typed.is_empty() {
         return bobbin_model::input::typed_text(&said.native);
     }

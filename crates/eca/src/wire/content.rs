@@ -1,5 +1,6 @@
 //! Contents of a chat (sections 7 and 8), and what is said of a chat beside them (20.1, 20.2).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bobbin_editor_kit::Limit;
@@ -55,7 +56,7 @@ pub(crate) enum Content {
     },
     Progress {
         state: ProgressState,
-        text: &'static str,
+        text: Cow<'static, str>,
     },
     Usage {
         session_tokens: u64,
@@ -222,10 +223,10 @@ impl From<Content> for ChatContent {
 
 impl ChatContent {
     /// Returns the progress that a turn goes on.
-    pub(crate) fn running(text: &'static str) -> Self {
+    pub(crate) fn running(text: impl Into<Cow<'static, str>>) -> Self {
         Content::Progress {
             state: ProgressState::Running,
-            text,
+            text: text.into(),
         }
         .into()
     }
@@ -234,7 +235,7 @@ impl ChatContent {
     pub(crate) fn finished() -> Self {
         Content::Progress {
             state: ProgressState::Finished,
-            text: "",
+            text: Cow::Borrowed(""),
         }
         .into()
     }

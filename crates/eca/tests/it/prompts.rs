@@ -291,3 +291,17 @@ async fn a_result_larger_than_the_queue_is_told_and_so_is_what_follows() {
     let seen = prompt(&mut client, json!({ "chatId": "c", "message": "say two" })).await;
     assert_eq!(texts(&seen, "assistant"), "two");
 }
+
+#[tokio::test]
+async fn a_pause_before_a_retry_is_progress() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let line = "Provider overloaded. Retrying in 4s (attempt 1/5)";
+    let message = format!("say one\nretry {line}\nsay two");
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
+    let progress = seen.iter().filter(|message| is_content(message, "progress"));
+    let progress: Vec<_> = progress
+        .map(|message| message["params"]["content"]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(progress, ["Waiting model", "Generating", line, "Generating", ""]);
+}

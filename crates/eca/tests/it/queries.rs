@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Server, transcript};
+use crate::support::{Server, is_content, prompt, texts, transcript, until};
 
 #[tokio::test]
 async fn contexts_files_commands_providers_and_jobs() {
@@ -30,4 +30,65 @@ async fn contexts_files_commands_providers_and_jobs() {
         seen.push(client.answer_to(method, params).await);
     }
     transcript!(server, seen);
+}
+
+#[tokio::test]
+async fn commands_and_skills_in_files_are_offered_and_run() {
+    let server = Server::start().await;
+    let craft = server.root().join(".craft");
+    for (file, text) in [
+        (
+            "commands/brew.md",
+            "---\ndescription: Brews\n---\nsay brewing $ARGUMENTS",
+        ),
+        ("commands/costs.md", "say hidden by ours"),
+        (
+            "skills/descale/SKILL.md",
+            "---\nname: descale\ndescription: Removes lime\n---\nUse vinegar.",
+        ),
+    ] {
+        let path = craft.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut client = server.editor().await;
+    let found = client.call("chat/queryCommands", json!({ "query": "" })).await;
+    let named = |name: &str| {
+        let all = found["commands"].as_array().unwrap().iter();
+        let found: Vec<_> = all.filter(|command| command["name"] == name).collect();
+        assert_eq!(found.len(), 1, "{name}");
+        (found[0]["type"].clone(), found[0]["description"].clone())
+    };
+    assert_eq!(named("brew"), (json!("customPrompt"), json!("Brews")));
+    assert_eq!(named("descale"), (json!("skill"), json!("Removes lime")));
+    assert_eq!(named("costs").0, "native");
+    let seen = prompt(
+        &mut client,
+        json!({ "chatId": "a", "message": "/brew  green tea" }),
+    )
+    .await;
+    assert_eq!(texts(&seen, "user"), "/brew  green tea\n");
+    assert_eq!(server.attached("a").await, ["say brewing green tea"]);
+    prompt(
+        &mut client,
+        json!({ "chatId": "b", "message": "/descale the kettle" }),
+    )
+    .await;
+    assert_eq!(
+        server.attached("b").await,
+        ["Follow the skill 'descale':\n\nUse vinegar.\n\nthe kettle"]
+    );
+    // A word that is none of them, and a path, are a text of the user.
+    prompt(&mut client, json!({ "chatId": "c", "message": "/boil" })).await;
+    prompt(
+        &mut client,
+        json!({ "chatId": "d", "message": "/etc/passwd: what is it?" }),
+    )
+    .await;
+    assert!(server.attached("c").await.is_empty() && server.attached("d").await.is_empty());
+    // Opened again, it is shown as it was typed.
+    let opened = client.request("chat/open", json!({ "chatId": "a" })).await;
+    let seen = until(&mut client, |message| message["id"] == opened).await;
+    let echo = seen.iter().find(|message| is_content(message, "text")).unwrap();
+    assert_eq!(echo["params"]["content"]["text"], "/brew  green tea\n");
 }

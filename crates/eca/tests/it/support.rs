@@ -18,6 +18,7 @@ use bobbin_editor_kit::{
 };
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{Effort, InputPart, ItemBody, Json, TurnId};
+use bobbin_prompts::{Machine, Prompts};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -119,6 +120,11 @@ impl Host for Opened {
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
                 tool_servers: self.2.clone(),
+                prompts: Some(Arc::new(Prompts::new(
+                    self.0.settings().workspace.clone(),
+                    None,
+                    Machine::default(),
+                ))),
                 ..Services::default()
             },
             editor_tools: self.3.clone(),
@@ -251,6 +257,7 @@ impl Server {
         };
         let parts = said.native.iter().filter_map(|part| match part {
             InputPart::Context { label, text } => Some(format!("{label}|{text}")),
+            InputPart::CommandRef { expanded, .. } => expanded.clone(),
             _ => None,
         });
         parts.collect()

@@ -263,3 +263,35 @@ async fn a_chat_that_is_opened_later_shows_what_its_subagents_ask() {
     }
     assert_eq!(server.engine.effects(), ["touch tea"]);
 }
+
+#[tokio::test]
+async fn a_history_has_the_diffs_of_its_calls() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let mut live = Vec::new();
+    for (chat, decide) in [("a", "chat/toolCallApprove"), ("r", "chat/toolCallReject")] {
+        let params = json!({ "chatId": chat, "message": "preview touch tea\nsay done" });
+        live.extend(prompt_until_asked(&mut client, params).await);
+        let params = json!({ "chatId": chat, "toolCallId": call_id(&live) });
+        client.notify(decide, params).await;
+        live.extend(until(&mut client, is_finished).await);
+    }
+    let mut later = Vec::new();
+    for chat in ["a", "r"] {
+        let opened = client.request("chat/open", json!({ "chatId": chat })).await;
+        later.extend(until(&mut client, |message| message["id"] == opened).await);
+    }
+    let details = |messages: &[Value]| -> Vec<(Value, Value)> {
+        let calls = messages.iter().map(|message| &message["params"]["content"]);
+        let calls = calls.filter(|content| {
+            content["type"]
+                .as_str()
+                .is_some_and(|kind| kind.starts_with("toolCall"))
+        });
+        calls
+            .map(|content| (content["type"].clone(), content["details"].clone()))
+            .collect()
+    };
+    assert_eq!(details(&later), details(&live));
+    assert_eq!(details(&later)[1].1["type"], "fileChange");
+}

@@ -304,7 +304,7 @@ mod tests {
                 ModelEvent::CallStarted { id, tool } => format!("b {id} {tool}"),
                 ModelEvent::CallArguments { id, text } => format!("a {id} {text}"),
                 ModelEvent::CallEnded { id } => format!("e {id}"),
-                ModelEvent::Note { text, .. } => format!("n {text}"),
+                ModelEvent::Note { text, .. } | ModelEvent::Waiting(text) => format!("n {text}"),
                 ModelEvent::ProviderState(kept) => format!("k {}", kept.get()),
             })
             .collect())

@@ -82,8 +82,8 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
             messages.extend(groups.broadcast(news, frame.at));
         }
-        // It is a request to those who are asked.
-        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_)) => {}
+        // A question is a request to those who are asked, and this wire has no status line.
+        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_) | Ephemeral::Waiting { .. }) => {}
         FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
             let method = wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
             messages.push(message(method, &user_input::resolved(question)));

@@ -315,6 +315,7 @@ pub(super) fn of_items() -> Vec<(&'static str, Frame)> {
         refused: false,
         seen: Vec::new(),
         pictures: Vec::new(),
+        change: None,
     };
     let compacted = ItemBody::Compaction(Box::new(Compaction {
         trigger: CompactionTrigger::Auto,

@@ -71,6 +71,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             refused: false,
             seen: Vec::new(),
             pictures: Vec::new(),
+            change: None,
         },
         ItemBody::AgentMessage { text: answer.into() },
     ];

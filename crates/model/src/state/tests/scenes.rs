@@ -128,6 +128,7 @@ pub(super) fn result(success: bool) -> ItemBody {
         refused: false,
         seen: Vec::new(),
         pictures: Vec::new(),
+        change: None,
     }
 }
 
