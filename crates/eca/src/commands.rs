@@ -46,7 +46,7 @@ async fn earlier(client: &Client) -> String {
 async fn open(client: &Client, id: String) -> String {
     let found = client.find(&ChatId::Text(id.clone())).await;
     let shown = match found {
-        Ok(Found::Chat(handle)) => replay::show(client, &handle, None).await.map(drop),
+        Ok(Found::Chat(handle)) => replay::show(client, &handle).await,
         Ok(Found::Free | Found::Bad) => {
             return format!("\nThere is no chat {id}; /resume lists those there are.\n");
         }

@@ -260,6 +260,11 @@ impl Connection {
             errors::cannot_open(failure.0)
         })?;
         offer.notices.extend(handshake::notices(&params));
+        let folders = params.workspace_folders.as_deref().unwrap_or_default();
+        let further = handshake::roots(folders)
+            .skip(1)
+            .take(methods::MAX_FOLDERS)
+            .collect();
         let options = params.initialization_options.unwrap_or_default();
         if let (Some(process), Ownership::Sole) = (params.process_id, offer.ownership) {
             self.watch(process);
@@ -280,6 +285,7 @@ impl Connection {
         if is_current {
             eca.speaks_currently();
         }
+        *eca.further_folders.lock() = further;
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
         let editor = capabilities
             .has_diagnostics()

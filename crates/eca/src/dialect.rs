@@ -1,22 +1,24 @@
 //! The ECA dialect as one connection speaks it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bobbin_agent_api::terminal::TerminalNews;
 use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind, Ownership};
 use bobbin_model::{
-    Approval, ApprovalPolicy, Decision, Effort, Event, Mode, Question, ServerState, ThreadId, ToolServer,
-    TurnFeatures,
+    Approval, ApprovalPolicy, Decision, Effort, Event, Mode, Question, ServerState, TerminalChange, ThreadId,
+    ToolServer, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, LogSource, QuestionReply};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::chats::Chats;
 use crate::question;
@@ -45,6 +47,10 @@ pub(crate) struct Eca {
     pub(crate) shutting_down: AtomicBool,
     /// What the client knows of tool servers. Held while it is told of any, so that nothing old follows what is new.
     pub(crate) hosted: Mutex<Hosted>,
+    /// Jobs have changed since the client was sent their list.
+    pub(crate) jobs_changed: Notify,
+    /// The folders of its workspace beside the one that is served; the client says how many there are.
+    pub(crate) further_folders: Mutex<Vec<PathBuf>>,
     /// One place for each prompt whose files are being read.
     pub(crate) readers: Arc<Semaphore>,
 }
@@ -137,6 +143,8 @@ impl Eca {
             current: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
             hosted: Mutex::default(),
+            jobs_changed: Notify::new(),
+            further_folders: Mutex::default(),
             readers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
@@ -188,6 +196,13 @@ impl Dialect for Eca {
 
     fn encode(&self, frame: &Frame, _: LogSource) -> Encoded {
         if let FrameBody::Ephemeral(Ephemeral::Broadcast(news)) = &frame.body {
+            if let Some(news) = news.get::<TerminalNews>() {
+                // Output is asked for.
+                if !matches!(news.change, TerminalChange::Output(_) | TerminalChange::Stalled) {
+                    self.jobs_changed.notify_one();
+                }
+                return Encoded::default();
+            }
             let server = news.get::<ToolServerNews>();
             return server.map_or_else(Encoded::default, |news| self.hosted.lock().changed(&news.0));
         }

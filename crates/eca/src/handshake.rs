@@ -32,7 +32,7 @@ fn members(value: Option<&Value>) -> Map<String, Value> {
     value.and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
     folders
         .iter()
         .filter_map(|folder| folder.uri.as_deref().map(path_of))
@@ -47,7 +47,8 @@ pub(crate) fn notices(params: &InitializeParams) -> Vec<UserNotice> {
     vec![UserNotice {
         kind: NoticeKind::Warning,
         message: format!(
-            "only the first folder, {}, is the workspace of this session; files of the others are found by their whole paths",
+            "only the first folder, {}, is the workspace of this session; files of the others are in menus and can be attached, and the \
+             agent asks before it reads or changes them",
             first.display()
         ),
     }]

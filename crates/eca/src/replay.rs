@@ -8,6 +8,7 @@ use bobbin_model::{
     CallPreview, Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, Spent,
     ThreadHeader, Turn, TurnId, TurnStatus,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,17 +23,167 @@ const TURNS: u32 = 50;
 const PAGE: u32 = 10;
 /// Most Turns shown.
 const MAX_TURNS: u32 = 200;
+/// Most bytes of contents in one answer, but for a Turn that has more alone.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+/// A cursor that clients may send without having got it.
+const LAST_COMPACTION: &str = "lastCompaction";
 
-/// Shows a chat's history and follows it.
-pub(crate) async fn show(
+/// Which Turns are shown: the newest ones, or those beside a cursor.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Window {
+    limit: Option<u32>,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// Says of a chat what was shown, and where the rest begins.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Meta {
+    total: u32,
+    returned: usize,
+    before_cursor: Option<String>,
+    after_cursor: Option<String>,
+    /// Always `null`: a chat shows what was compacted, too.
+    compaction_cursor: Option<String>,
+}
+
+impl Window {
+    /// Whether its cursors are some.
+    pub(crate) fn is_readable(&self) -> bool {
+        let cursors = self.before.iter().chain(&self.after);
+        cursors
+            .into_iter()
+            .all(|cursor| cursor == LAST_COMPACTION || cursor.parse::<TurnId>().is_ok())
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit.unwrap_or(TURNS).min(MAX_TURNS)
+    }
+
+    fn before(&self, next: TurnId) -> TurnId {
+        turn(self.before.as_deref()).map_or(next, |turn| turn.min(next))
+    }
+
+    /// Reads the finished Turns that it means, oldest first.
+    async fn read(
+        &self,
+        client: &Client,
+        handle: &ThreadHandle,
+        next: TurnId,
+    ) -> Result<Vec<Turn>, CoreError> {
+        let (end, limit) = (self.before(next), self.limit());
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let Some(after) = turn(self.after.as_deref()) else {
+            return client.hub().turns_before(handle.id(), end, limit).await;
+        };
+        // Turns that were taken out leave gaps in the numbers.
+        let mut upper = after.0;
+        loop {
+            upper = upper.saturating_add(limit).min(end.0.saturating_sub(1));
+            let mut turns = client
+                .hub()
+                .turns_before(handle.id(), TurnId(upper + 1), limit)
+                .await?;
+            turns.retain(|turn| turn.id > after);
+            if !turns.is_empty() || upper + 1 >= end.0 {
+                return Ok(turns);
+            }
+        }
+    }
+}
+
+fn turn(cursor: Option<&str>) -> Option<TurnId> {
+    cursor.and_then(|cursor| cursor.parse().ok())
+}
+
+impl Meta {
+    async fn of(
+        client: &Client,
+        handle: &ThreadHandle,
+        snapshot: &Snapshot,
+        shown: &[TurnId],
+    ) -> Result<Self, CoreError> {
+        let before_cursor = match shown.first() {
+            Some(first)
+                if !client
+                    .hub()
+                    .turns_before(handle.id(), *first, 1)
+                    .await?
+                    .is_empty() =>
+            {
+                Some(first.to_string())
+            }
+            _ => None,
+        };
+        let after_cursor = shown.last().filter(|last| **last < snapshot.state.last_turn);
+        Ok(Self {
+            total: snapshot.state.turn_count,
+            returned: shown.len(),
+            before_cursor,
+            after_cursor: after_cursor.map(TurnId::to_string),
+            compaction_cursor: None,
+        })
+    }
+}
+
+/// Returns the contents of a part of a chat's finished Turns, as far as there is room in an answer.
+pub(crate) async fn past(
     client: &Client,
     handle: &Arc<ThreadHandle>,
-    limit: Option<u32>,
-) -> Result<ThreadHeader, CoreError> {
+    window: &Window,
+) -> Result<(Vec<ChatContent>, Meta), CoreError> {
+    let snapshot = client.hub().snapshot(handle).await?;
+    let mut turns = window.read(client, handle, next_of(&snapshot)).await?;
+    let forwards = window.after.is_some();
+    if !forwards {
+        turns.reverse();
+    }
+    let (mut shown, mut parts, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for turn in &turns {
+        let (mut view, mut out) = (View::default(), Vec::new());
+        view.begin_replay(snapshot.at, Spent::default(), 0);
+        finished_turn(&mut view, turn, &mut out);
+        let told = flags::placed(out, &snapshot.state.header.metadata);
+        let size = client.eca.notifications(handle.id(), &told);
+        bytes += size.iter().map(|told| told.params.get().len()).sum::<usize>();
+        if bytes > MAX_ANSWER_BYTES && !shown.is_empty() {
+            break;
+        }
+        shown.push(turn.id);
+        parts.push(told);
+    }
+    if !forwards {
+        shown.reverse();
+        parts.reverse();
+    }
+    let meta = Meta::of(client, handle, &snapshot, &shown).await?;
+    Ok((parts.concat(), meta))
+}
+
+/// Returns the Turn behind the finished ones.
+fn next_of(snapshot: &Snapshot) -> TurnId {
+    let state = &snapshot.state;
+    TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0))
+}
+
+/// Shows a chat's newest Turns and follows it.
+pub(crate) async fn show(client: &Client, handle: &Arc<ThreadHandle>) -> Result<(), CoreError> {
+    show_part(client, handle, &Window::default()).await.map(drop)
+}
+
+/// Shows a part of a chat's history, and its running Turn, and follows it.
+pub(crate) async fn show_part(
+    client: &Client,
+    handle: &Arc<ThreadHandle>,
+    window: &Window,
+) -> Result<(ThreadHeader, Meta), CoreError> {
     // What was on its way when the cursor ended is in the snapshot, which is taken later.
     client.session.unsubscribe(handle.id());
     let snapshot = client.hub().snapshot(handle).await?;
-    let shown = show_snapshot(client, handle, &snapshot, limit).await;
+    let shown = show_snapshot(client, handle, &snapshot, window).await;
     // Followed whatever became of the history: what comes next is not in it.
     with_view(client, handle, |view, _| view.end_replay());
     client.follow(handle.clone(), snapshot.at.next());
@@ -41,18 +192,20 @@ pub(crate) async fn show(
     if let Some(editor) = &client.editor {
         editor.may_answer_for(handle.id());
     }
-    shown.map(|()| snapshot.state.header.clone())
+    let meta = Meta::of(client, handle, &snapshot, &shown?).await?;
+    Ok((snapshot.state.header.clone(), meta))
 }
 
 async fn show_snapshot(
     client: &Client,
     handle: &Arc<ThreadHandle>,
     snapshot: &Snapshot,
-    limit: Option<u32>,
-) -> Result<(), CoreError> {
+    window: &Window,
+) -> Result<Vec<TurnId>, CoreError> {
     let state = &snapshot.state;
-    let next = TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0));
-    let limit = limit.unwrap_or(TURNS).min(MAX_TURNS);
+    let next = window.before(next_of(snapshot));
+    let after = turn(window.after.as_deref());
+    let mut shown = Vec::new();
     let title = state.header.display_name.clone();
     let spent = client.hub().spent(snapshot).await?;
     begin(client, snapshot, spent);
@@ -62,9 +215,17 @@ async fn show_snapshot(
             &[ChatContent::Cleared, ChatContent::Opened(title.clone())],
         )
         .await;
-    for (before, count) in pages(client, handle, next, limit).await?.into_iter().rev() {
+    for (before, count) in pages(client, handle, next, window.limit())
+        .await?
+        .into_iter()
+        .rev()
+    {
         let turns = client.hub().turns_before(handle.id(), before, count).await?;
-        for turn in &turns {
+        for turn in turns
+            .iter()
+            .filter(|turn| after.is_none_or(|after| turn.id > after))
+        {
+            shown.push(turn.id);
             let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
             let told = flags::placed(told, &state.header.metadata);
             client.tell(handle.id(), &told).await;
@@ -90,7 +251,7 @@ async fn show_snapshot(
     });
     let told = flags::placed(told, &state.header.metadata);
     client.tell(handle.id(), &told).await;
-    Ok(())
+    Ok(shown)
 }
 
 /// Returns where each page of the newest Turns ends and how many it has at most, the newest page first.

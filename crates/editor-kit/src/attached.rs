@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::EditorServices;
 use crate::commands::Named;
-use crate::context::{self, Content, Context, Labelled};
+use crate::context::{self, Context, Labelled, Loaded};
 
 /// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -101,8 +101,8 @@ impl Attached {
         let mut parts = Vec::new();
         for (label, content) in context::fitting(filled.into_iter().chain(in_order)) {
             parts.push(match content {
-                Content::Text(text) => InputPart::Context { label, text },
-                Content::Picture(bytes) => {
+                Loaded::Text(text) => InputPart::Context { label, text },
+                Loaded::Picture(bytes) => {
                     picture(label, bytes, thread, offer.services.pictures.as_deref()).await
                 }
             });
@@ -182,12 +182,12 @@ async fn read(context: &Context, offer: &EditorServices) -> Option<Labelled> {
                 tracing::info!(url, why, "a page was not read");
                 format!("The user refers to the page {url}; it has not been read: {why}.")
             });
-            Some((url.clone(), Content::Text(text)))
+            Some((url.clone(), Loaded::Text(text)))
         }
         Context::McpResource { uri, server } => {
             let servers = offer.services.tool_servers.as_deref()?;
             match servers.read_resource(server, uri).await {
-                Ok(text) => Some((uri.clone(), Content::Text(text))),
+                Ok(text) => Some((uri.clone(), Loaded::Text(text))),
                 Err(error) => {
                     tracing::info!(server, uri, %error, "a context was skipped");
                     None
@@ -207,7 +207,7 @@ async fn fill(filling: Filling, servers: Option<&dyn ToolServers>) -> Result<Lab
     let label = format!("{server}:{name}");
     let servers = servers.ok_or_else(|| format!("there is no MCP server {server}"))?;
     match servers.fill_prompt(&server, &name, arguments).await {
-        Ok(text) => Ok((label, Content::Text(text))),
+        Ok(text) => Ok((label, Loaded::Text(text))),
         Err(error) => Err(format!("{label} cannot be used: {error}")),
     }
 }

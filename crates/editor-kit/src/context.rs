@@ -114,11 +114,11 @@ pub struct Place {
 }
 
 /// What was read of a context: its label, and what it is.
-pub(crate) type Labelled = (String, Content);
+pub(crate) type Labelled = (String, Loaded);
 
 /// The content of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum Loaded {
     Text(String),
     /// The bytes of a picture, not looked at any further.
     Picture(Vec<u8>),
@@ -164,13 +164,13 @@ pub(crate) fn fitting(contexts: impl IntoIterator<Item = Labelled>) -> Vec<Label
     let mut fitting = Vec::new();
     for (label, content) in contexts {
         let text = match content {
-            Content::Picture(bytes) if bytes.len() <= left_of_pictures => {
+            Loaded::Picture(bytes) if bytes.len() <= left_of_pictures => {
                 left_of_pictures -= bytes.len();
-                fitting.push((shortened(label), Content::Picture(bytes)));
+                fitting.push((shortened(label), Loaded::Picture(bytes)));
                 continue;
             }
-            Content::Picture(_) => "[a picture, left out: there are too many]".to_owned(),
-            Content::Text(text) => text,
+            Loaded::Picture(_) => "[a picture, left out: there are too many]".to_owned(),
+            Loaded::Text(text) => text,
         };
         // What was cut already has a note behind it.
         let text = if text.len() > MAX_BYTES + MAX_NOTE {
@@ -185,7 +185,7 @@ pub(crate) fn fitting(contexts: impl IntoIterator<Item = Labelled>) -> Vec<Label
             continue;
         }
         left -= label.len() + text.len();
-        fitting.push((label, Content::Text(text)));
+        fitting.push((label, Loaded::Text(text)));
     }
     fitting
 }
@@ -207,7 +207,7 @@ fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, Strin
         Context::Directory { path } => directory(&absolute(path, root)?, until),
         Context::RepoMap => {
             let (text, _) = listing(root)?;
-            Ok(("repoMap".to_owned(), Content::Text(text)))
+            Ok(("repoMap".to_owned(), Loaded::Text(text)))
         }
         Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
         Context::Web { url: place } | Context::McpResource { uri: place, .. } => {
@@ -218,11 +218,11 @@ fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, Strin
             let bytes = STANDARD
                 .decode(base64.trim())
                 .map_err(|error| format!("a picture is no base64: {error}"))?;
-            Ok(("picture".to_owned(), Content::Picture(bytes)))
+            Ok(("picture".to_owned(), Loaded::Picture(bytes)))
         }
         Context::Text { label, content } => {
             let label = label.clone().unwrap_or_else(|| "text".to_owned());
-            Ok((label, Content::Text(cut(content.clone(), content.len() as u64))))
+            Ok((label, Loaded::Text(cut(content.clone(), content.len() as u64))))
         }
     }
 }
@@ -273,7 +273,7 @@ fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labell
             if media_type(&bytes).is_some() {
                 opened.set_limit((MAX_PICTURE_BYTES + 1).saturating_sub(bytes.len()) as u64);
                 opened.read_to_end(&mut bytes).map_err(failed)?;
-                return Ok((shown.to_string(), Content::Picture(bytes)));
+                return Ok((shown.to_string(), Loaded::Picture(bytes)));
             }
             (shown.to_string(), bytes, file_bytes)
         }
@@ -287,7 +287,7 @@ fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labell
         return Err(format!("{shown} is no text"));
     }
     let text = cut(String::from_utf8_lossy(&bytes).into_owned(), size);
-    Ok((label, Content::Text(text)))
+    Ok((label, Loaded::Text(text)))
 }
 
 /// Reads lines, counted from 1, both ends included; stops a little over the limit.
@@ -327,7 +327,7 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
             break;
         }
         // What is no text, or cannot be read, is in the listing.
-        if let Ok((_, Content::Text(content))) = file(&entry.path, None, until) {
+        if let Ok((_, Loaded::Text(content))) = file(&entry.path, None, until) {
             let below = entry.path.strip_prefix(path).unwrap_or(&entry.path);
             let end = if content.ends_with('\n') { "" } else { "\n" };
             // Writing to a String cannot fail.
@@ -335,7 +335,7 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
         }
     }
     let size = text.len() as u64;
-    Ok((path.display().to_string(), Content::Text(cut(text, size))))
+    Ok((path.display().to_string(), Loaded::Text(cut(text, size))))
 }
 
 /// Returns what is below a directory, as a text too.
@@ -370,7 +370,7 @@ fn cursor(path: &Path, Position { start, end }: Position) -> Labelled {
         let to = format!("line {}, character {}", end.line, end.character);
         format!("Selected in {path}: from {at} to {to}.")
     };
-    (label, Content::Text(text))
+    (label, Loaded::Text(text))
 }
 
 /// Cuts a text at the limit, on a character, and says so.
@@ -400,8 +400,8 @@ mod tests {
         fitting(all)
             .into_iter()
             .map(|(label, content)| match content {
-                Content::Text(text) => format!("{label}|{text}").replace(&shown, "ROOT"),
-                Content::Picture(bytes) => format!("{label}: {} bytes", bytes.len()).replace(&shown, "ROOT"),
+                Loaded::Text(text) => format!("{label}|{text}").replace(&shown, "ROOT"),
+                Loaded::Picture(bytes) => format!("{label}: {} bytes", bytes.len()).replace(&shown, "ROOT"),
             })
             .collect()
     }
@@ -501,7 +501,7 @@ mod tests {
         let all = texts(Path::new("/"), &Value::from(vec![one; 64]));
         assert_eq!(all.len(), 64);
         assert!(all.iter().all(|text| text.len() <= MAX_LABEL + 4));
-        let page = ("x".repeat(MAX_ALL_BYTES), Content::Text("y".repeat(MAX_BYTES)));
+        let page = ("x".repeat(MAX_ALL_BYTES), Loaded::Text("y".repeat(MAX_BYTES)));
         assert_eq!(
             fitting(vec![page; 5]).len(),
             3,

@@ -56,6 +56,12 @@ pub trait EditorModels: Send + Sync + 'static {
     /// Returns the reasoning efforts that a model can be asked for.
     fn efforts(&self, name: &str) -> Vec<Effort>;
 
+    /// Whether a model is sent pictures.
+    fn sees_pictures(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// Returns the limits of a model, if they are known.
     fn limit(&self, name: &str) -> Option<Limit>;
 

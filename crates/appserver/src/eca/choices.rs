@@ -1,5 +1,6 @@
 //! The models that editors choose from, over the configured ones.
 
+use bobbin_agent_api::model::Model;
 use bobbin_editor_kit::{EditorModels, Limit};
 use bobbin_model::Effort;
 use bobbin_models::ModelSet;
@@ -25,6 +26,10 @@ impl EditorModels for Choices {
 
     fn efforts(&self, name: &str) -> Vec<Effort> {
         self.0.efforts(name)
+    }
+
+    fn sees_pictures(&self, name: &str) -> bool {
+        Model::sees_pictures(&self.0, Some(name))
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {

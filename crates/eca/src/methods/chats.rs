@@ -3,7 +3,7 @@
 use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
 use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
-use bobbin_peer::{CallContext, Responder};
+use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
 
 use super::prompt::apply_trust;
@@ -167,6 +167,11 @@ fn listed(client: &Client, thread: ThreadSummary) -> ListedChat {
         status: if thread.runtime.running { "running" } else { "idle" },
         created_at: thread.header.created_at.0,
         updated_at: thread.header.last_active_at.0,
+        model: thread
+            .header
+            .config
+            .and_then(|config| config.model)
+            .unwrap_or_else(|| client.offer.models.usual()),
         message_count: thread.turn_count,
     }
 }
@@ -183,12 +188,18 @@ pub(super) async fn open(client: &Client, request: &CallContext, responder: Resp
                 chat_id: None,
                 title: None,
                 selection: None,
+                meta: None,
             });
         }
         Err(error) => return fail(responder, &error),
     };
-    let header = match replay::show(client, &handle, params.limit).await {
-        Ok(header) => header,
+    if !params.window.is_readable() {
+        return responder.err(ErrorObject::invalid_params(
+            "'before' and 'after' are cursors of this chat",
+        ));
+    }
+    let (header, meta) = match replay::show_part(client, &handle, &params.window).await {
+        Ok(shown) => shown,
         Err(error) => return fail(responder, &error),
     };
     let config = header.config.unwrap_or_default();
@@ -203,6 +214,7 @@ pub(super) async fn open(client: &Client, request: &CallContext, responder: Resp
         chat_id: Some(params.chat_id),
         title: header.display_name,
         selection: Some(selection(client, model, mode, &config)),
+        meta: Some(meta),
     });
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn add(client: &Client, request: &CallContext, responder: Respo
     if let Err(error) = flags::put(&handle, &params.content_id, Some(text)).await {
         return fail(responder, &error);
     }
-    if let Err(error) = replay::show(client, &handle, None).await {
+    if let Err(error) = replay::show(client, &handle).await {
         // It is there, and shown when the chat is opened again.
         tracing::info!(error = sentence(&error), "a flag was not shown");
     }

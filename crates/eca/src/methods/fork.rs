@@ -63,7 +63,7 @@ async fn copy(
     client.hub().fork_thread(from, last, request).await?;
     client.know(&thread, ChatId::Text(thread.to_string()));
     let handle = client.hub().thread(&thread).await?;
-    let shown = replay::show(client, &handle, None).await;
+    let shown = replay::show(client, &handle).await;
     Ok((thread.to_string(), shown.err().map(|error| sentence(&error))))
 }
 

@@ -6,6 +6,8 @@ mod chats;
 mod decide;
 mod flag;
 mod fork;
+mod history;
+mod jobs;
 mod prompt;
 mod query;
 mod rollback;
@@ -14,6 +16,7 @@ mod servers;
 mod steer;
 
 pub(crate) use chats::listed_chats;
+pub(crate) use query::MAX_FOLDERS;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -58,10 +61,11 @@ pub(crate) struct Client {
 }
 
 /// The methods that later versions added: whoever sends one speaks a later version (20.8).
-const LATER: [&str; 15] = [
+const LATER: [&str; 24] = [
     "chat/addFlag",
     "chat/clear",
     "chat/fork",
+    "chat/history",
     "chat/list",
     "chat/open",
     "chat/promptSteer",
@@ -72,28 +76,27 @@ const LATER: [&str; 15] = [
     "chat/selectedAgentChanged",
     "chat/selectedModelChanged",
     "chat/update",
+    "jobs/kill",
     "jobs/list",
+    "jobs/readOutput",
+    "mcp/addServer",
+    "mcp/disableServer",
+    "mcp/enableServer",
+    "mcp/removeServer",
+    "mcp/updateServer",
     "providers/list",
+    "workspace/didChangeWorkspaceFolders",
 ];
 
 /// Those of them that are not served, by both parts of their names.
-const UNSERVED: [(&str, &str); 16] = [
-    ("chat", "history"),
+const UNSERVED: [(&str, &str); 7] = [
     ("completion", "inline"),
-    ("jobs", "kill"),
-    ("jobs", "readOutput"),
-    ("mcp", "addServer"),
     ("mcp", "connectServer"),
-    ("mcp", "disableServer"),
-    ("mcp", "enableServer"),
     ("mcp", "logoutServer"),
-    ("mcp", "removeServer"),
-    ("mcp", "updateServer"),
     ("providers", "login"),
     ("providers", "loginInput"),
     ("providers", "logout"),
     ("rewrite", "prompt"),
-    ("workspace", "didChangeWorkspaceFolders"),
 ];
 
 fn is_later(method: &str) -> bool {
@@ -121,7 +124,13 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
         "chat/queryFiles" => query::files(client, request, responder),
         "chat/queryCommands" => query::commands(client, request, responder),
         "providers/list" => query::providers(client, responder),
-        "jobs/list" => query::jobs(responder),
+        "chat/history" => history::history(client, request, responder).await,
+        "jobs/list" => jobs::list(client, responder),
+        "jobs/kill" => jobs::kill(client, request, responder),
+        "jobs/readOutput" => jobs::read_output(client, request, responder),
+        "mcp/addServer" => servers::add(client, request, responder),
+        "mcp/updateServer" => servers::update(client, request, responder),
+        "mcp/removeServer" => servers::remove(client, request, responder),
         other => responder.err(errors::method_not_found(other)),
     }
 }
@@ -143,6 +152,9 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
         "chat/selectedModelChanged" => select::model(client, notification).await,
         "mcp/startServer" => servers::start(client, notification),
         "mcp/stopServer" => servers::stop(client, notification),
+        "mcp/enableServer" => servers::enable(client, notification, true).await,
+        "mcp/disableServer" => servers::enable(client, notification, false).await,
+        "workspace/didChangeWorkspaceFolders" => query::folders_changed(client, notification),
         other => Err(Ignored(format!("{other} is not served"))),
     };
     if let Err(Ignored(why)) = served {
@@ -181,6 +193,7 @@ pub(crate) async fn greet(client: &Client) {
     }));
     client.send(messages.into_iter().flatten().collect()).await;
     servers::tell(client);
+    jobs::follow(client);
     select::refresh_models(client);
 }
 

@@ -1,32 +1,38 @@
 //! What an editor asks for to fill its menus (sections 12, 13, 20.5, 20.6). The disk is read in tasks of
 //! their own.
 
-use bobbin_editor_kit::{CommandKind, Entry, MAX_FILES, matching};
-use bobbin_peer::{CallContext, Responder};
+use std::path::PathBuf;
+
+use bobbin_editor_kit::{CommandKind, Entry, MAX_FILES, matching, path_of};
+use bobbin_peer::{CallContext, NotificationContext, Responder};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Client, params};
+use super::{Client, Ignored, params};
 use crate::wire::chat::{
     CommandArgument, CommandInfo, Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult,
     QueryParams,
 };
+use crate::wire::{self, lifecycle::WorkspaceFolder};
+
+/// Folders of a workspace beside the one that is served, in menus.
+pub(crate) const MAX_FOLDERS: usize = 16;
 
 pub(super) fn contexts(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<QueryParams>(request, responder) else {
         return;
     };
-    let root = client.root().display().to_string();
+    let roots = roots(client);
     let query = params.query.unwrap_or_default();
     let given = params.contexts.unwrap_or_default();
     let chat_id = params.chat_id;
     let resources = resources(client, &query);
     find(client, query, move |entries| {
-        let general = [
-            Offered::RepoMap,
-            Offered::Cursor,
-            Offered::Directory { path: root },
-        ];
-        let mut contexts: Vec<Offered> = general.into_iter().chain(entries.iter().map(offered)).collect();
+        let folders = roots.iter().map(|root| Offered::Directory {
+            path: root.display().to_string(),
+        });
+        let general = [Offered::RepoMap, Offered::Cursor].into_iter().chain(folders);
+        let mut contexts: Vec<Offered> = general.chain(entries.iter().map(offered)).collect();
         contexts.extend(resources);
         contexts.retain(|offered| !is_given(offered, &given));
         responder.ok(QueryContextResult { chat_id, contexts });
@@ -78,27 +84,84 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     });
 }
 
+/// Lists the models by their providers. Keys are configured and not looked at here, so each provider is `local`.
 pub(super) fn providers(client: &Client, responder: Responder) {
-    let models = client.offer.models.known().into_iter().map(|id| {
-        let capabilities = json!({ "reason": false, "vision": false, "tools": true, "webSearch": false });
-        json!({ "id": id, "capabilities": capabilities })
-    });
-    let models: Vec<Value> = models.collect();
-    let provider = json!({
-        "id": "bobbin", "label": "Bobbin", "configured": true, "auth": { "status": "local" }, "models": models,
-    });
-    responder.ok(json!({ "providers": [provider] }));
+    let mut providers: Vec<(String, Vec<Value>)> = Vec::new();
+    for name in client.offer.models.known() {
+        let provider = name.split_once('/').map_or("bobbin", |(provider, _)| provider);
+        let vision = client.offer.models.sees_pictures(&name);
+        let reason = !client.offer.models.efforts(&name).is_empty();
+        let capabilities = json!({ "reason": reason, "vision": vision, "tools": true, "webSearch": false });
+        let model = json!({ "id": name, "capabilities": capabilities });
+        match providers.iter_mut().find(|(known, _)| known == provider) {
+            Some((_, models)) => models.push(model),
+            None => providers.push((provider.to_owned(), vec![model])),
+        }
+    }
+    let provider = |(id, models): (String, Vec<Value>)| {
+        let label = if id == "bobbin" {
+            "Bobbin, without a provider"
+        } else {
+            &id
+        };
+        json!({ "id": id, "label": label, "configured": true, "auth": { "status": "local" }, "models": models })
+    };
+    let providers: Vec<Value> = providers.into_iter().map(provider).collect();
+    responder.ok(json!({ "providers": providers }));
 }
 
-pub(super) fn jobs(responder: Responder) {
-    // Commands in the background are not shown to editors yet.
-    responder.ok(json!({ "jobs": [] }));
+#[derive(Debug, Deserialize)]
+struct FoldersChanged {
+    event: FoldersEvent,
+}
+
+#[derive(Debug, Deserialize)]
+struct FoldersEvent {
+    added: Option<Vec<WorkspaceFolder>>,
+    removed: Option<Vec<WorkspaceFolder>>,
+}
+
+/// Takes note of the folders of the client's workspace. The one that is served stays.
+pub(super) fn folders_changed(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
+    let FoldersChanged { event } = wire::params(notification.params.as_deref())?;
+    let paths = |folders: Option<Vec<WorkspaceFolder>>| -> Vec<PathBuf> {
+        let folders = folders.into_iter().flatten();
+        folders
+            .filter_map(|folder| folder.uri.as_deref().map(path_of))
+            .collect()
+    };
+    let (added, removed) = (paths(event.added), paths(event.removed));
+    let mut further = client.eca.further_folders.lock();
+    further.retain(|known| !removed.contains(known));
+    for folder in added {
+        if further.len() < MAX_FOLDERS && folder != client.root() && !further.contains(&folder) {
+            further.push(folder);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folders of the client's workspace, the one that is served first.
+fn roots(client: &Client) -> Vec<PathBuf> {
+    let further = client.eca.further_folders.lock();
+    std::iter::once(client.root().to_owned())
+        .chain(further.iter().cloned())
+        .collect()
 }
 
 fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send + 'static) {
-    let (root, home) = (client.root().to_owned(), client.offer.home.clone());
+    let (roots, home) = (roots(client), client.offer.home.clone());
     client.tasks.spawn_blocking(move || {
-        answer(bobbin_editor_kit::find(&root, home.as_deref(), &query));
+        let mut found: Vec<Entry> = Vec::new();
+        for root in roots {
+            for entry in bobbin_editor_kit::find(&root, home.as_deref(), &query) {
+                // A query that is a path means one place, whichever folder it is read from.
+                if found.len() < MAX_FILES && !found.contains(&entry) {
+                    found.push(entry);
+                }
+            }
+        }
+        answer(found);
     });
 }
 

@@ -71,7 +71,7 @@ async fn go_back(
 ) {
     let taken_out = take_out(handle, first).await;
     if taken_out.is_ok()
-        && let Err(error) = replay::show(client, handle, None).await
+        && let Err(error) = replay::show(client, handle).await
     {
         // It is done; only the picture is missing.
         let text = format!("\nWhat is left cannot be shown: {}\n", sentence(&error));

@@ -1,16 +1,39 @@
-//! Tool servers (section 17): telling of them, stopping and starting them.
+//! Tool servers (sections 17 and 21.5): telling of them, stopping and starting them, and their configuration.
+//!
+//! What a user changes here is written to the workspace's configuration. A server of the user's own configuration is not
+//! changed: the user is told where to do that.
 
-use bobbin_agent_api::tool_server::{ToolServerError, ToolServers};
-use bobbin_peer::NotificationContext;
+use std::collections::BTreeMap;
+
+use bobbin_agent_api::tool_server::{
+    ConfiguredServer, Secrets, ServerAccess, ToolServerConfig, ToolServerError, ToolServers,
+};
+use bobbin_editor_kit::NoticeKind;
+use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
-use super::{Client, Ignored};
+use super::{Client, Ignored, params};
 use crate::wire;
 use crate::wire::config::HostedServer;
+use crate::wire::lifecycle::ShowMessage;
 
 #[derive(Deserialize)]
 struct Named {
     name: String,
+}
+
+/// A server as a client configures it; what is left out stays as it is.
+#[derive(Debug, Deserialize)]
+struct ServerParams {
+    name: String,
+    command: Option<String>,
+    args: Option<Vec<String>>,
+    env: Option<BTreeMap<String, String>>,
+    url: Option<String>,
+    headers: Option<BTreeMap<String, String>>,
+    disabled: Option<bool>,
 }
 
 /// Tells a client of the servers there are. What becomes of them it is told as it happens.
@@ -37,6 +60,210 @@ pub(super) fn start(client: &Client, notification: &NotificationContext) -> Resu
 pub(super) fn stop(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let (servers, name) = wanted(client, notification)?;
     servers.stop(&name).map_err(|error| ignored(&error))
+}
+
+/// Lets a server run or not, from now on. What keeps that from being stored is shown to the user.
+pub(super) async fn enable(
+    client: &Client,
+    notification: &NotificationContext,
+    enabled: bool,
+) -> Result<(), Ignored> {
+    let (servers, name) = wanted(client, notification)?;
+    let done = match configured(servers, &name) {
+        Some(found) if found.config.enabled == enabled => return Ok(()),
+        Some(found) => {
+            let config = ToolServerConfig {
+                enabled,
+                ..found.config
+            };
+            upsert(servers, config).await.map(drop)
+        }
+        None => Err(ToolServerError::NotFound(name)),
+    };
+    if let Err(error) = done {
+        let message = &error.to_string();
+        let said = ShowMessage {
+            kind: NoticeKind::Warning,
+            message,
+        };
+        client.notify("$/showMessage", &said).await;
+    }
+    Ok(())
+}
+
+pub(super) fn add(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((asked, responder)) = params::<ServerParams>(request, responder) else {
+        return;
+    };
+    put(client, asked, true, responder);
+}
+
+pub(super) fn update(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((asked, responder)) = params::<ServerParams>(request, responder) else {
+        return;
+    };
+    put(client, asked, false, responder);
+}
+
+pub(super) fn remove(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((Named { name }, responder)) = params::<Named>(request, responder) else {
+        return;
+    };
+    let Some(servers) = client.offer.services.tool_servers.clone() else {
+        return responder.ok(refused(&ToolServerError::NotFound(name)));
+    };
+    let of = client.clone();
+    client.tasks.spawn(async move {
+        let (tell, removed) = oneshot::channel();
+        servers
+            .remove(name.clone(), Box::new(|result| drop(tell.send(result))))
+            .await;
+        match removed.await.unwrap_or_else(|_| Err(ended())) {
+            Ok(()) => {
+                of.notify("tool/serverRemoved", &json!({ "name": name })).await;
+                responder.ok(json!({ "name": name, "removed": true }));
+            }
+            Err(error) => responder.ok(refused(&error)),
+        }
+    });
+}
+
+/// Writes a server's configuration, of a new one or of one that is there.
+fn put(client: &Client, asked: ServerParams, is_new: bool, responder: Responder) {
+    let Some(servers) = client.offer.services.tool_servers.clone() else {
+        return responder.ok(refused(&ToolServerError::NotFound(asked.name)));
+    };
+    client.tasks.spawn(async move {
+        let name = asked.name.clone();
+        let config = match (configured(&*servers, &name), is_new) {
+            (Some(_), true) => Err(ToolServerError::NameConflict(format!(
+                "there is a tool server {name:?} already"
+            ))),
+            (None, false) => Err(ToolServerError::NotFound(name.clone())),
+            (found, _) => asked.config(found.map(|found| found.config)),
+        };
+        let done = match config {
+            Ok(config) => upsert(&*servers, config).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            return responder.ok(refused(&error));
+        }
+        let all = servers.servers();
+        let server = all.iter().find(|server| server.name == name);
+        responder.ok(json!({ "server": server.map(|server| HostedServer::new(server)) }));
+    });
+}
+
+impl ServerParams {
+    /// Returns the configuration, over the one there was.
+    fn config(self, before: Option<ToolServerConfig>) -> Result<ToolServerConfig, ToolServerError> {
+        let (enabled, start_timeout, call_timeout, access) = match before {
+            Some(before) => (
+                before.enabled,
+                before.start_timeout,
+                before.call_timeout,
+                Some(before.access),
+            ),
+            None => (true, None, None, None),
+        };
+        let access = match (self.command, self.url, access) {
+            (Some(_), Some(_), _) => {
+                return Err(ToolServerError::Invalid(
+                    "a server has a 'command' or a 'url', not both".to_owned(),
+                ));
+            }
+            (
+                None,
+                url,
+                Some(ServerAccess::Http {
+                    url: before,
+                    headers,
+                    bearer_token_env_var,
+                    env_headers,
+                }),
+            ) => ServerAccess::Http {
+                url: url.unwrap_or(before),
+                bearer_token_env_var,
+                headers: self.headers.map_or(headers, Secrets),
+                env_headers,
+            },
+            (None, Some(url), _) => ServerAccess::Http {
+                url,
+                bearer_token_env_var: None,
+                headers: Secrets(self.headers.unwrap_or_default()),
+                env_headers: BTreeMap::new(),
+            },
+            (
+                command,
+                None,
+                Some(ServerAccess::Stdio {
+                    command: before,
+                    args,
+                    env,
+                    env_vars,
+                    cwd,
+                }),
+            ) => ServerAccess::Stdio {
+                command: command.unwrap_or(before),
+                args: self.args.unwrap_or(args),
+                env: self.env.map_or(env, Secrets),
+                env_vars,
+                cwd,
+            },
+            (Some(command), None, _) => ServerAccess::Stdio {
+                command,
+                args: self.args.unwrap_or_default(),
+                env: Secrets(self.env.unwrap_or_default()),
+                env_vars: Vec::new(),
+                cwd: None,
+            },
+            (None, None, None) => {
+                return Err(ToolServerError::Invalid(
+                    "a server needs a 'command' or a 'url'".to_owned(),
+                ));
+            }
+        };
+        Ok(ToolServerConfig {
+            name: self.name,
+            enabled: self.disabled.map_or(enabled, |disabled| !disabled),
+            access,
+            start_timeout,
+            call_timeout,
+        })
+    }
+}
+
+/// Returns why a configuration was not changed, as a result: clients show it beside their form.
+fn refused(error: &ToolServerError) -> Value {
+    let code = match error {
+        ToolServerError::NotFound(_) => "not_found",
+        ToolServerError::Invalid(_) => "invalid",
+        ToolServerError::NameConflict(_) => "already_exists",
+        ToolServerError::ReadOnly(_) => "read_only",
+        ToolServerError::Unwritable(_) => "unwritable",
+    };
+    json!({ "error": { "code": code, "message": error.to_string() } })
+}
+
+fn ended() -> ToolServerError {
+    ToolServerError::Unwritable("the server is stopping".to_owned())
+}
+
+async fn upsert(
+    servers: &dyn ToolServers,
+    config: ToolServerConfig,
+) -> Result<ConfiguredServer, ToolServerError> {
+    let (tell, stored) = oneshot::channel();
+    servers
+        .upsert(config, Box::new(|result| drop(tell.send(result))))
+        .await;
+    stored.await.unwrap_or_else(|_| Err(ended()))
+}
+
+fn configured(servers: &dyn ToolServers, name: &str) -> Option<ConfiguredServer> {
+    let mut all = servers.configured().into_iter();
+    all.find(|found| found.config.name.eq_ignore_ascii_case(name))
 }
 
 fn wanted<'a>(

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ChatId;
+use crate::replay::{Meta, Window};
 
 /// Params of `chat/prompt`.
 #[derive(Debug, Deserialize)]
@@ -147,6 +148,7 @@ pub(crate) struct ListedChat {
     pub(crate) status: &'static str,
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
+    pub(crate) model: String,
     pub(crate) message_count: u32,
 }
 
@@ -155,7 +157,8 @@ pub(crate) struct ListedChat {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OpenParams {
     pub(crate) chat_id: ChatId,
-    pub(crate) limit: Option<u32>,
+    #[serde(flatten)]
+    pub(crate) window: Window,
 }
 
 /// Result of `chat/open`.
@@ -169,6 +172,8 @@ pub(crate) struct OpenResult {
     pub(crate) title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selection: Option<Selection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) meta: Option<Meta>,
 }
 
 /// What is selected in a chat.

@@ -11,6 +11,10 @@ mod diagnostics;
 #[cfg(test)]
 mod edits;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod prompts;

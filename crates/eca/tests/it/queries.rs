@@ -92,3 +92,36 @@ async fn commands_and_skills_in_files_are_offered_and_run() {
     let echo = seen.iter().find(|message| is_content(message, "text")).unwrap();
     assert_eq!(echo["params"]["content"]["text"], "/brew  green tea\n");
 }
+
+#[tokio::test]
+async fn files_of_all_folders_are_found() {
+    let server = Server::start().await;
+    let (other, third) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(server.root().join("cup.md"), "").unwrap();
+    std::fs::write(other.path().join("cup.rs"), "").unwrap();
+    std::fs::write(third.path().join("cup.txt"), "").unwrap();
+    let folder = |path: &std::path::Path| json!({ "uri": format!("file://{}", path.display()), "name": "x" });
+    let mut hello = crate::support::hello();
+    hello["workspaceFolders"] = json!([folder(server.root()), folder(other.path())]);
+    let (mut client, _) = server.connect();
+    client.call("initialize", hello).await;
+    let found = async |client: &mut bobbin_testkit::Client| -> Vec<String> {
+        let found = client.call("chat/queryContext", json!({ "query": "cup" })).await;
+        let paths = found["contexts"].as_array().unwrap().iter();
+        let paths = paths.filter_map(|context| context["path"].as_str());
+        paths
+            .map(|path| path.rsplit('/').next().unwrap().to_owned())
+            .collect()
+    };
+    let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (first, second) = (name(server.root()), name(other.path()));
+    assert_eq!(found(&mut client).await, [&first, &second, "cup.md", "cup.rs"]);
+    let event = json!({ "added": [folder(third.path())], "removed": [folder(other.path())] });
+    client
+        .notify("workspace/didChangeWorkspaceFolders", json!({ "event": event }))
+        .await;
+    assert_eq!(
+        found(&mut client).await,
+        [&first, &name(third.path()), "cup.md", "cup.txt"]
+    );
+}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, PromptArgument, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
-    ToolServerError, ToolServerNews, ToolServers,
+    ConfiguredServer, PromptArgument, ServerAccess, ServerPrompt, ServerReply, ServerResource,
+    ToolServerConfig, ToolServerError, ToolServerNews, ToolServers,
 };
 use bobbin_core::Hub;
 use bobbin_model::{Json, OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
@@ -147,6 +147,7 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
 struct Kettle {
     hub: Arc<Hub>,
     state: Mutex<ServerState>,
+    configured: Mutex<Vec<ConfiguredServer>>,
 }
 
 impl Kettle {
@@ -195,7 +196,7 @@ impl ToolServers for Kettle {
     }
 
     fn configured(&self) -> Vec<ConfiguredServer> {
-        Vec::new()
+        self.configured.lock().unwrap().clone()
     }
 
     fn start(&self, name: &str) -> Result<(), ToolServerError> {
@@ -211,12 +212,32 @@ impl ToolServers for Kettle {
     }
 
     fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
-        reply(Err(ToolServerError::ReadOnly(config.name)));
+        let mut all = self.configured.lock().unwrap();
+        all.retain(|found| found.config.name != config.name);
+        let read_only = config.name == "fixed";
+        let configured = ConfiguredServer {
+            config,
+            origin: ServerOrigin::Workspace,
+            read_only,
+        };
+        if read_only {
+            reply(Err(ToolServerError::ReadOnly(configured.config.name)));
+        } else {
+            all.push(configured.clone());
+            reply(Ok(configured));
+        }
         ready(()).boxed()
     }
 
     fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
-        reply(Err(ToolServerError::NotFound(name)));
+        let mut all = self.configured.lock().unwrap();
+        let before = all.len();
+        all.retain(|found| found.config.name != name);
+        reply(if all.len() < before {
+            Ok(())
+        } else {
+            Err(ToolServerError::NotFound(name))
+        });
         ready(()).boxed()
     }
 
@@ -238,6 +259,7 @@ async fn a_server_is_stopped_started_and_fails() {
     let kettle = Arc::new(Kettle {
         hub: server.hub.clone(),
         state: Mutex::new(ServerState::Ready),
+        configured: Mutex::default(),
     });
     server.tool_servers = Some(kettle.clone());
     let mut client = server.editor().await;
@@ -286,4 +308,70 @@ async fn a_client_of_a_later_version_reads_another_spelling() {
     client.call("chat/list", json!({})).await;
     let later = client.call("chat/queryCommands", asked).await;
     assert_eq!(later["commands"][0]["type"], "mcpPrompt");
+}
+
+#[tokio::test]
+async fn servers_are_added_changed_switched_off_and_removed() {
+    let mut server = Server::start().await;
+    let kettle = Arc::new(Kettle {
+        hub: server.hub.clone(),
+        state: Mutex::new(ServerState::Ready),
+        configured: Mutex::default(),
+    });
+    server.tool_servers = Some(kettle.clone());
+    let mut client = server.editor().await;
+    let config = || kettle.configured()[0].config.clone();
+    let new =
+        json!({ "name": "kettle", "command": "kettle", "args": ["--quiet"], "env": { "KEY": "secret" } });
+    let added = client.call("mcp/addServer", new.clone()).await;
+    assert_eq!(added["server"]["name"], "kettle");
+    assert!(!added.to_string().contains("secret"));
+    assert_eq!(
+        client.call("mcp/addServer", new).await["error"]["code"],
+        "already_exists"
+    );
+    client
+        .call(
+            "mcp/updateServer",
+            json!({ "name": "kettle", "args": ["--loud"] }),
+        )
+        .await;
+    let ServerAccess::Stdio {
+        command, args, env, ..
+    } = config().access
+    else {
+        panic!("{:?}", config());
+    };
+    assert_eq!(
+        (&*command, args, env.0.len()),
+        ("kettle", vec!["--loud".to_owned()], 1)
+    );
+    client
+        .notify("mcp/disableServer", json!({ "name": "kettle" }))
+        .await;
+    client
+        .call(
+            "mcp/updateServer",
+            json!({ "name": "kettle", "url": "https://tea.test/mcp" }),
+        )
+        .await;
+    assert!(!config().enabled && matches!(config().access, ServerAccess::Http { .. }));
+    client.notify("mcp/enableServer", json!({ "name": "none" })).await;
+    let said = client.wait_for("$/showMessage").await;
+    assert!(said["params"]["message"].as_str().unwrap().contains("none"));
+    let both = json!({ "name": "x", "command": "x", "url": "https://x.test" });
+    assert_eq!(
+        client.call("mcp/addServer", both).await["error"]["code"],
+        "invalid"
+    );
+    let fixed = json!({ "name": "fixed", "command": "x" });
+    assert_eq!(
+        client.call("mcp/addServer", fixed).await["error"]["code"],
+        "read_only"
+    );
+    let removed = client.call("mcp/removeServer", json!({ "name": "kettle" })).await;
+    assert_eq!(removed, json!({ "name": "kettle", "removed": true }));
+    client.wait_for("tool/serverRemoved").await;
+    let gone = client.call("mcp/removeServer", json!({ "name": "kettle" })).await;
+    assert_eq!(gone["error"]["code"], "not_found");
 }

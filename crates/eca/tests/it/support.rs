@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_agent_api::Services;
+use bobbin_agent_api::terminal::Terminals;
 use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
@@ -31,6 +32,7 @@ pub(crate) struct Server {
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
+    pub(crate) terminals: Option<Arc<dyn Terminals>>,
     editor_tools: Arc<EditorTools>,
     pub(crate) models: Arc<Kiln>,
 }
@@ -42,6 +44,7 @@ struct Opened(
     Option<Arc<dyn ToolServers>>,
     Arc<EditorTools>,
     Arc<Kiln>,
+    Option<Arc<dyn Terminals>>,
 );
 
 /// Has the pages `https://tea.example/…`; those of `slow.example` never come.
@@ -120,6 +123,7 @@ impl Host for Opened {
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
                 tool_servers: self.2.clone(),
+                terminals: self.5.clone(),
                 prompts: Some(Arc::new(Prompts::new(
                     self.0.settings().workspace.clone(),
                     None,
@@ -167,6 +171,7 @@ impl Server {
             engine,
             hub,
             tool_servers: None,
+            terminals: None,
             editor_tools,
             models: Arc::default(),
         }
@@ -181,6 +186,7 @@ impl Server {
             engine: ScriptEngine::default(),
             hub,
             tool_servers: None,
+            terminals: None,
             editor_tools: Arc::default(),
             models: Arc::default(),
         }
@@ -213,6 +219,7 @@ impl Server {
                 self.tool_servers.clone(),
                 self.editor_tools.clone(),
                 self.models.clone(),
+                self.terminals.clone(),
             )),
         ));
         let (reader, writer) = tokio::io::split(far);
