@@ -13,7 +13,7 @@ use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, doctor, eca, exec, rules, server, state, state_command, telemetry, threads,
+    console, copies, doctor, eca, exec, hermes, rules, server, state, state_command, telemetry, threads,
     tool_servers, trust,
 };
 use bobbin_config::Config;
@@ -63,6 +63,8 @@ enum Command {
     Threads(threads::Threads),
     /// Show the workspace's MCP servers, try one, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
+    /// List the Hermes extensions of the configuration, or check an HL7 message.
+    Hermes(hermes::HermesCommand),
     /// Copy the workspace's conversations to a file, also while a server runs.
     Backup(copies::Backup),
     /// Take the conversations of a backup, or of an earlier version's `.craft/bobbin.db`, as finished history.
@@ -135,6 +137,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
+        Some(Command::Hermes(command)) => hermes::run(command),
         Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,

@@ -5,5 +5,9 @@ use bobbin_native::group::Groups;
 
 /// Returns the groups, in the order of the protocol's pages.
 pub(crate) fn groups() -> Groups {
-    Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS])
+    Groups::of(&[
+        bobbin_native::GROUPS,
+        bobbin_management::GROUPS,
+        bobbin_hermes_native::GROUPS,
+    ])
 }

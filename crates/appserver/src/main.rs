@@ -12,6 +12,7 @@ mod eca;
 mod exec;
 mod exit;
 mod groups;
+mod hermes;
 mod join;
 mod models;
 mod pages;

@@ -19,6 +19,7 @@ use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
+use bobbin_hermes::{ExtensionSpec, Host};
 use bobbin_models::ModelSet;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::eca::Editors;
 use crate::groups::groups;
+use crate::hermes;
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
@@ -87,6 +89,8 @@ pub(crate) struct Opened {
     pub(crate) trust: Arc<Folder>,
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
+    /// Its Hermes extensions, and what to start of them.
+    hermes: Option<(Arc<Host>, Vec<ExtensionSpec>)>,
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
     pub(crate) models: ModelSet,
@@ -110,6 +114,9 @@ impl Opened {
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
         self.terminals.begin(&self.hub);
+        if let Some((host, specs)) = &self.hermes {
+            host.load(specs.clone())?;
+        }
         let resumed = self.hub.recover().await?;
         if resumed > 0 {
             tracing::info!(turns = resumed, "took up the turns that were open");
@@ -124,7 +131,12 @@ impl Opened {
         // Calls end with their Turns, so the servers come second.
         self.hub.stop().await;
         self.terminals.end().await;
-        self.servers.end().await;
+        let hermes = async {
+            if let Some((host, _)) = &self.hermes {
+                host.end().await;
+            }
+        };
+        tokio::join!(self.servers.end(), hermes);
         if let Some(undo) = &self.undo {
             undo.end().await;
         }
@@ -218,6 +230,8 @@ pub(crate) async fn prepare(
         with_search_path(variables, &own),
         children.clone(),
     ));
+    let hermes_place = hermes::surroundings(&workspace.root, workspace.state_directory().path(), own.clone());
+    let hermes_children = children.clone();
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
@@ -274,8 +288,13 @@ pub(crate) async fn prepare(
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
+    let hermes = hermes::host(config, &hub, hermes_children).map(|host| {
+        let declared = config.hermes.as_deref().unwrap_or_default();
+        (host, hermes::specs(declared, &hermes_place))
+    });
     Ok(Opened {
         hub,
+        hermes,
         tools,
         terminals,
         helpers,
@@ -452,7 +471,10 @@ pub(crate) fn services(opened: &Opened) -> Services {
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         pictures: Some(Arc::new(opened.terminals.clone())),
-        others: Features::default(),
+        others: match &opened.hermes {
+            Some((host, _)) => Features::default().with(host.clone()),
+            None => Features::default(),
+        },
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::check::{Checked, check};
 use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
 use crate::gate::Gate;
+use crate::hermes::{self, DeclaredExtension};
 use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
 use crate::rules::{self, Rules};
@@ -49,6 +50,8 @@ pub struct Config {
     pub durability: file::Durability,
     /// MCP servers: the user's, then the workspace's.
     pub tool_servers: Vec<Declared>,
+    /// Hermes extensions: the user's, then the workspace's. `None` without the section.
+    pub hermes: Option<Vec<DeclaredExtension>>,
     /// Rules for commands, paths and tools.
     pub rules: Rules,
     /// What commands can reach.
@@ -151,6 +154,7 @@ impl Config {
         let servers = servers.into_iter().map(|config| Declared::own(config, origin));
         self.tool_servers.extend(servers);
         let mut gate = Gate::of_user(&value);
+        hermes::add(&mut self.hermes, file.hermes_extensions.take(), home, &mut gate)?;
         self.add_sections(path, &mut file, Some(home), &mut gate)?;
         self.models.add_users(path, &mut file, &mut gate)?;
         let listener = file.app_server;
@@ -222,6 +226,12 @@ impl Config {
             self.tool_servers.push(declared);
         }
         let mut gate = Gate::of_folder(&value, record);
+        hermes::add(
+            &mut self.hermes,
+            file.hermes_extensions.take(),
+            workspace,
+            &mut gate,
+        )?;
         self.add_sections(path, &mut file, home, &mut gate)?;
         self.models.add_projects(&mut file, &mut gate)?;
         self.folder_items.extend(gate.into_items());

@@ -47,6 +47,15 @@ pub fn of_server(config: &ToolServerConfig, root: &Path) -> String {
     text(hash)
 }
 
+/// Returns the digests of the files of the folder that words of a command line name. Blocks on the disk.
+pub(crate) fn of_files(words: &[String], root: &Path) -> Value {
+    let named = words.iter().filter_map(|word| {
+        let digest = content(&root.join(word), root)?;
+        Some((word.clone(), Value::from(hex::encode(digest))))
+    });
+    Value::Object(named.collect())
+}
+
 /// Returns the digest of a regular file in the folder, or of its beginning and length.
 fn content(path: &Path, root: &Path) -> Option<Vec<u8>> {
     let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;

@@ -15,6 +15,7 @@ mod editor;
 pub mod file;
 mod fingerprint;
 mod gate;
+mod hermes;
 mod key_place;
 mod limits;
 mod models;
@@ -25,6 +26,7 @@ pub mod shown;
 
 pub use config::Config;
 pub use fingerprint::of_server;
+pub use hermes::{DeclaredExtension, HermesExtension, HermesShape};
 pub use key_place::{KeyPlace, expanded};
 pub use limits::AgentLimits;
 pub use models::{ModelSettings, Origin, ProviderEntry};

@@ -153,15 +153,15 @@ struct Filter {
     extensions: Vec<String>,
 }
 
-/// Reads the answer to a choice of one path; `null` is a choice that was cancelled.
+/// Reads the answer to a choice of one path; without one, the user has cancelled it.
 fn one(answer: &Value) -> Option<Value> {
-    let path = answer.get("path")?;
+    let path = answer.get("path").unwrap_or(&Value::Null);
     (path.is_null() || path.is_string()).then(|| json!({ "path": path }))
 }
 
 /// Reads the answer to a choice of paths.
 fn many(answer: &Value) -> Option<Value> {
-    let paths = answer.get("paths")?;
+    let paths = answer.get("paths").unwrap_or(&Value::Null);
     let texts = paths
         .as_array()
         .is_some_and(|paths| paths.iter().all(Value::is_string));

@@ -110,6 +110,16 @@ impl Host {
         Ok(())
     }
 
+    /// Ends the extensions and starts those that are enabled.
+    pub fn reload(&self) {
+        for one in self.roster.all() {
+            one.service().set_reason(Reason::Reload);
+            if one.service().status().enabled {
+                one.restart();
+            }
+        }
+    }
+
     /// Returns how the extensions are, in their order.
     pub fn extensions(&self) -> Vec<ExtensionStatus> {
         self.roster

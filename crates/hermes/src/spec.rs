@@ -1,7 +1,6 @@
 //! What the configuration says of an extension, and what is started for it. Pure.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +38,25 @@ pub struct Entry {
 
 const fn yes() -> bool {
     true
+}
+
+impl Entry {
+    /// Returns the program and its arguments.
+    ///
+    /// # Errors
+    /// The path is empty, or has a quote without an end: a sentence for the user.
+    pub fn command_line(&self) -> Result<Vec<String>, String> {
+        let words = if self.args.is_empty() {
+            let words = shell_words::split(&self.path);
+            words.map_err(|_| "its path has a quote without an end; close it".to_owned())?
+        } else {
+            [std::slice::from_ref(&self.path), &self.args].concat()
+        };
+        if words.first().is_none_or(String::is_empty) {
+            return Err("it has no path; name the program to start".to_owned());
+        }
+        Ok(words)
+    }
 }
 
 /// The id of an extension: `ext-` and 16 hexadecimal digits.
@@ -108,7 +126,7 @@ impl ExtensionSpec {
     pub fn new(entry: Entry, position: usize, place: &Surroundings) -> Self {
         let id = id(&entry, position);
         let data = place.data.join(id.as_str());
-        let launch = command(&entry).map(|(program, args)| {
+        let launch = entry.command_line().map(|mut words| {
             let mut environment = place.environment.clone();
             for (name, value) in &entry.env {
                 environment.set(name, value);
@@ -116,7 +134,8 @@ impl ExtensionSpec {
             environment.set("HERMES_VERSION", place.version);
             environment.set("HERMES_API_VERSION", API_VERSION);
             environment.set("HERMES_DATA_DIR", &data);
-            ProcessSpec::new(program, &place.cwd, environment).args(args)
+            let program = words.remove(0);
+            ProcessSpec::new(program, &place.cwd, environment).args(words)
         });
         Self {
             id,
@@ -138,19 +157,4 @@ fn id(entry: &Entry, position: usize) -> ExtensionId {
     }
     hash.update(position.to_le_bytes());
     ExtensionId(format!("ext-{}", hex::encode(&hash.finalize()[..8])).into())
-}
-
-fn command(entry: &Entry) -> Result<(OsString, Vec<String>), String> {
-    let (program, args) = if entry.args.is_empty() {
-        let words = shell_words::split(&entry.path);
-        let words = words.map_err(|_| "its path has a quote without an end; close it".to_owned())?;
-        let mut words = words.into_iter();
-        (words.next().unwrap_or_default(), words.collect())
-    } else {
-        (entry.path.clone(), entry.args.clone())
-    };
-    if program.is_empty() {
-        return Err("it has no path; name the program to start".to_owned());
-    }
-    Ok((program.into(), args))
 }

@@ -1,0 +1,121 @@
+//! The method group `hermes/*` of the native dialect: extensions, their commands, documents, windows and dialogs for
+//! clients.
+//!
+//! A client declares `hermesUi` among the extensions of its capabilities: what it can show. Without it, a client may
+//! use the requests and gets no notification of the group. Nothing here holds a text of a message.
+
+mod convert;
+mod documents;
+mod extensions;
+mod screen;
+pub mod wire;
+
+use std::sync::Arc;
+
+use bobbin_core::Hub;
+use bobbin_hermes::{Announce, Host, News};
+use bobbin_native::group::{Group, rows};
+use bobbin_native::wire::{EmptyParams, EmptyResult};
+
+use crate::wire::*;
+
+const EXTENSION_CHANGED: &str = "hermes/extension/changed";
+const TOOLBAR_CHANGED: &str = "hermes/toolbar/changed";
+const DOCUMENT_CHANGED: &str = "hermes/document/changed";
+const DOCUMENT_CLOSED: &str = "hermes/document/closed";
+const CLOSE_WINDOW: &str = "hermes/ui/closeWindow";
+
+/// The feature that the group serves.
+pub type Hermes = Arc<Host>;
+
+/// The name of the capability, on both sides.
+const CAPABILITY: &str = "hermesUi";
+
+/// The groups of this crate.
+pub static GROUPS: &[&Group] = &[&GROUP];
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "hermes/extension/list" (EmptyParams => HermesExtensionListResult)
+            [] now_with(of Hermes) extensions::list: "Lists the extensions in the order of the configuration.";
+        request "hermes/extension/reload" (EmptyParams => EmptyResult)
+            [] now_with(of Hermes) extensions::reload: "Ends all extensions and starts them again.";
+        request "hermes/extension/setEnabled" (HermesSetEnabledParams => EmptyResult)
+            [] now_with(of Hermes) extensions::set_enabled: "Starts or ends an extension until the server ends.";
+        request "hermes/extension/logs" (HermesLogsParams => HermesLogsResult)
+            [] now_with(of Hermes) extensions::logs: "Reads the log of an extension.";
+        request "hermes/toolbar/list" (EmptyParams => HermesToolbarResult)
+            [] now_with(of Hermes) extensions::toolbar: "Lists the buttons of running extensions.";
+        request "hermes/command/execute" (HermesCommandParams => EmptyResult)
+            [] wait_with(of Hermes) extensions::execute:
+            "Sends a command to the first extension that has it. No extension has it: -32009.";
+        request "hermes/document/open" (HermesOpenParams => HermesDocument)
+            [ThreadNotFound] wait_with(of Hermes) documents::open:
+            "Opens a file or a new text as the document of a Thread.";
+        request "hermes/document/get" (HermesGetParams => HermesText)
+            [] wait_with(of Hermes) documents::get: "Reads a document in a format.";
+        request "hermes/document/change" (HermesChangeParams => HermesDocument)
+            [] wait_with(of Hermes) documents::change: "Replaces parts of the text of a version.";
+        request "hermes/document/set" (HermesSetParams => HermesDocument)
+            [] wait_with(of Hermes) documents::set: "Replaces the message.";
+        request "hermes/document/patch" (HermesPatchParams => HermesPatchResult)
+            [] wait_with(of Hermes) documents::patch: "Sets places by path.";
+        request "hermes/document/undo" (HermesStepParams => HermesDocument)
+            [] wait_with(of Hermes) documents::undo: "Takes the last change back.";
+        request "hermes/document/redo" (HermesStepParams => HermesDocument)
+            [] wait_with(of Hermes) documents::redo: "Makes the change again that was taken back last.";
+        request "hermes/document/save" (HermesSaveParams => HermesDocument)
+            [] wait_with(of Hermes) documents::save: "Writes a document to its file or to another one.";
+        request "hermes/document/close" (HermesCloseParams => EmptyResult)
+            [] wait_with(of Hermes) documents::close: "Closes a document.";
+        request "hermes/document/focus" (HermesFocusParams => EmptyResult)
+            [] now_with(of Hermes) documents::focus: "Says which Thread the user looks at.";
+        request "hermes/document/validate" (HermesFocusParams => HermesFindings)
+            [] wait_with(of Hermes) documents::validate: "Compares a document with the schema.";
+        request "hermes/schema/segment" (HermesSegmentParams => HermesSegment)
+            [] now_with(of Hermes) documents::segment: "Returns what is known of the fields of a segment.";
+        client_notification "hermes/ui/windowClosed" (HermesWindowClosedParams) wait screen::window_closed:
+            "The user has closed a window.";
+        notification EXTENSION_CHANGED (HermesExtension): "An extension is in another state.";
+        notification TOOLBAR_CHANGED (HermesToolbarChanged): "There are other extensions or buttons.";
+        notification DOCUMENT_CHANGED (HermesDocumentChanged): "A document was opened, changed or saved.";
+        notification DOCUMENT_CLOSED (HermesFocusParams): "The document of a Thread was closed.";
+        notification CLOSE_WINDOW (HermesWindowClosedParams): "An extension has closed its window, or has ended.";
+        server_request "hermes/ui/openWindow" (HermesWindow => EmptyResult): "Shows a page in a window.";
+        server_request "hermes/ui/showMessage" (HermesMessage => EmptyResult):
+            "Shows a message and waits until the user has read it.";
+        server_request "hermes/ui/showConfirm" (HermesConfirm => HermesConfirmed): "Asks the user a question.";
+        server_request "hermes/ui/openFile" (HermesChoice => HermesPath): "Asks for a file to open.";
+        server_request "hermes/ui/openFiles" (HermesChoice => HermesPaths): "Asks for files to open.";
+        server_request "hermes/ui/saveFile" (HermesChoice => HermesPath): "Asks where to save.";
+        server_request "hermes/ui/selectDirectory" (HermesChoice => HermesPath): "Asks for a directory.";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<Hermes>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert(CAPABILITY.to_owned(), true.into());
+        }
+    },
+    unwanted: |capabilities| match capabilities.extensions.get(CAPABILITY) {
+        Some(_) => Vec::new(),
+        None => vec![
+            EXTENSION_CHANGED,
+            TOOLBAR_CHANGED,
+            DOCUMENT_CHANGED,
+            DOCUMENT_CLOSED,
+        ],
+    },
+    ready: screen::ready,
+    broadcast: |news, _| news.get::<News>().and_then(convert::notification),
+};
+
+/// Returns what hands the news of a host to the clients of a server.
+pub fn announce(hub: Arc<Hub>) -> Announce {
+    Arc::new(move |news| {
+        // Clients read logs when they show them.
+        if !matches!(news, News::Log(..)) {
+            hub.broadcast(news, 0);
+        }
+    })
+}
