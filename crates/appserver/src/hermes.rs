@@ -11,6 +11,7 @@ use bobbin_config::{Config, DeclaredExtension};
 use bobbin_core::Hub;
 use bobbin_hermes::{ExtensionSpec, Host, StartCheck, Surroundings};
 use bobbin_hl7::{Document, Findings, Limits, Schema};
+use bobbin_workspace::Workspace;
 use clap::{Args, Subcommand};
 
 use crate::cli;
@@ -20,15 +21,20 @@ use crate::console;
 /// The exit code of `validate` when something does not fit.
 const DOES_NOT_FIT: u8 = 1;
 
-/// Returns what runs the extensions of a workspace, if its configuration has the section.
-pub(crate) fn host(config: &Config, hub: &Arc<Hub>, children: Children) -> Option<Arc<Host>> {
-    config.hermes.as_ref()?;
+/// Returns what runs the extensions of a workspace, and what to start, if its configuration has the section.
+pub(crate) fn open(
+    config: &Config,
+    hub: &Arc<Hub>,
+    (place, children): (Surroundings, Children),
+) -> Option<(Arc<Host>, Vec<ExtensionSpec>)> {
+    let declared = config.hermes.as_deref()?;
     let announce = bobbin_hermes_native::announce(hub.clone());
-    Some(Arc::new(Host::new(children, Arc::new(SystemClock), announce)))
+    let host = Host::new(children, Arc::new(SystemClock), announce);
+    Some((Arc::new(host), specs(declared, &place)))
 }
 
 /// Returns what to start.
-pub(crate) fn specs(declared: &[DeclaredExtension], place: &Surroundings) -> Vec<ExtensionSpec> {
+fn specs(declared: &[DeclaredExtension], place: &Surroundings) -> Vec<ExtensionSpec> {
     let declared = declared.iter().enumerate();
     let specs = declared.map(|(position, declared)| {
         let mut spec = ExtensionSpec::new(declared.entry.clone(), position, place);
@@ -55,11 +61,11 @@ pub(crate) fn specs(declared: &[DeclaredExtension], place: &Surroundings) -> Vec
 }
 
 /// Returns where the extensions of a workspace run.
-pub(crate) fn surroundings(root: &Path, state: &Path, environment: Environment) -> Surroundings {
+pub(crate) fn surroundings(workspace: &Workspace, environment: &Environment) -> Surroundings {
     Surroundings {
-        cwd: root.to_owned(),
-        environment,
-        data: state.join("hermes"),
+        cwd: workspace.root.clone(),
+        environment: environment.clone(),
+        data: workspace.state_directory().path().join("hermes"),
         version: env!("CARGO_PKG_VERSION"),
     }
 }
@@ -101,14 +107,16 @@ pub(crate) fn run(command: HermesCommand) -> anyhow::Result<ExitCode> {
         }
         Action::Validate { file } => {
             let found = validate(&file)?;
-            let mut text = String::new();
-            for finding in &found.findings {
-                let place = finding
-                    .path
-                    .as_ref()
-                    .map_or_else(|| "message".to_owned(), ToString::to_string);
-                text += &format!("{place}: {}\n", finding.message);
-            }
+            let lines = found.findings.iter().map(|finding| {
+                let place = finding.path.as_ref();
+                let place = place.map_or_else(|| "message".to_owned(), ToString::to_string);
+                format!(
+                    "{place}: {}
+",
+                    finding.message
+                )
+            });
+            let mut text: String = lines.collect();
             if found.truncated {
                 text += "there is more\n";
             }

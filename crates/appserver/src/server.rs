@@ -230,8 +230,8 @@ pub(crate) async fn prepare(
         with_search_path(variables, &own),
         children.clone(),
     ));
-    let hermes_place = hermes::surroundings(&workspace.root, workspace.state_directory().path(), own.clone());
-    let hermes_children = children.clone();
+    let hermes = hermes::surroundings(workspace, &own);
+    let hermes = (hermes, children.clone());
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
@@ -288,10 +288,7 @@ pub(crate) async fn prepare(
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
-    let hermes = hermes::host(config, &hub, hermes_children).map(|host| {
-        let declared = config.hermes.as_deref().unwrap_or_default();
-        (host, hermes::specs(declared, &hermes_place))
-    });
+    let hermes = hermes::open(config, &hub, hermes);
     Ok(Opened {
         hub,
         hermes,

@@ -10,7 +10,11 @@ use bobbin_native::message;
 use bobbin_native::wire::RpcError;
 use bobbin_peer::ErrorObject;
 
-use crate::wire::*;
+use crate::wire::{
+    HermesDataType, HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionState,
+    HermesField, HermesFinding, HermesFindings, HermesFocusParams, HermesLogEntry, HermesLogLevel,
+    HermesOrigin, HermesPatchFailure, HermesPatchResult, HermesToolbarChanged,
+};
 use crate::{DOCUMENT_CHANGED, DOCUMENT_CLOSED, EXTENSION_CHANGED, TOOLBAR_CHANGED};
 
 /// The code of a command that no extension has, in the protocol of extensions too.

@@ -14,7 +14,11 @@ use serde::Serialize;
 use crate::Hermes;
 use crate::convert;
 use crate::screen::client_id;
-use crate::wire::*;
+use crate::wire::{
+    HermesChangeParams, HermesCloseParams, HermesFocusParams, HermesGetParams, HermesOpenParams,
+    HermesPatchParams, HermesSaveParams, HermesSegment, HermesSegmentParams, HermesSetParams, HermesShape,
+    HermesStepParams, HermesText,
+};
 
 pub(crate) async fn open(client: &Client, host: &Hermes, asked: HermesOpenParams, responder: Responder) {
     let source = match (asked.path, asked.text) {
@@ -120,14 +124,15 @@ pub(crate) async fn validate(_: &Client, host: &Hermes, asked: HermesFocusParams
     answer(responder, found.map(convert::findings));
 }
 
-pub(crate) fn segment(_: &Client, host: &Hermes, asked: HermesSegmentParams, responder: Responder) {
+pub(crate) fn segment(
+    _: &Client,
+    host: &Hermes,
+    HermesSegmentParams { segment }: HermesSegmentParams,
+    responder: Responder,
+) {
     let schema = host.schema();
     responder.ok(HermesSegment {
-        fields: schema
-            .segment(&asked.segment)
-            .iter()
-            .map(convert::field)
-            .collect(),
+        fields: schema.segment(&segment).iter().map(convert::field).collect(),
     });
 }
 

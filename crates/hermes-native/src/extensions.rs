@@ -12,7 +12,10 @@ use bobbin_peer::Responder;
 use crate::Hermes;
 use crate::convert;
 use crate::screen::client_id;
-use crate::wire::*;
+use crate::wire::{
+    HermesButton, HermesCommandParams, HermesExtensionListResult, HermesLogsParams, HermesLogsResult,
+    HermesSetEnabledParams, HermesToolbarButton, HermesToolbarResult,
+};
 
 /// Entries of a log, when the client does not say.
 const USUAL_ENTRIES: u32 = 100;
@@ -29,16 +32,26 @@ pub(crate) fn reload(_: &Client, host: &Hermes, _: EmptyParams, responder: Respo
     responder.ok(EmptyResult {});
 }
 
-pub(crate) fn set_enabled(_: &Client, host: &Hermes, asked: HermesSetEnabledParams, responder: Responder) {
-    match host.set_enabled(&asked.id, asked.enabled) {
+pub(crate) fn set_enabled(
+    _: &Client,
+    host: &Hermes,
+    HermesSetEnabledParams { id, enabled }: HermesSetEnabledParams,
+    responder: Responder,
+) {
+    match host.set_enabled(&id, enabled) {
         Ok(()) => responder.ok(EmptyResult {}),
         Err(error) => refuse(responder, RpcError::invalid_params(error.to_string())),
     }
 }
 
-pub(crate) fn logs(_: &Client, host: &Hermes, asked: HermesLogsParams, responder: Responder) {
-    let limit = asked.limit.unwrap_or(USUAL_ENTRIES) as usize;
-    match host.logs(&asked.id, asked.after, limit) {
+pub(crate) fn logs(
+    _: &Client,
+    host: &Hermes,
+    HermesLogsParams { id, after, limit }: HermesLogsParams,
+    responder: Responder,
+) {
+    let limit = limit.unwrap_or(USUAL_ENTRIES) as usize;
+    match host.logs(&id, after, limit) {
         Ok(records) => responder.ok(HermesLogsResult {
             entries: records.into_iter().map(convert::record).collect(),
         }),

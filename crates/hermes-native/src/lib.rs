@@ -13,17 +13,28 @@ pub mod wire;
 use std::sync::Arc;
 
 use bobbin_core::Hub;
+use bobbin_hermes::ui::{
+    CLOSE_WINDOW, OPEN_FILE, OPEN_FILES, OPEN_WINDOW, SAVE_FILE, SELECT_DIRECTORY, SHOW_CONFIRM, SHOW_MESSAGE,
+};
 use bobbin_hermes::{Announce, Host, News};
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::{EmptyParams, EmptyResult};
 
-use crate::wire::*;
+use crate::wire::{
+    HermesChangeParams, HermesChoice, HermesCloseParams, HermesCommandParams, HermesConfirm, HermesConfirmed,
+    HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionListResult, HermesFindings,
+    HermesFocusParams, HermesGetParams, HermesLogsParams, HermesLogsResult, HermesMessage, HermesOpenParams,
+    HermesPatchParams, HermesPatchResult, HermesPath, HermesPaths, HermesSaveParams, HermesSegment,
+    HermesSegmentParams, HermesSetEnabledParams, HermesSetParams, HermesStepParams, HermesText,
+    HermesToolbarChanged, HermesToolbarResult, HermesWindow, HermesWindowClosedParams,
+};
 
 const EXTENSION_CHANGED: &str = "hermes/extension/changed";
 const TOOLBAR_CHANGED: &str = "hermes/toolbar/changed";
 const DOCUMENT_CHANGED: &str = "hermes/document/changed";
 const DOCUMENT_CLOSED: &str = "hermes/document/closed";
-const CLOSE_WINDOW: &str = "hermes/ui/closeWindow";
+/// The user has closed a window.
+const WINDOW_CLOSED: &str = "hermes/ui/windowClosed";
 
 /// The feature that the group serves.
 pub type Hermes = Arc<Host>;
@@ -75,21 +86,21 @@ pub static GROUP: Group = Group {
             [] wait_with(of Hermes) documents::validate: "Compares a document with the schema.";
         request "hermes/schema/segment" (HermesSegmentParams => HermesSegment)
             [] now_with(of Hermes) documents::segment: "Returns what is known of the fields of a segment.";
-        client_notification "hermes/ui/windowClosed" (HermesWindowClosedParams) wait screen::window_closed:
+        client_notification WINDOW_CLOSED (HermesWindowClosedParams) wait screen::window_closed:
             "The user has closed a window.";
         notification EXTENSION_CHANGED (HermesExtension): "An extension is in another state.";
         notification TOOLBAR_CHANGED (HermesToolbarChanged): "There are other extensions or buttons.";
         notification DOCUMENT_CHANGED (HermesDocumentChanged): "A document was opened, changed or saved.";
         notification DOCUMENT_CLOSED (HermesFocusParams): "The document of a Thread was closed.";
         notification CLOSE_WINDOW (HermesWindowClosedParams): "An extension has closed its window, or has ended.";
-        server_request "hermes/ui/openWindow" (HermesWindow => EmptyResult): "Shows a page in a window.";
-        server_request "hermes/ui/showMessage" (HermesMessage => EmptyResult):
+        server_request OPEN_WINDOW (HermesWindow => EmptyResult): "Shows a page in a window.";
+        server_request SHOW_MESSAGE (HermesMessage => EmptyResult):
             "Shows a message and waits until the user has read it.";
-        server_request "hermes/ui/showConfirm" (HermesConfirm => HermesConfirmed): "Asks the user a question.";
-        server_request "hermes/ui/openFile" (HermesChoice => HermesPath): "Asks for a file to open.";
-        server_request "hermes/ui/openFiles" (HermesChoice => HermesPaths): "Asks for files to open.";
-        server_request "hermes/ui/saveFile" (HermesChoice => HermesPath): "Asks where to save.";
-        server_request "hermes/ui/selectDirectory" (HermesChoice => HermesPath): "Asks for a directory.";
+        server_request SHOW_CONFIRM (HermesConfirm => HermesConfirmed): "Asks the user a question.";
+        server_request OPEN_FILE (HermesChoice => HermesPath): "Asks for a file to open.";
+        server_request OPEN_FILES (HermesChoice => HermesPaths): "Asks for files to open.";
+        server_request SAVE_FILE (HermesChoice => HermesPath): "Asks where to save.";
+        server_request SELECT_DIRECTORY (HermesChoice => HermesPath): "Asks for a directory.";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Hermes>().is_some() {

@@ -65,7 +65,7 @@ pub(crate) fn ready(client: &Client) {
     });
 }
 
-/// Takes that the user has closed a window.
+/// Takes a [`WINDOW_CLOSED`](crate::WINDOW_CLOSED) of a client.
 pub(crate) async fn window_closed(client: &Client, closed: HermesWindowClosedParams) {
     if let Some(host) = client.services().others.get::<Hermes>()
         && let Some(id) = client_id(client)

@@ -13,6 +13,7 @@ use crate::logs::Level;
 use crate::requests::Asker;
 use crate::screens::Kind;
 use crate::shared::window_closed;
+use crate::ui;
 
 /// Codes of the protocol of extensions.
 mod codes {
@@ -50,7 +51,7 @@ pub(crate) fn add(handlers: Handlers, asker: &Asker) -> Handlers {
         handlers,
         asker,
         "ui/showMessage",
-        "hermes/ui/showMessage",
+        ui::SHOW_MESSAGE,
         Kind::Dialog,
         |_| Some(json!({ "acknowledged": true })),
     );
@@ -58,42 +59,21 @@ pub(crate) fn add(handlers: Handlers, asker: &Asker) -> Handlers {
         handlers,
         asker,
         "ui/showConfirm",
-        "hermes/ui/showConfirm",
+        ui::SHOW_CONFIRM,
         Kind::Dialog,
         |answer| {
             let confirmed = answer.get("confirmed")?.as_bool()?;
             Some(json!({ "confirmed": confirmed }))
         },
     );
-    let handlers = dialog::<Choose>(
-        handlers,
-        asker,
-        "ui/openFile",
-        "hermes/ui/openFile",
-        Kind::Files,
-        one,
-    );
-    let handlers = dialog::<Choose>(
-        handlers,
-        asker,
-        "ui/openFiles",
-        "hermes/ui/openFiles",
-        Kind::Files,
-        many,
-    );
-    let handlers = dialog::<Choose>(
-        handlers,
-        asker,
-        "ui/saveFile",
-        "hermes/ui/saveFile",
-        Kind::Files,
-        one,
-    );
+    let handlers = dialog::<Choose>(handlers, asker, "ui/openFile", ui::OPEN_FILE, Kind::Files, one);
+    let handlers = dialog::<Choose>(handlers, asker, "ui/openFiles", ui::OPEN_FILES, Kind::Files, many);
+    let handlers = dialog::<Choose>(handlers, asker, "ui/saveFile", ui::SAVE_FILE, Kind::Files, one);
     dialog::<Choose>(
         handlers,
         asker,
         "ui/selectDirectory",
-        "hermes/ui/selectDirectory",
+        ui::SELECT_DIRECTORY,
         Kind::Files,
         one,
     )
@@ -253,7 +233,7 @@ async fn open_window(asker: Asker, params: OpenWindow) -> Result<Value, HandlerE
         Kind::Window,
         target.client,
         thread,
-        "hermes/ui/openWindow",
+        ui::OPEN_WINDOW,
         &params,
         asked,
     );

@@ -24,6 +24,7 @@ mod requests;
 mod screens;
 mod shared;
 mod spec;
+pub mod ui;
 
 pub use documents::{DocumentStatus, Source};
 pub use editing::Change;

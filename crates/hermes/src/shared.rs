@@ -14,6 +14,7 @@ use crate::documents::Documents;
 use crate::news::{Announce, News};
 use crate::screens::{ClientId, ClosedWindow, Screens};
 use crate::spec::ExtensionId;
+use crate::ui;
 
 pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
@@ -90,8 +91,7 @@ impl Shared {
     /// Asks the client of a closed window to take it off the screen.
     pub(crate) fn close_on_screen(&self, window: &ClosedWindow) {
         let params = json!({ "windowId": window.id, "extensionId": window.extension });
-        self.screens
-            .notify(window.client, "hermes/ui/closeWindow", params);
+        self.screens.notify(window.client, ui::CLOSE_WINDOW, params);
     }
 }
 
