@@ -39,6 +39,8 @@ struct Arguments {
     pattern: Option<String>,
     #[serde(default)]
     recursive: Option<bool>,
+    #[serde(default)]
+    offset: usize,
 }
 
 impl FindFiles {
@@ -58,6 +60,7 @@ impl FindFiles {
                     "type": "boolean",
                     "description": "The whole tree. Left out: only with a pattern.",
                 },
+                "offset": { "type": "integer", "description": "Leaves out so many of the first entries." },
             }),
         );
         Self { spec, work }
@@ -86,6 +89,7 @@ impl Tool for FindFiles {
             target,
             permission,
             sight: Sight::of(environment),
+            offset: arguments.offset,
             recursive: arguments.recursive.unwrap_or(!chosen.is_everything()),
             chosen,
             work: self.work.clone(),
@@ -99,6 +103,7 @@ struct Prepared {
     sight: Sight,
     chosen: Chosen,
     recursive: bool,
+    offset: usize,
     work: FileWork,
 }
 
@@ -113,6 +118,7 @@ impl PreparedCall for Prepared {
             sight,
             chosen,
             recursive,
+            offset,
             work,
             ..
         } = *self;
@@ -120,7 +126,7 @@ impl PreparedCall for Prepared {
         let max_bytes = context.max_bytes.saturating_sub(600);
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            list(&target, sight, &chosen, recursive, &patience, max_bytes)
+            list(&target, sight, &chosen, (recursive, offset), &patience, max_bytes)
                 .map(done)
                 .map_err(|error| format!("cannot list {}: {error}", target.shown()))
         })
@@ -132,7 +138,7 @@ fn list(
     target: &Target,
     sight: Sight,
     chosen: &Chosen,
-    recursive: bool,
+    (recursive, offset): (bool, usize),
     patience: &Patience,
     max_bytes: usize,
 ) -> Result<String, String> {
@@ -145,6 +151,7 @@ fn list(
     let (entries, hidden) = if recursive { walk } else { walk.no_deeper_than(1) }.entries();
     let mut text = String::new();
     let (mut count, mut unreadable, mut whole) = (0_usize, 0_usize, true);
+    let mut passed = 0;
     for entry in entries {
         if count == MAX_ENTRIES || text.len() >= max_bytes || patience.is_over() {
             whole = false;
@@ -158,15 +165,27 @@ fn list(
         if !chosen.is_everything() && (is_dir || !chosen.takes(base, entry.path())) {
             continue;
         }
+        if passed < offset {
+            passed += 1;
+            continue;
+        }
         count += 1;
         text.push_str(&one_line(&shown(base, entry.path())));
         text.push_str(if is_dir { "/\n" } else { "\n" });
     }
     // Writing to a String cannot fail.
     let _ = match (count, whole) {
+        (0, true) if passed > 0 => write!(text, "[nothing behind the first {passed} entries"),
         (0, true) => write!(text, "[no entries"),
         (_, true) => write!(text, "\n[{count} entries"),
-        (_, false) => write!(text, "\n[the first {count} entries; there are more"),
+        (_, false) => {
+            let next = passed + count;
+            let first = if passed == 0 { "the first " } else { "" };
+            write!(
+                text,
+                "\n[{first}{count} entries; there are more, go on with offset {next}"
+            )
+        }
     };
     let hidden = hidden.load(Ordering::Relaxed);
     if hidden > 0 {
@@ -249,7 +268,11 @@ mod tests {
             workspace.write(&format!("f{n:04}"), "");
         }
         let text = list(&workspace, json!({})).await;
-        assert!(text.ends_with("[the first 1000 entries; there are more]"));
+        assert!(text.ends_with("[the first 1000 entries; there are more, go on with offset 1000]"));
+        let rest = list(&workspace, json!({ "offset": 1000 })).await;
+        assert_eq!(rest, "f1000\n\n[1 entries]");
+        let none = list(&workspace, json!({ "offset": 2000 })).await;
+        assert_eq!(none, "[nothing behind the first 1001 entries]");
         assert_eq!(
             text.lines().filter(|line| line.starts_with('f')).count(),
             MAX_ENTRIES

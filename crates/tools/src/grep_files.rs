@@ -12,11 +12,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::types::{Types, TypesBuilder};
 use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
-use super::grep_report::Report;
+use super::grep_report::{Report, Shows};
 use super::paths::{Access, Target, locate};
 use super::walk::{Chosen, Sight, Walk, one_line};
 use bobbin_files::Opener;
@@ -28,6 +29,8 @@ const MAX_PATTERN_BYTES: usize = 4096;
 const MAX_REGEX_BYTES: usize = 10 << 20;
 /// Longest line that is searched; a file with a longer one counts as unsearched.
 const MAX_BUFFER_BYTES: usize = 4 << 20;
+/// Most lines around a match.
+const MAX_CONTEXT: usize = 20;
 /// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(20);
 /// The reason given when the time is over.
@@ -51,6 +54,50 @@ struct Arguments {
     ignore_case: bool,
     #[serde(default)]
     literal: bool,
+    /// A kind of files.
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    output: Shows,
+    #[serde(default)]
+    context: usize,
+    #[serde(default)]
+    offset: usize,
+}
+
+/// What is searched for, and what is reported of it.
+struct Search {
+    matcher: RegexMatcher,
+    chosen: Chosen,
+    kind: Option<Types>,
+    shows: Shows,
+    context: usize,
+    offset: usize,
+}
+
+impl Search {
+    fn of(arguments: &Arguments) -> Result<Self, ToolRefusal> {
+        Ok(Self {
+            matcher: matcher(arguments)?,
+            chosen: Chosen::by(arguments.include.as_deref())?,
+            kind: arguments.kind.as_deref().map(kind).transpose()?,
+            shows: arguments.output,
+            context: arguments.context.min(MAX_CONTEXT),
+            offset: arguments.offset,
+        })
+    }
+
+    fn takes(&self, base: &Path, file: &Path) -> bool {
+        let is_kind = |types: &Types| types.matched(file, false).is_whitelist();
+        self.chosen.takes(base, file) && self.kind.as_ref().is_none_or(is_kind)
+    }
+}
+
+fn kind(name: &str) -> Result<Types, ToolRefusal> {
+    let mut types = TypesBuilder::new();
+    types.add_defaults().select(name);
+    let unknown = |error| ToolRefusal::Unusable(format!("the type is not usable, use include: {error}"));
+    types.build().map_err(unknown)
 }
 
 impl GrepFiles {
@@ -68,6 +115,14 @@ impl GrepFiles {
                 "include": { "type": "string", "description": "Only files that match, such as *.rs." },
                 "ignoreCase": { "type": "boolean" },
                 "literal": { "type": "boolean", "description": "The pattern is plain text." },
+                "type": { "type": "string", "description": "Only files of a kind, such as rust, py, ts or md." },
+                "output": {
+                    "type": "string",
+                    "enum": ["lines", "files", "counts"],
+                    "description": "Matching lines (usual), files with matches, or these with the number of their lines.",
+                },
+                "context": { "type": "integer", "description": "Lines to show before and behind each match, 20 at most." },
+                "offset": { "type": "integer", "description": "Leaves out so many of the first results." },
             }),
         );
         Self { spec, work }
@@ -85,8 +140,7 @@ impl Tool for GrepFiles {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        let matcher = matcher(&arguments)?;
-        let chosen = Chosen::by(arguments.include.as_deref())?;
+        let search = Search::of(&arguments)?;
         let path = arguments
             .path
             .as_deref()
@@ -98,8 +152,7 @@ impl Tool for GrepFiles {
             target,
             permission,
             sight: Sight::of(environment),
-            matcher,
-            chosen,
+            search,
             root,
             work: self.work.clone(),
         }))
@@ -127,8 +180,7 @@ struct Prepared {
     target: Target,
     permission: Permission,
     sight: Sight,
-    matcher: RegexMatcher,
-    chosen: Chosen,
+    search: Search,
     root: std::path::PathBuf,
     work: FileWork,
 }
@@ -142,8 +194,7 @@ impl PreparedCall for Prepared {
         let Self {
             target,
             sight,
-            matcher,
-            chosen,
+            search: wanted,
             root,
             work,
             ..
@@ -151,7 +202,7 @@ impl PreparedCall for Prepared {
         let max_bytes = context.max_bytes;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            search(&target, &root, sight, &matcher, &chosen, &patience, max_bytes)
+            search(&target, &root, sight, &wanted, &patience, max_bytes)
                 .map(done)
                 .map_err(|error| format!("cannot search {}: {error}", target.shown()))
         })
@@ -163,16 +214,15 @@ fn search(
     target: &Target,
     root: &Path,
     sight: Sight,
-    matcher: &RegexMatcher,
-    chosen: &Chosen,
+    wanted: &Search,
     patience: &Patience,
     max_bytes: usize,
 ) -> Result<String, String> {
     let base = target.confirm()?;
     std::fs::metadata(base).map_err(|error| error.to_string())?;
-    let mut searcher = searcher();
+    let mut searcher = searcher(wanted);
     let mut opener = Opener::default();
-    let mut report = Report::new(max_bytes);
+    let mut report = Report::new(wanted.shows, wanted.offset, max_bytes);
     let (entries, hidden) = Walk::below(base, sight).entries();
     for entry in entries {
         if report.is_full() || patience.is_over() {
@@ -183,13 +233,13 @@ fn search(
             continue;
         };
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if !is_file || !chosen.takes(base, entry.path()) {
+        if !is_file || !wanted.takes(base, entry.path()) {
             continue;
         }
         let name = one_line(&shown(root, entry.path()));
         let searched = opener.open(entry.path()).and_then(|file| {
             let file = Patient::new(file, patience);
-            searcher.search_reader(matcher, file, report.file(&name, matcher))
+            searcher.search_reader(&wanted.matcher, file, report.file(&name, &wanted.matcher))
         });
         if searched.is_err() && !patience.is_over() {
             report.unreadable += 1;
@@ -202,9 +252,15 @@ fn search(
     Ok(report.into_text())
 }
 
-fn searcher() -> Searcher {
+fn searcher(wanted: &Search) -> Searcher {
+    let context = match wanted.shows {
+        Shows::Lines => wanted.context,
+        Shows::Files | Shows::Counts => 0,
+    };
     SearcherBuilder::new()
         .line_number(true)
+        .before_context(context)
+        .after_context(context)
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(MAX_BUFFER_BYTES))
         .build()
@@ -288,7 +344,9 @@ mod tests {
         workspace.write("wide", &format!("y{}\n", "é".repeat(2000)));
         let tool = GrepFiles::new(FileWork::new());
         let many = workspace.call(&tool, json!({ "pattern": "x" })).await.text;
-        assert!(many.ends_with("[500 matches in 1 file; stopped: too many matches, narrow the search]"));
+        assert!(many.ends_with(
+            "[500 matches in 1 file; stopped: too many, narrow the search or go on with offset 500]"
+        ));
         let wide = workspace.call(&tool, json!({ "pattern": "y" })).await.text;
         assert!(wide.len() < 600 && wide.contains(" […]"), "{wide}");
     }
@@ -310,6 +368,44 @@ mod tests {
         assert!(end.contains("z z z [column"), "{end}");
     }
 
+    #[tokio::test]
+    async fn results_are_lines_with_what_is_around_them_or_files_or_counts() {
+        let workspace = Workspace::new();
+        workspace.write("a.rs", "one\ntea\nthree\nfour\nfive\ntea\n");
+        workspace.write("b.md", "tea\ntea\n");
+        let tool = GrepFiles::new(FileWork::new());
+        for (arguments, expected) in [
+            (
+                json!({ "pattern": "tea", "context": 1, "type": "rust" }),
+                "a.rs-1-one\na.rs:2:tea\na.rs-3-three\n--\na.rs-5-five\na.rs:6:tea\n\n[2 matches in 1 file]",
+            ),
+            (
+                json!({ "pattern": "tea", "context": 1, "include": "*.rs", "offset": 1 }),
+                "a.rs-5-five\na.rs:6:tea\n\n[1 match in 1 file, behind the first 1]",
+            ),
+            (
+                json!({ "pattern": "tea", "output": "files" }),
+                "a.rs\nb.md\n\n[2 files with matches]",
+            ),
+            (
+                json!({ "pattern": "tea", "output": "counts", "offset": 1 }),
+                "b.md: 2\n\n[1 file with matches, behind the first 1]",
+            ),
+            (
+                json!({ "pattern": "tea", "offset": 9 }),
+                "[nothing behind the first 4]",
+            ),
+        ] {
+            assert_eq!(
+                workspace.call(&tool, arguments.clone()).await.text,
+                expected,
+                "{arguments}"
+            );
+        }
+        let unknown = Workspace::json(&json!({ "pattern": "x", "type": "porcelain" }));
+        assert!(tool.prepare(&unknown, &workspace.environment()).is_err());
+    }
+
     #[test]
     fn a_search_ends_in_the_middle_of_a_file_when_its_time_is_over() {
         let workspace = Workspace::new();
@@ -319,14 +415,12 @@ mod tests {
         let environment = workspace.environment();
         let search = |patience: &Patience| {
             let (target, _) = locate(&environment, ".", Access::Read).unwrap();
-            let (matcher, chosen) = (matcher(&arguments).unwrap(), Chosen::by(None).unwrap());
             let sight = Sight::of(&environment);
             super::search(
                 &target,
                 workspace.root(),
                 sight,
-                &matcher,
-                &chosen,
+                &Search::of(&arguments).unwrap(),
                 patience,
                 50_000,
             )

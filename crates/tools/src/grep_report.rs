@@ -5,7 +5,8 @@ use std::io;
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
-use grep_searcher::{Searcher, Sink, SinkMatch};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+use serde::Deserialize;
 
 use super::walk::one_line;
 
@@ -18,17 +19,34 @@ const BEFORE: usize = 100;
 /// Bytes of a report that stay free for what it says at its end.
 const NOTE_BYTES: usize = 400;
 
-/// Why a search stopped.
-const TOO_MANY: &str = "too many matches, narrow the search";
+/// What is reported of matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Shows {
+    /// Matching lines, as `path:line:text`. Lines around them have `-` for `:`.
+    #[default]
+    Lines,
+    /// The files that have any.
+    Files,
+    /// These files, each with the number of its matching lines.
+    Counts,
+}
 
-/// Matching lines, as `path:line:text`.
+/// The results of a search: lines, or files.
 #[derive(Debug)]
 pub(super) struct Report {
+    shows: Shows,
+    /// How many of the first results are left out.
+    offset: usize,
+    /// How many were.
+    passed: usize,
     text: String,
-    /// Most bytes of matching lines.
+    /// Most bytes of results.
     max_bytes: usize,
     matches: usize,
     files: usize,
+    /// Whether it has no room for more.
+    full: bool,
     /// Why there may be more matches.
     pub(super) stopped: Option<&'static str>,
     /// Files that could not be searched.
@@ -38,9 +56,13 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Returns an empty report of at most about `max_bytes` bytes.
-    pub(super) fn new(max_bytes: usize) -> Self {
+    /// Returns an empty report of at most about `max_bytes` bytes, without the first `offset` results.
+    pub(super) fn new(shows: Shows, offset: usize, max_bytes: usize) -> Self {
         Self {
+            shows,
+            offset,
+            passed: 0,
+            full: false,
             text: String::new(),
             max_bytes: max_bytes.saturating_sub(NOTE_BYTES),
             matches: 0,
@@ -52,7 +74,23 @@ impl Report {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.stopped.is_some()
+        self.full
+    }
+
+    /// Adds one result, or passes it over. Returns whether there is room for more.
+    fn add(&mut self, result: &str) -> Added {
+        if self.passed < self.offset {
+            self.passed += 1;
+            return Added::Passed;
+        }
+        if self.text.len() + result.len() > self.max_bytes && self.matches > 0 {
+            self.full = true;
+            return Added::Full;
+        }
+        self.text.push_str(result);
+        self.matches += 1;
+        self.full = self.matches >= MAX_MATCHES;
+        Added::Shown
     }
 
     /// Returns a collector for the matches of one file.
@@ -62,11 +100,16 @@ impl Report {
             shown,
             matcher,
             any: false,
+            count: 0,
         }
     }
 
     pub(super) fn into_text(self) -> String {
         let Self {
+            shows,
+            offset: _,
+            passed,
+            full,
             mut text,
             matches,
             files,
@@ -77,18 +120,29 @@ impl Report {
         } = self;
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-        if matches == 0 {
-            text.push_str("[no match");
-        } else {
-            // Writing to a String cannot fail.
+        let results = match shows {
+            Shows::Lines => plural(matches, "match", "matches"),
+            Shows::Files | Shows::Counts => plural(matches, "file", "files"),
+        };
+        // Writing to a String cannot fail.
+        let _ = match (matches, passed) {
+            (0, 0) => write!(text, "[no match"),
+            (0, _) => write!(text, "[nothing behind the first {passed}"),
+            _ if shows == Shows::Lines => {
+                write!(text, "\n[{results} in {}", plural(files, "file", "files"))
+            }
+            _ => write!(text, "\n[{results} with matches"),
+        };
+        if matches > 0 && passed > 0 {
+            let _ = write!(text, ", behind the first {passed}");
+        }
+        if full {
+            let next = passed + matches;
             let _ = write!(
                 text,
-                "\n[{} in {}",
-                plural(matches, "match", "matches"),
-                plural(files, "file", "files")
+                "; stopped: too many, narrow the search or go on with offset {next}"
             );
-        }
-        if let Some(why) = stopped {
+        } else if let Some(why) = stopped {
             let _ = write!(text, "; stopped: {why}");
         }
         if unreadable > 0 {
@@ -113,6 +167,16 @@ pub(super) struct InFile<'a> {
     shown: &'a str,
     matcher: &'a RegexMatcher,
     any: bool,
+    /// Its matching lines so far.
+    count: usize,
+}
+
+/// What became of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Added {
+    Shown,
+    Passed,
+    Full,
 }
 
 impl Sink for InFile<'_> {
@@ -120,25 +184,60 @@ impl Sink for InFile<'_> {
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         let report = &mut *self.report;
+        match report.shows {
+            Shows::Lines => {}
+            Shows::Files => {
+                report.add(&format!("{}\n", self.shown));
+                return Ok(false);
+            }
+            Shows::Counts => {
+                self.count += 1;
+                return Ok(true);
+            }
+        }
         let number = found.line_number().unwrap_or_default();
         // With its line end, `$` would match nowhere.
         let line = found.bytes().trim_ascii_end();
         let at = self.matcher.find(line).ok().flatten();
         let line = around(line, at.map_or(0, |at| at.start()));
         let line = format!("{}:{number}:{line}\n", self.shown);
-        if report.text.len() + line.len() > report.max_bytes && report.matches > 0 {
-            report.stopped = Some(TOO_MANY);
-            return Ok(false);
-        }
-        report.text.push_str(&line);
-        report.matches += 1;
-        if !std::mem::replace(&mut self.any, true) {
+        if report.add(&line) == Added::Shown && !std::mem::replace(&mut self.any, true) {
             report.files += 1;
         }
-        if report.matches >= MAX_MATCHES {
-            report.stopped = Some(TOO_MANY);
+        Ok(!report.full)
+    }
+
+    fn context(&mut self, _searcher: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let report = &mut *self.report;
+        // What is around a line that is passed over is so too.
+        let is_of_passed = match around.kind() {
+            SinkContextKind::Before => report.passed < report.offset,
+            _ => !self.any,
+        };
+        if report.shows != Shows::Lines || is_of_passed {
+            return Ok(true);
         }
-        Ok(report.stopped.is_none())
+        let number = around.line_number().unwrap_or_default();
+        let line = self::around(around.bytes().trim_ascii_end(), 0);
+        let line = format!("{}-{number}-{line}\n", self.shown);
+        if report.text.len() + line.len() <= report.max_bytes {
+            report.text.push_str(&line);
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _searcher: &Searcher) -> Result<bool, io::Error> {
+        if self.any {
+            self.report.text.push_str("--\n");
+        }
+        Ok(true)
+    }
+
+    fn finish(&mut self, _searcher: &Searcher, _: &SinkFinish) -> Result<(), io::Error> {
+        if self.count > 0 {
+            self.report.add(&format!("{}: {}\n", self.shown, self.count));
+        }
+        Ok(())
     }
 }
 

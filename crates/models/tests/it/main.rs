@@ -1,9 +1,12 @@
 //! Whole Turns with models over loopback: a real core, a real store, real HTTP, a provider that follows a script.
 
 #[cfg(test)]
+mod caches;
+#[cfg(test)]
 mod cancel;
 #[cfg(test)]
 mod conversation;
+#[cfg(test)]
 mod efforts;
 #[cfg(test)]
 mod failures;

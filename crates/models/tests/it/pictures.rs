@@ -2,7 +2,7 @@
 
 use bobbin_model::InputPart;
 use bobbin_models::{ModelFacts, ProviderSettings, Wire};
-use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
+use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, WIRES, settings};
@@ -110,5 +110,45 @@ async fn a_model_that_does_not_see_is_given_the_names() {
         assert_eq!(text, Some(name));
         let note = "This model does not see pictures. It gets their names alone: kettle.png, kettle.png, http://127.0.0.1:9/pot.png.";
         assert_eq!(notes, [note]);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_sees_looks_at_a_picture_of_the_workspace() {
+    for wire in WIRES {
+        let call = ScriptedCall {
+            id: "c1".into(),
+            tool: "ViewImage".into(),
+            arguments: json!({ "path": "k.png" }),
+        };
+        let replies = [
+            Reply::of([Part::Call(call)]),
+            Reply::of([Part::Text("A kettle.".into())]),
+        ];
+        let server = ModelServer::start(Script::of(replies)).await.unwrap();
+        let workspace = TestWorkspace::default();
+        std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
+        let settings = ProviderSettings {
+            facts: ModelFacts {
+                images: Some(true),
+                ..ModelFacts::default()
+            },
+            ..settings(wire, &server.base_url())
+        };
+        let bench = Bench::with(&workspace, settings, None).await;
+        bench.run("What is in k.png?").await;
+        let asked = server.asked();
+        let [first, second] = asked.as_slice() else {
+            panic!("{} requests", asked.len());
+        };
+        assert!(!first.body.to_string().contains(BASE64), "{wire:?}");
+        let name = if wire == Wire::Responses {
+            "input"
+        } else {
+            "messages"
+        };
+        let last = second.body[name].as_array().unwrap().last().unwrap();
+        assert_eq!(last["role"], "user", "{wire:?}");
+        assert_eq!(last.to_string().matches(BASE64).count(), 1, "{wire:?}: {last}");
     }
 }
