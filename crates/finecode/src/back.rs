@@ -397,10 +397,7 @@ async fn select(inner: &Arc<Inner>, asking: &Path, nested: &Nested) -> Result<Se
         selected.push((project, action));
     }
     if selected.is_empty() {
-        return Err(RunError::NoAction {
-            project: "no project of this workspace".to_owned(),
-            action: source.clone(),
-        });
+        return Err(RunError::NoActionAnywhere(source.clone()));
     }
     Ok(selected)
 }

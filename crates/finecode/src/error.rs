@@ -22,6 +22,9 @@ pub enum RunError {
         /// What was asked for.
         action: String,
     },
+    /// No project has such an action.
+    #[error("no project of this workspace has an action {0}")]
+    NoActionAnywhere(String),
     /// The user has not trusted the folder.
     #[error("{0}")]
     Untrusted(String),

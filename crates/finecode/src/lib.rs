@@ -32,6 +32,7 @@ pub use error::RunError;
 pub use files::Problem;
 pub use host::{Announce, Event, Host, Parts, Presets, Trust, UserMessage};
 pub use info::{ActionInfo, ProjectInfo, ProjectStatus, RunnerInfo, RunnerState};
+pub use load::projects_of;
 pub use progress::Progress;
 pub use run::{Outcome, RunEvent, RunRequest, Sink, Status};
 pub use settings::{Limits, RunnerSettings, Settings, TransportChoice, WorkspaceAnswer};

@@ -135,3 +135,11 @@ impl Inner {
 fn lexical(path: &Path) -> PathBuf {
     path.components().collect()
 }
+
+/// Returns the names of the projects of a folder that use FineCode. Blocking; starts nothing.
+pub fn projects_of(root: &Path) -> Vec<String> {
+    let directories = files::scan(root).into_iter();
+    let read = directories.map(|dir| files::read(&dir, None));
+    let enabled = read.filter(|definition| definition.enabled == files::Enabled::Yes);
+    enabled.map(|definition| definition.name).collect()
+}

@@ -249,7 +249,12 @@ impl Service for Runner {
             }
             Err(Failure { problem, lasting }) => {
                 let report = process.end().await;
-                let problem = format!("{problem} {report}");
+                // What is certain needs no look at what it has printed.
+                let problem = if lasting {
+                    problem
+                } else {
+                    format!("{problem} {report}")
+                };
                 Err(Failure { problem, lasting })
             }
         }

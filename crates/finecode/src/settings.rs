@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// Settings of FineCode.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct Settings {
     /// How runners are started and spoken to. Of several rules for a runner, the first that sets a member counts.
     pub runners: Vec<RunnerSettings>,
@@ -23,7 +23,7 @@ pub struct Settings {
 
 /// Limits on runs that start others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct Limits {
     /// How deep runs may be nested. A run at this depth may start none.
     #[schemars(range(min = 1, max = 64))]
@@ -44,7 +44,7 @@ impl Default for Limits {
 
 /// How some runners are started and spoken to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct RunnerSettings {
     /// Only for this project: its directory in the workspace.
     pub project: Option<PathBuf>,
@@ -126,6 +126,18 @@ impl Speech {
         Self {
             dialect,
             workspace_answer: settings.workspace_answer.unwrap_or(usual),
+        }
+    }
+}
+
+impl Settings {
+    /// Adds what another file says over these settings.
+    pub fn add(&mut self, over: Self) {
+        let below = std::mem::replace(&mut self.runners, over.runners);
+        self.runners.extend(below);
+        self.projects.extend(over.projects);
+        if over.limits != Limits::default() {
+            self.limits = over.limits;
         }
     }
 }

@@ -232,15 +232,15 @@ impl Inner {
             }
             match self.load(&project).await {
                 Ok(()) => selected.extend(project.find(&request.action).map(|action| (project, action))),
-                Err(error) => failed = failed.or(Some(error)),
+                Err(error) => {
+                    tracing::warn!(project = %project.dir().display(), %error, "a project is left out of a run");
+                    failed = failed.or(Some(error));
+                }
             }
         }
         self.check_width(selected.len())?;
         if selected.is_empty() {
-            return Err(failed.unwrap_or_else(|| RunError::NoAction {
-                project: "no project of this workspace".to_owned(),
-                action: request.action.clone(),
-            }));
+            return Err(failed.unwrap_or_else(|| RunError::NoActionAnywhere(request.action.clone())));
         }
         Ok(selected)
     }

@@ -142,15 +142,10 @@ pub(crate) type Partial = Formatted;
 
 /// Reads a partial result. Of formats, an object has no members but these.
 pub(crate) fn read_partial(value: &str) -> Option<Partial> {
-    let members: BTreeMap<&str, &RawValue> = match serde_json::from_str(value) {
-        Ok(members) => members,
-        Err(_) => serde_json::from_str::<BTreeMap<String, &RawValue>>(value)
-            .ok()
-            .map(|_| BTreeMap::new())?,
-    };
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(value).ok()?;
     let formats = ["json", "string", "styled_text_json"];
     if !members.is_empty()
-        && members.keys().all(|name| formats.contains(name))
+        && members.keys().all(|name| formats.contains(&name.as_str()))
         && let Some(formatted) = Formatted::plain(value)
     {
         return Some(formatted);
