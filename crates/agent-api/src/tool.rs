@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, Scope, SeenFile,
-    ThreadConfig, ThreadId, ToolAnswer, TurnId,
+    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, QuestionAnswer, Scope,
+    SeenFile, ThreadConfig, ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -204,6 +204,8 @@ pub struct CallContext {
     pub plan: Arc<dyn PlanNow>,
     /// The subagents of the Turn.
     pub agents: Arc<dyn SubAgents>,
+    /// Asks the users of the Turn.
+    pub questions: Arc<dyn Questions>,
     /// Takes output while it appears; never blocks longer than the Thread's owner needs.
     pub output: Arc<dyn OutputSink>,
     /// Most bytes of the result that the model gets. The engine cuts the middle out of a longer one, so a tool that can
@@ -223,6 +225,7 @@ impl CallContext {
             cancel,
             plan: Arc::new(NoPlan),
             agents: Arc::new(NoSubAgents),
+            questions: Arc::new(NobodyAsked),
             output,
             max_bytes: MAX_RESULT_BYTES,
         }
@@ -235,6 +238,21 @@ struct NoPlan;
 impl PlanNow for NoPlan {
     fn plan(&self) -> BoxFuture<'_, Option<Plan>> {
         std::future::ready(None).boxed()
+    }
+}
+
+/// Asks the users of a Turn while one of its calls runs.
+pub trait Questions: Send + Sync {
+    /// Asks a question. `None` where nobody can be asked, or nobody answers in time.
+    fn ask(&self, inquiry: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>>;
+}
+
+/// No client, no answer.
+struct NobodyAsked;
+
+impl Questions for NobodyAsked {
+    fn ask(&self, _: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>> {
+        ready(None).boxed()
     }
 }
 
@@ -309,6 +327,11 @@ pub trait ToolSource: Send + Sync + 'static {
     fn tools_of(&self, thread: &ThreadId) -> Vec<Arc<dyn Tool>> {
         let _ = thread;
         self.tools()
+    }
+
+    /// Returns what the programs behind the tools say of themselves for models, with their names. Each is bounded.
+    fn instructions(&self) -> Vec<(String, Arc<str>)> {
+        Vec::new()
     }
 
     /// Returns the names of what is just starting: its tools are not there yet.

@@ -49,6 +49,11 @@ impl TurnRun {
         let Some(message) = of_results(std::mem::take(&mut self.shown)) else {
             return Ok(());
         };
+        let environment = self.turn.environment();
+        if !self.model.sees_pictures(environment.config.model.as_deref()) {
+            // The results say that there are pictures.
+            return Ok(());
+        }
         self.messages.push(message);
         self.read_pictures(Tell::Yes).await
     }

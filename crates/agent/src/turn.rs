@@ -284,6 +284,7 @@ impl TurnRun {
         self.instructions = assemble(Sources {
             guides: &guides,
             skills: &skills,
+            servers: &self.all_tools.instructions(),
             thread: Some(&thread),
             workspace: &environment.root.to_string_lossy(),
             platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

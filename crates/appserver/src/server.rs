@@ -223,12 +223,20 @@ pub(crate) async fn prepare(
     let mut sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
+    let terminals = Terminals::open(
+        children.clone(),
+        &workspace.outputs(),
+        Arc::new(SystemClock),
+        Bounds::default(),
+    )
+    .context("there is no place for the output of commands")?;
     let servers = Arc::new(Servers::new(
         &workspace.root,
         trust_file.clone(),
         config.tool_servers.clone(),
         with_search_path(variables, &own),
         children.clone(),
+        Arc::new(terminals.clone()),
     ));
     let hermes = hermes::surroundings(workspace, &own);
     let hermes = (hermes, children.clone());
@@ -239,14 +247,7 @@ pub(crate) async fn prepare(
     let trust = Arc::new(Folder::new(home.as_deref(), trust_file, config, servers.clone()));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
-    let git = (children.clone(), own, sandbox.clone());
-    let terminals = Terminals::open(
-        children,
-        &workspace.outputs(),
-        Arc::new(SystemClock),
-        Bounds::default(),
-    )
-    .context("there is no place for the output of commands")?;
+    let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox)
         .with_source(servers.source())
         .with_source(editor_tools.clone());

@@ -26,7 +26,7 @@ use crate::handle::Shared;
 use crate::hub::Hub;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::sub_agent::SubAgents;
-use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
+use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, Questions, ToolEnvironment};
 
 pub use request::{Ask, Billed, WindowNote};
 pub(crate) use request::{Asker, TurnRequest};
@@ -158,6 +158,10 @@ impl TurnContext {
             cancel,
             plan: Arc::new(self.clone()),
             agents: self.sub_agents(),
+            questions: Arc::new(CallQuestions {
+                turn: self.clone(),
+                call: call.to_owned(),
+            }),
             output,
             max_bytes: bobbin_agent_api::tool::MAX_RESULT_BYTES,
         }
@@ -397,6 +401,29 @@ impl TurnContext {
 impl PlanNow for TurnContext {
     fn plan(&self) -> BoxFuture<'_, Option<Plan>> {
         async { self.plan_now().await.ok().flatten() }.boxed()
+    }
+}
+
+/// Asks the users of a Turn for one of its calls.
+struct CallQuestions {
+    turn: TurnContext,
+    call: String,
+}
+
+impl Questions for CallQuestions {
+    fn ask(&self, inquiry: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>> {
+        async move {
+            if !self.turn.can_inquire() {
+                return None;
+            }
+            let asked = self.turn.inquire(&self.call, inquiry);
+            tokio::select! {
+                biased;
+                () = self.turn.cancelled().cancelled() => None,
+                answer = asked => answer.ok().flatten(),
+            }
+        }
+        .boxed()
     }
 }
 

@@ -1,8 +1,13 @@
-//! A call's result as text for the model. Pure.
+//! A call's result as text and pictures for the model. Pure.
 //!
-//! Bounded by [`MAX_TEXT`]: a longer text loses its middle. What a model cannot read here (pictures, sounds, files)
-//! is named with its kind and size.
+//! Bounded by [`MAX_TEXT`]: a longer text loses its middle; and by [`MAX_PICTURES`]. What a model cannot read here (sounds,
+//! files, other pictures) is named with its kind and size.
 
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, StoredPicture};
 use bobbin_agent_api::tool::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
@@ -11,12 +16,61 @@ use crate::text::{head, head_and_tail, scrubbed};
 
 /// Most bytes of a result given to the model (guess: twice what the reading tools give).
 pub(crate) const MAX_TEXT: usize = 128 << 10;
+/// Most pictures of a result (guess: a model looks at few, and a conversation shows 20).
+const MAX_PICTURES: usize = 8;
 /// Longest name, kind or address shown.
 const MAX_WORD: usize = 200;
 
-/// Returns what a call gave; where it failed, without secrets.
-pub(crate) fn output(result: &CallToolResult, secrets: &[Secret]) -> ToolOutput {
-    let mut parts: Vec<String> = result.content.iter().map(part).collect();
+/// A picture of a result, at its place in the content.
+pub(crate) struct ResultPicture {
+    pub(crate) at: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Whether a result has pictures.
+pub(crate) fn has_pictures(result: &CallToolResult) -> bool {
+    result.content.iter().any(|block| picture_of(block).is_some())
+}
+
+/// Returns the pictures of a result that models could see. Takes time where there are any.
+pub(crate) fn pictures(result: &CallToolResult) -> Vec<ResultPicture> {
+    let blocks = result.content.iter().enumerate();
+    let small = blocks.filter_map(|(at, block)| {
+        let base64 = picture_of(block).filter(|base64| base64.len() / 4 * 3 <= MAX_PICTURE_BYTES + 2)?;
+        let bytes = STANDARD.decode(base64).ok()?;
+        Some(ResultPicture { at, bytes })
+    });
+    small.take(MAX_PICTURES).collect()
+}
+
+fn picture_of(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Image(image) => Some(&image.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+                let is_image = mime_type
+                    .as_deref()
+                    .is_some_and(|kind| kind.starts_with("image/"));
+                is_image.then_some(blob)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns what a call gave; where it failed, without secrets. `stored` has the pictures that are shown, by their places.
+pub(crate) fn output(
+    result: &CallToolResult,
+    stored: BTreeMap<usize, StoredPicture>,
+    secrets: &[Secret],
+) -> ToolOutput {
+    let blocks = result.content.iter().enumerate();
+    let one = |(at, block): (usize, &ContentBlock)| match stored.get(&at) {
+        Some(picture) => format!("[{}: shown to models that see]", picture.media_type),
+        None => part(block),
+    };
+    let mut parts: Vec<String> = blocks.map(one).collect();
     parts.retain(|part| !part.is_empty());
     // Servers repeat a structured result as text; where they do not, it is all there is.
     if parts.is_empty()
@@ -42,6 +96,7 @@ pub(crate) fn output(result: &CallToolResult, secrets: &[Secret]) -> ToolOutput 
     ToolOutput {
         text: head_and_tail(text, MAX_TEXT),
         success,
+        pictures: stored.into_values().map(|picture| picture.path).collect(),
         ..ToolOutput::default()
     }
 }
@@ -96,7 +151,7 @@ mod tests {
 
     fn text_of(result: serde_json::Value) -> (String, bool) {
         let result: CallToolResult = serde_json::from_value(result).unwrap();
-        let output = output(&result, &[Secret("hunter2".to_owned())]);
+        let output = output(&result, BTreeMap::new(), &[Secret("hunter2".to_owned())]);
         (output.text, output.success)
     }
 
@@ -136,6 +191,43 @@ mod tests {
             "[resource leaf: tea:3]",
         ];
         assert_eq!(text, lines.join("\n"));
+    }
+
+    #[test]
+    fn pictures_are_taken_out_with_their_places() {
+        let image = |data: &str| json!({ "type": "image", "data": data, "mimeType": "image/png" });
+        let content = json!([
+            { "type": "text", "text": "one" },
+            image("not base64!"),
+            image("iVBORw0KGgo="),
+            { "type": "resource", "resource": { "uri": "tea:1", "blob": "AAAA", "mimeType": "image/gif" } },
+            { "type": "resource", "resource": { "uri": "tea:2", "blob": "AAAA", "mimeType": "a/b" } },
+        ]);
+        let result: CallToolResult = serde_json::from_value(json!({ "content": content })).unwrap();
+        assert!(has_pictures(&result));
+        let found = pictures(&result);
+        let places: Vec<usize> = found.iter().map(|picture| picture.at).collect();
+        assert_eq!(
+            (places, found[0].bytes.as_slice()),
+            (vec![2, 3], b"\x89PNG\r\n\x1a\n".as_slice())
+        );
+        let stored = StoredPicture {
+            path: "/state/a.png".to_owned(),
+            media_type: "image/png",
+        };
+        let output = output(&result, BTreeMap::from([(2, stored)]), &[]);
+        assert_eq!(output.pictures, ["/state/a.png"]);
+        assert!(
+            output
+                .text
+                .contains("[image/png: shown to models that see]\n[tea:1, image/gif"),
+            "{}",
+            output.text
+        );
+
+        let many: Vec<_> = (0..20).map(|_| image("AAAA")).collect();
+        let result: CallToolResult = serde_json::from_value(json!({ "content": many })).unwrap();
+        assert_eq!(pictures(&result).len(), MAX_PICTURES);
     }
 
     #[test]

@@ -1,31 +1,38 @@
 //! A server's tool as the engine calls it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::picture::{PictureFiles, StoredPicture};
 use bobbin_agent_api::tool::{
     CallContext, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_model::Json;
+use bobbin_model::{Json, ThreadId};
 use bobbin_supervise::Supervised;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
-use rmcp::service::ServiceError;
+use rmcp::RoleClient;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, InputRequest, JsonObject};
+use rmcp::service::{Peer, ServiceError};
 use tokio::time::timeout;
 
 use crate::answer;
+use crate::elicit::{OpenCall, elicit};
 use crate::listing::Listed;
 use crate::server::{Running, Server};
 use crate::text::{head, scrubbed};
 
 /// Longest error text of a server that the model is given.
 const MAX_ERROR: usize = 4 << 10;
+/// Most answers of a server to one call that are questions.
+const MAX_ROUNDS: usize = 8;
 
 /// A tool of a server.
 pub(crate) struct HostedTool {
     pub(crate) server: Arc<Supervised<Server>>,
     pub(crate) listed: Arc<Listed>,
+    pub(crate) pictures: Option<Arc<dyn PictureFiles>>,
 }
 
 impl Tool for HostedTool {
@@ -47,6 +54,7 @@ impl Tool for HostedTool {
             tool: self.listed.name.clone(),
             arguments: decoded,
             permission,
+            pictures: self.pictures.clone(),
         }))
     }
 }
@@ -56,6 +64,7 @@ struct Prepared {
     tool: String,
     arguments: JsonObject,
     permission: Permission,
+    pictures: Option<Arc<dyn PictureFiles>>,
 }
 
 impl PreparedCall for Prepared {
@@ -65,12 +74,11 @@ impl PreparedCall for Prepared {
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         async move {
-            let limit = self.server.service().spec.call_timeout;
+            // Dropping the call tells the server that it is given up.
             tokio::select! {
                 biased;
-                // Dropping the call tells the server that it is given up.
                 () = context.cancel.cancelled() => failed("cancelled: the call was given up; it may have had some or all of its effect"),
-                called = timeout(limit, self.call()) => called.unwrap_or_else(|_| late(limit)),
+                called = self.call(&context) => called,
             }
         }
         .boxed()
@@ -78,21 +86,39 @@ impl PreparedCall for Prepared {
 }
 
 impl Prepared {
-    async fn call(self: Box<Self>) -> ToolOutput {
+    async fn call(self: Box<Self>, context: &CallContext) -> ToolOutput {
         let spec = &self.server.service().spec;
-        let name = &spec.name;
+        let (name, limit) = (&spec.name, spec.call_timeout);
         // What a server says of its own accord may have what it was given in it.
         let said = |text: &str| failed(head(&scrubbed(text, &spec.secrets), MAX_ERROR));
         let open = |running: &Running| !running.peer.is_transport_closed();
-        let Some(Running { peer, .. }) = self.server.ready(open).await else {
+        let Ok(running) = timeout(limit, self.server.ready(open)).await else {
+            return late(limit);
+        };
+        let Some(running) = running else {
             let why = self.server.service().shown().problem.clone();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             return failed(format!("the MCP server {name} does not run{why}"));
         };
+        let open = running.calls.open(context);
         let params = CallToolRequestParams::new(self.tool).with_arguments(self.arguments);
-        match peer.call_tool_once(params).await {
-            Ok(CallToolResponse::Complete(result)) => answer::output(&result, &spec.secrets),
-            Ok(_) => failed(format!(
+        let called = tokio::select! {
+            biased;
+            called = answered(&running.peer, name, &open.call, params) => called,
+            () = open.call.over(limit) => return late(limit),
+        };
+        drop(open);
+        match called {
+            Ok(Some(result)) => {
+                let stored = match &self.pictures {
+                    Some(files) if answer::has_pictures(&result) => {
+                        store(files, &context.origin.thread, &result).await
+                    }
+                    _ => BTreeMap::new(),
+                };
+                answer::output(&result, stored, &spec.secrets)
+            }
+            Ok(None) => failed(format!(
                 "the MCP server {name} answered with a request of its own, which cannot be served here"
             )),
             Err(ServiceError::McpError(error)) => said(&error.message),
@@ -103,6 +129,55 @@ impl Prepared {
             Err(error) => said(&format!("the call failed: {error}")),
         }
     }
+}
+
+/// Calls a tool. A server that answers with questions gets the answers of users, as often as [`MAX_ROUNDS`] times. `None`
+/// where it asks for something else.
+async fn answered(
+    peer: &Peer<RoleClient>,
+    server: &str,
+    call: &OpenCall,
+    mut params: CallToolRequestParams,
+) -> Result<Option<CallToolResult>, ServiceError> {
+    for _ in 0..MAX_ROUNDS {
+        let asks = match peer.call_tool_once(params.clone()).await? {
+            CallToolResponse::Complete(result) => return Ok(Some(result)),
+            CallToolResponse::InputRequired(asks) => asks,
+            _ => return Ok(None),
+        };
+        let mut answers = BTreeMap::new();
+        for (id, asked) in asks.input_requests.unwrap_or_default() {
+            let InputRequest::Elicitation(asked) = asked else {
+                return Ok(None);
+            };
+            let answer = elicit(server, call, &asked.params).await;
+            answers.insert(id, serde_json::to_value(answer).unwrap_or_default());
+        }
+        if answers.is_empty() {
+            return Ok(None);
+        }
+        params.input_responses = Some(answers);
+        params.request_state = asks.request_state;
+    }
+    Ok(None)
+}
+
+/// Stores the pictures of a result with the files of its Thread. What cannot be stored is left out.
+async fn store(
+    files: &Arc<dyn PictureFiles>,
+    thread: &ThreadId,
+    result: &CallToolResult,
+) -> BTreeMap<usize, StoredPicture> {
+    let result = result.clone();
+    let found = tokio::task::spawn_blocking(move || answer::pictures(&result)).await;
+    let mut stored = BTreeMap::new();
+    for picture in found.unwrap_or_default() {
+        match files.put(thread, picture.bytes).await {
+            Ok(file) => drop(stored.insert(picture.at, file)),
+            Err(error) => tracing::info!(%error, "a picture of a tool is not shown"),
+        }
+    }
+    stored
 }
 
 fn late(limit: Duration) -> ToolOutput {

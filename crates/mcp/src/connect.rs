@@ -9,17 +9,18 @@ use std::time::Duration;
 use bobbin_children::{ChildError, Children, ProcessSpec};
 use bobbin_supervise::{Child, Ended, Failure, Streams, causes, is_lasting};
 use futures_util::FutureExt as _;
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
+use rmcp::RoleClient;
 use rmcp::service::{
-    ClientInitializeError, NotificationContext, Peer, RunningService, RunningServiceCancellationToken,
-    ServiceError, ServiceExt as _,
+    ClientInitializeError, Peer, RunningService, RunningServiceCancellationToken, ServiceError,
+    ServiceExt as _,
 };
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use crate::elicit::OpenCalls;
+use crate::handler::Handler;
 use crate::large::{Large, MAX_MESSAGE};
 use crate::listing::{self, Listing};
 use crate::text::shown;
@@ -37,41 +38,19 @@ pub(crate) struct Connection {
     pub(crate) peer: Peer<RoleClient>,
     /// Notified when what the server lists has changed.
     pub(crate) changed: Arc<Notify>,
+    /// The calls that its questions can belong to.
+    pub(crate) calls: Arc<OpenCalls>,
     close: RunningServiceCancellationToken,
     closed: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Where it is one of ours.
     child: Option<Child>,
 }
 
-/// Handles the notifications of a server.
-#[derive(Debug, Clone)]
-struct Notifications {
-    changed: Arc<Notify>,
-}
-
-impl ClientHandler for Notifications {
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-
-    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
-    }
-
-    fn get_info(&self) -> ClientConfig {
-        let this = Implementation::new("bobbin", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), this)
-    }
-}
-
-/// Starts a server and lists its tools.
+/// Starts a server and lists its tools. `root` is the address of the workspace.
 pub(crate) async fn connect(
     spec: &ServerSpec,
     children: &Children,
+    root: Option<&Arc<str>>,
 ) -> Result<(Connection, Listing), Failure> {
     if let Some(check) = spec.check.clone() {
         let checked = tokio::task::spawn_blocking(move || (check.0)()).await;
@@ -81,12 +60,12 @@ pub(crate) async fn connect(
     let (what, started) = match &spec.launch {
         Launch::Child(process) => {
             let program = process.program.to_string_lossy().into_owned();
-            let started = start(spec, children, (**process).clone());
+            let started = start(spec, children, root, (**process).clone());
             (program, timeout(spec.start_timeout, started).await)
         }
         Launch::Http(http) => (
             "it".to_owned(),
-            timeout(spec.start_timeout, reach(spec, http)).await,
+            timeout(spec.start_timeout, reach(spec, root, http)).await,
         ),
         Launch::Disabled => return Err(Failure::lasting("it is disabled")),
         Launch::Withheld(why) => return Err(Failure::lasting(why)),
@@ -118,11 +97,12 @@ enum Trouble {
     Talk { how: String, said: Option<String> },
 }
 
-type Greeted = (RunningService<RoleClient, Notifications>, Listing);
+type Greeted = (RunningService<RoleClient, Handler>, Listing);
 
 async fn start(
     spec: &ServerSpec,
     children: &Children,
+    root: Option<&Arc<str>>,
     process: ProcessSpec,
 ) -> Result<(Connection, Listing), Trouble> {
     let started = Child::start(children, process, &spec.name).await;
@@ -131,7 +111,7 @@ async fn start(
     let greeted = tokio::select! {
         biased;
         () = child.flooded() => Err("floods".to_owned()),
-        greeted = greet(spec, transport) => greeted.map_err(|error| error.in_words(false)),
+        greeted = greet(spec, root, transport) => greeted.map_err(|error| error.in_words(false)),
     };
     match greeted {
         Ok(greeted) => Ok(Connection::new(greeted, Some(child))),
@@ -150,9 +130,13 @@ async fn start(
     }
 }
 
-async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<(Connection, Listing), Trouble> {
+async fn reach(
+    spec: &ServerSpec,
+    root: Option<&Arc<str>>,
+    http: &HttpSpec,
+) -> Result<(Connection, Listing), Trouble> {
     let transport = crate::http::transport(http).map_err(Trouble::Setting)?;
-    let error = match greet(spec, transport).await {
+    let error = match greet(spec, root, transport).await {
         Ok(greeted) => return Ok(Connection::new(greeted, None)),
         Err(error) => error,
     };
@@ -175,15 +159,22 @@ enum GreetError {
 }
 
 /// Does the handshake and asks for the tools.
-async fn greet<T, E, A>(spec: &ServerSpec, transport: T) -> Result<Greeted, GreetError>
+async fn greet<T, E, A>(
+    spec: &ServerSpec,
+    root: Option<&Arc<str>>,
+    transport: T,
+) -> Result<Greeted, GreetError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let notifications = Notifications {
+    let handler = Handler {
+        name: spec.name.clone(),
+        root: root.cloned(),
         changed: Arc::default(),
+        calls: Arc::default(),
     };
-    let service = notifications.serve(transport).await;
+    let service = handler.serve(transport).await;
     let service = service.map_err(|error| GreetError::Handshake(Box::new(error)))?;
     let info = service.peer_info();
     let listing = if info.is_some_and(|info| info.capabilities.tools.is_some()) {
@@ -226,6 +217,7 @@ impl Connection {
         let connection = Self {
             peer: service.peer().clone(),
             changed: service.service().changed.clone(),
+            calls: service.service().calls.clone(),
             close: service.cancellation_token(),
             closed: Box::pin(service.waiting().map(drop).fuse()),
             child,

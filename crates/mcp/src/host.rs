@@ -1,9 +1,11 @@
 //! All servers of a workspace, and the tools they have together. At most [`MAX_SERVERS`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::tool_name;
 use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource};
@@ -35,6 +37,8 @@ pub struct Full;
 pub struct Host {
     children: Children,
     announce: Announce,
+    pictures: Option<Arc<dyn PictureFiles>>,
+    root: Option<Arc<str>>,
     /// By their names in lower case.
     servers: Group<Server>,
 }
@@ -46,8 +50,25 @@ impl Host {
         Self {
             children,
             announce,
+            pictures: None,
+            root: None,
             servers: Group::new(MAX_SERVERS),
         }
+    }
+
+    /// Has the pictures of results stored for models that see.
+    #[must_use]
+    pub fn with_pictures(self, files: Arc<dyn PictureFiles>) -> Self {
+        let pictures = Some(files);
+        Self { pictures, ..self }
+    }
+
+    /// Has servers that ask for roots get this folder. A path that is not absolute is no root.
+    #[must_use]
+    pub fn with_root(self, folder: &Path) -> Self {
+        let url = reqwest::Url::from_directory_path(folder).ok();
+        let root = url.map(|url| url.as_str().trim_end_matches('/').into());
+        Self { root, ..self }
     }
 
     /// Adds a server. It replaces the one of its name, which ends first. Returns at once; the server starts in the
@@ -61,7 +82,12 @@ impl Host {
             Launch::Disabled | Launch::Withheld(_) => Start::OnRequest,
         };
         let key = spec.name.to_lowercase();
-        let server = Server::new(spec, self.children.clone(), self.announce.clone());
+        let server = Server::new(
+            spec,
+            self.children.clone(),
+            self.root.clone(),
+            self.announce.clone(),
+        );
         self.servers.set(&key, server, start).map_err(|_| Full)
     }
 
@@ -148,7 +174,7 @@ impl Host {
     /// # Errors
     /// Why it could not be started: a sentence for the user.
     pub async fn probe(&self, spec: &ServerSpec) -> Result<usize, String> {
-        let connected = connect(spec, &self.children).await;
+        let connected = connect(spec, &self.children, self.root.as_ref()).await;
         let (connection, listing) = connected.map_err(|failure| failure.problem)?;
         connection.end(spec).await;
         Ok(listing.tools.len())
@@ -172,10 +198,21 @@ impl ToolSource for Host {
                 tools.push(Arc::new(HostedTool {
                     server: server.clone(),
                     listed: listed.clone(),
+                    pictures: self.pictures.clone(),
                 }));
             }
         }
         tools
+    }
+
+    fn instructions(&self) -> Vec<(String, Arc<str>)> {
+        let servers = self.servers.all().into_iter();
+        let said = servers.filter_map(|server| {
+            let instructions = server.handle()?.instructions;
+            Some((server.service().spec.name.clone(), instructions))
+        });
+        said.filter(|(_, instructions)| !instructions.is_empty())
+            .collect()
     }
 
     fn starting(&self) -> Vec<String> {

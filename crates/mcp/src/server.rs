@@ -16,10 +16,11 @@ use rmcp::service::Peer;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::connect::{Connection, connect};
+use crate::elicit::OpenCalls;
 use crate::extras::{self, Extras};
 use crate::listing::{self, Listed, Listing};
 use crate::permission::Traits;
-use crate::text::shown;
+use crate::text::{head, shown};
 use crate::{Announce, Launch, ServerSpec};
 
 /// Pause before changed tools are listed: changes come in bursts.
@@ -28,11 +29,15 @@ const GATHER: Duration = Duration::from_millis(100);
 const BETWEEN: Duration = Duration::from_secs(2);
 /// Longest sentence about what of a server's list is left out.
 const MAX_LEFT_OUT: usize = 500;
+/// Most bytes of what a server says of itself for models (guess: a page).
+const MAX_INSTRUCTIONS: usize = 4 << 10;
 
 /// One server.
 pub(crate) struct Server {
     pub(crate) spec: ServerSpec,
     children: Children,
+    /// The address of the workspace.
+    root: Option<Arc<str>>,
     announce: Announce,
     seen: Mutex<Seen>,
 }
@@ -41,6 +46,9 @@ pub(crate) struct Server {
 #[derive(Clone)]
 pub(crate) struct Running {
     pub(crate) peer: Peer<RoleClient>,
+    pub(crate) calls: Arc<OpenCalls>,
+    /// What it says of itself for models; empty when it says nothing.
+    pub(crate) instructions: Arc<str>,
     listing: Arc<Listing>,
     pub(crate) extras: Extras,
 }
@@ -54,7 +62,12 @@ struct Seen {
 }
 
 impl Server {
-    pub(crate) fn new(spec: ServerSpec, children: Children, announce: Announce) -> Self {
+    pub(crate) fn new(
+        spec: ServerSpec,
+        children: Children,
+        root: Option<Arc<str>>,
+        announce: Announce,
+    ) -> Self {
         let (state, problem) = match &spec.launch {
             Launch::Child(_) | Launch::Http(_) => (ServerState::Starting, None),
             Launch::Disabled => (ServerState::Disabled, None),
@@ -73,6 +86,7 @@ impl Server {
         Self {
             spec,
             children,
+            root,
             announce,
             seen: Mutex::new(Seen {
                 shown,
@@ -136,6 +150,12 @@ impl Server {
     }
 }
 
+fn instructions(peer: &Peer<RoleClient>) -> Arc<str> {
+    let info = peer.peer_info();
+    let said = info.as_ref().and_then(|info| info.instructions.as_deref());
+    head(said.unwrap_or_default().trim(), MAX_INSTRUCTIONS).into()
+}
+
 impl Service for Server {
     type Handle = Running;
     type Connection = (Connection, Running);
@@ -145,9 +165,11 @@ impl Service for Server {
     }
 
     async fn start(&self) -> Result<(Running, Self::Connection), Failure> {
-        let (connection, listing) = connect(&self.spec, &self.children).await?;
+        let (connection, listing) = connect(&self.spec, &self.children, self.root.as_ref()).await?;
         let running = Running {
             peer: connection.peer.clone(),
+            calls: connection.calls.clone(),
+            instructions: instructions(&connection.peer),
             listing: Arc::new(listing),
             extras: Extras::default(),
         };

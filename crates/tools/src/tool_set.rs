@@ -171,6 +171,14 @@ impl ToolSet {
         }
     }
 
+    /// Returns what the programs behind the sources say of themselves for models.
+    pub fn instructions(&self) -> Vec<(String, Arc<str>)> {
+        self.sources
+            .iter()
+            .flat_map(|source| source.instructions())
+            .collect()
+    }
+
     /// Returns the names of what is just starting in the sources.
     pub fn starting(&self) -> Vec<String> {
         self.sources.iter().flat_map(|source| source.starting()).collect()

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bobbin_agent_api::ConfigNews;
+use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::{
     ConfiguredServer, ServerPrompt, ServerReply, ServerResource, ToolServerConfig, ToolServerError,
@@ -59,6 +60,7 @@ impl Servers {
         declared: Vec<Declared>,
         variables: Vec<(OsString, OsString)>,
         children: Children,
+        pictures: Arc<dyn PictureFiles>,
     ) -> Self {
         let hub: Arc<OnceLock<Weak<Hub>>> = Arc::default();
         let told = hub.clone();
@@ -72,7 +74,11 @@ impl Servers {
             file: root.join(".craft/config.json"),
             trust,
             variables,
-            host: Arc::new(Host::new(children, Arc::new(announce))),
+            host: Arc::new(
+                Host::new(children, Arc::new(announce))
+                    .with_pictures(pictures)
+                    .with_root(root),
+            ),
             hub,
             state: Mutex::new(State {
                 declared,

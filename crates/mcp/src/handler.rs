@@ -1,0 +1,68 @@
+//! What a server can notify us of and ask us for: changed lists, answers of users, the workspace.
+#![expect(
+    deprecated,
+    reason = "later versions of MCP have no roots, and servers ask for them"
+)]
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult, Root,
+    RootsCapabilities,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, RoleClient};
+use tokio::sync::Notify;
+
+use crate::elicit::{OpenCalls, elicit};
+
+/// Handles the notifications and requests of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Handler {
+    pub(crate) name: String,
+    /// The address of the workspace.
+    pub(crate) root: Option<Arc<str>>,
+    /// Notified when what it lists has changed.
+    pub(crate) changed: Arc<Notify>,
+    /// The calls that its questions can belong to.
+    pub(crate) calls: Arc<OpenCalls>,
+}
+
+impl ClientHandler for Handler {
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(match self.calls.only() {
+            Some(call) => elicit(&self.name, &call, &asked).await,
+            None => ElicitResult::new(ElicitationAction::Cancel),
+        })
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        let roots = self.root.iter().map(|uri| Root::new(&**uri));
+        Ok(ListRootsResult::new(roots.collect()))
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let this = Implementation::new("bobbin", env!("CARGO_PKG_VERSION"));
+        let mut can = ClientCapabilities::default();
+        can.elicitation = Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        can.roots = self.root.is_some().then(RootsCapabilities::default);
+        ClientConfig::new(can, this)
+    }
+}
