@@ -1,5 +1,7 @@
 //! What providers can take from their caches: each request of a Turn begins with the one before.
 
+use std::fmt::Write as _;
+
 use bobbin_models::Wire;
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
 use serde_json::{Value, json};
@@ -49,7 +51,10 @@ async fn each_request_begins_with_the_one_before_on_every_wire() {
             .await
             .unwrap();
         let workspace = TestWorkspace::default();
-        let lines: String = (0..100).map(|line| format!("{line} leaves of tea\n")).collect();
+        let lines = (0..100).fold(String::new(), |mut lines, line| {
+            writeln!(lines, "{line} leaves of tea").unwrap();
+            lines
+        });
         std::fs::write(workspace.path().join("tea.txt"), lines).unwrap();
         Bench::of(&workspace, wire, &server).await.run("Read it.").await;
         let asked = server.asked();
