@@ -230,6 +230,73 @@ async fn servers_are_managed_over_the_wire() {
 }
 
 #[tokio::test]
+async fn what_a_server_has_is_listed_read_and_filled_in_over_the_wire() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    configure(home.path(), &json!({ "pantry": entry(&workspace) }));
+    let (mut child, mut client) = start(&workspace, &home).await;
+    ready(&mut client).await;
+    let page = client.call("mcp/tool/list", json!({ "limit": 4 })).await;
+    let names = |page: &Value| -> Vec<String> {
+        let tools = page["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&page).len(), 4);
+    assert_eq!(
+        (&page["tools"][0]["offeredAs"], &page["tools"][0]["annotations"]),
+        (&json!("mcp__pantry__steep"), &json!({ "readOnlyHint": true }))
+    );
+    let rest = json!({ "server": "PANTRY", "cursor": page["nextCursor"] });
+    let rest = client.call("mcp/tool/list", rest).await;
+    assert_eq!((names(&rest).len(), &rest["nextCursor"]), (2, &json!(null)));
+    // What it has besides is listed a moment later.
+    let resources = loop {
+        let listed = client.call("mcp/resource/list", json!({})).await;
+        if listed["resources"]
+            .as_array()
+            .is_some_and(|listed| !listed.is_empty())
+        {
+            break listed;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    assert_eq!(resources["resources"][0]["uri"], "tea://menu");
+    let read = json!({ "server": "pantry", "uri": "tea://menu" });
+    assert!(
+        !client.call("mcp/resource/read", read).await["text"]
+            .as_str()
+            .unwrap()
+            .is_empty()
+    );
+    let prompts = client.call("mcp/prompt/list", json!({})).await;
+    assert_eq!(prompts["prompts"][0]["name"], "brew");
+    let fill = json!({ "server": "pantry", "name": "brew", "arguments": { "leaf": "green" } });
+    let filled = client.call("mcp/prompt/get", fill).await["text"].clone();
+    assert!(filled.as_str().unwrap().contains("green"), "{filled}");
+    for (method, params) in [
+        ("mcp/tool/list", json!({ "server": "ghost" })),
+        ("mcp/resource/read", json!({ "server": "ghost", "uri": "x" })),
+    ] {
+        assert_eq!(client.error(method, params).await["code"], -32070, "{method}");
+    }
+
+    // A prompt is a command of its own.
+    let commands = client.call("command/list", json!({})).await;
+    let mut commands = commands["commands"].as_array().unwrap().iter();
+    assert!(commands.any(|command| command["name"] == "/pantry:brew"));
+    let thread = client.start_thread().await;
+    let execute = json!({ "threadId": thread, "command": "/pantry:brew", "arguments": ["green"] });
+    let executed = client.call("command/execute", execute).await;
+    assert_eq!(executed["expandedPrompt"], filled);
+    let missing = json!({ "threadId": thread, "command": "/pantry:brew" });
+    let why = client.error("command/execute", missing).await;
+    assert!(why["message"].as_str().unwrap().contains("needs leaf"), "{why}");
+    client.finish().await;
+    child.wait().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_of_the_users_cannot_be_changed_or_replaced_from_the_workspace() {
     let (workspace, home) = (Workspace::new(), Workspace::new());
     configure(home.path(), &json!({ "pantry": entry(&workspace) }));

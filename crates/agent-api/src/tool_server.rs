@@ -106,6 +106,47 @@ pub struct ServerPrompt {
     pub arguments: Vec<PromptArgument>,
 }
 
+/// A prompt of a server with what a user typed for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedPrompt {
+    /// The server.
+    pub server: String,
+    /// The prompt.
+    pub name: String,
+    /// The values of its arguments.
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// Returns the prompt of a server that a message asks for: `/server:prompt first second …`, the last argument taking
+/// what is left. The error says which argument is missing.
+pub fn typed_prompt(message: &str, prompts: &[ServerPrompt]) -> Option<Result<TypedPrompt, String>> {
+    let mut words = message.strip_prefix('/')?.splitn(2, char::is_whitespace);
+    let (server, name) = words.next()?.split_once(':')?;
+    let prompt = prompts
+        .iter()
+        .find(|prompt| prompt.server == server && prompt.name == name)?;
+    let mut rest = words.next().unwrap_or_default().trim();
+    let mut arguments = BTreeMap::new();
+    for (index, argument) in prompt.arguments.iter().enumerate() {
+        let is_last = index + 1 == prompt.arguments.len();
+        let (value, left) = match rest.split_once(char::is_whitespace) {
+            Some((value, left)) if !is_last => (value, left.trim_start()),
+            _ => (rest, ""),
+        };
+        rest = left;
+        if !value.is_empty() {
+            arguments.insert(argument.name.clone(), value.to_owned());
+        } else if argument.required {
+            return Some(Err(format!("/{server}:{name} needs {}", argument.name)));
+        }
+    }
+    Some(Ok(TypedPrompt {
+        server: server.to_owned(),
+        name: name.to_owned(),
+        arguments,
+    }))
+}
+
 /// What a prompt needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptArgument {
@@ -211,4 +252,51 @@ pub trait ToolServers: Send + Sync + 'static {
 
     /// Ends them all, for good.
     fn end(&self) -> BoxFuture<'_, ()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brew() -> Vec<ServerPrompt> {
+        let argument = |name: &str, required| PromptArgument {
+            name: name.to_owned(),
+            description: None,
+            required,
+        };
+        vec![ServerPrompt {
+            server: "pantry".to_owned(),
+            name: "brew".to_owned(),
+            description: String::new(),
+            arguments: vec![argument("leaf", true), argument("milk", false)],
+        }]
+    }
+
+    #[test]
+    fn arguments_are_taken_in_their_order_and_the_last_takes_the_rest() {
+        for (message, expected) in [
+            ("/pantry:brew assam", vec![("leaf", "assam")]),
+            (
+                "/pantry:brew assam  a little, cold",
+                vec![("leaf", "assam"), ("milk", "a little, cold")],
+            ),
+        ] {
+            let filling = typed_prompt(message, &brew()).unwrap().unwrap();
+            let expected = expected
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()));
+            assert_eq!(
+                filling.arguments,
+                expected.collect::<BTreeMap<_, _>>(),
+                "{message}"
+            );
+        }
+        assert_eq!(
+            typed_prompt("/pantry:brew", &brew()).unwrap().unwrap_err(),
+            "/pantry:brew needs leaf"
+        );
+        for other in ["/pantry:boil", "/brew", "pantry:brew x", "/", ""] {
+            assert!(typed_prompt(other, &brew()).is_none(), "{other}");
+        }
+    }
 }

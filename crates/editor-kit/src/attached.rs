@@ -5,13 +5,12 @@
 //! named to the model with the reason; a resource that cannot be read is skipped with a log line. So is
 //! what a disk does not hand over in time.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::picture::PictureFiles;
-use bobbin_agent_api::tool_server::{ServerPrompt, ToolServers};
+use bobbin_agent_api::tool_server::{ToolServers, TypedPrompt};
 use bobbin_model::{InputPart, ThreadId};
 use bobbin_prompts::Prompts;
 use futures_util::future::join_all;
@@ -33,7 +32,7 @@ pub struct Attached {
     /// In the order of the prompt.
     pub contexts: Vec<Context>,
     /// A prompt of a server that is to be filled in.
-    pub filling: Option<Filling>,
+    pub filling: Option<TypedPrompt>,
     /// The message may name a command or a skill.
     pub named: Option<Named>,
 }
@@ -45,14 +44,6 @@ pub struct Brought {
     pub message: Option<InputPart>,
     /// What is behind the message.
     pub parts: Vec<InputPart>,
-}
-
-/// A prompt of a server with what the user gave for it.
-#[derive(Debug)]
-pub struct Filling {
-    server: String,
-    name: String,
-    arguments: BTreeMap<String, String>,
 }
 
 impl Attached {
@@ -198,8 +189,8 @@ async fn read(context: &Context, offer: &EditorServices) -> Option<Labelled> {
     }
 }
 
-async fn fill(filling: Filling, servers: Option<&dyn ToolServers>) -> Result<Labelled, String> {
-    let Filling {
+async fn fill(filling: TypedPrompt, servers: Option<&dyn ToolServers>) -> Result<Labelled, String> {
+    let TypedPrompt {
         server,
         name,
         arguments,
@@ -209,84 +200,5 @@ async fn fill(filling: Filling, servers: Option<&dyn ToolServers>) -> Result<Lab
     match servers.fill_prompt(&server, &name, arguments).await {
         Ok(text) => Ok((label, Loaded::Text(text))),
         Err(error) => Err(format!("{label} cannot be used: {error}")),
-    }
-}
-
-/// Returns the prompt of a server that a message asks for: `/server:prompt first second …`, the last argument taking
-/// what is left. The error says which argument is missing.
-pub(crate) fn filling(message: &str, prompts: &[ServerPrompt]) -> Option<Result<Filling, String>> {
-    let mut words = message.strip_prefix('/')?.splitn(2, char::is_whitespace);
-    let (server, name) = words.next()?.split_once(':')?;
-    let prompt = prompts
-        .iter()
-        .find(|prompt| prompt.server == server && prompt.name == name)?;
-    let mut rest = words.next().unwrap_or_default().trim();
-    let mut arguments = BTreeMap::new();
-    for (index, argument) in prompt.arguments.iter().enumerate() {
-        let is_last = index + 1 == prompt.arguments.len();
-        let (value, left) = match rest.split_once(char::is_whitespace) {
-            Some((value, left)) if !is_last => (value, left.trim_start()),
-            _ => (rest, ""),
-        };
-        rest = left;
-        if !value.is_empty() {
-            arguments.insert(argument.name.clone(), value.to_owned());
-        } else if argument.required {
-            return Some(Err(format!("/{server}:{name} needs {}", argument.name)));
-        }
-    }
-    Some(Ok(Filling {
-        server: server.to_owned(),
-        name: name.to_owned(),
-        arguments,
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use bobbin_agent_api::tool_server::PromptArgument;
-
-    use super::*;
-
-    fn brew() -> Vec<ServerPrompt> {
-        let argument = |name: &str, required| PromptArgument {
-            name: name.to_owned(),
-            description: None,
-            required,
-        };
-        vec![ServerPrompt {
-            server: "pantry".to_owned(),
-            name: "brew".to_owned(),
-            description: String::new(),
-            arguments: vec![argument("leaf", true), argument("milk", false)],
-        }]
-    }
-
-    #[test]
-    fn arguments_are_taken_in_their_order_and_the_last_takes_the_rest() {
-        for (message, expected) in [
-            ("/pantry:brew assam", vec![("leaf", "assam")]),
-            (
-                "/pantry:brew assam  a little, cold",
-                vec![("leaf", "assam"), ("milk", "a little, cold")],
-            ),
-        ] {
-            let filling = filling(message, &brew()).unwrap().unwrap();
-            let expected = expected
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.to_owned()));
-            assert_eq!(
-                filling.arguments,
-                expected.collect::<BTreeMap<_, _>>(),
-                "{message}"
-            );
-        }
-        assert_eq!(
-            filling("/pantry:brew", &brew()).unwrap().unwrap_err(),
-            "/pantry:brew needs leaf"
-        );
-        for other in ["/pantry:boil", "/brew", "pantry:brew x", "/", ""] {
-            assert!(filling(other, &brew()).is_none(), "{other}");
-        }
     }
 }

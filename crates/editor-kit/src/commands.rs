@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt};
+use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, TypedPrompt, typed_prompt};
 use bobbin_core::{CoreError, Hub};
 use bobbin_model::{InputPart, Spent, ThreadId};
 use bobbin_prompts::{PromptError, Prompts};
 
-use crate::attached::filling;
-use crate::{Context, EditorServices, Filling, sentence};
+use crate::{Context, EditorServices, sentence};
 
 const COMMANDS: [(&str, &str); 5] = [
     ("config", "Shows which configuration is in force."),
@@ -33,7 +32,7 @@ pub enum Typed {
     /// The model, with this besides.
     Model(Option<Context>),
     /// A prompt of a server.
-    Fill(Filling),
+    Fill(TypedPrompt),
     /// An answer of ours.
     Run(Command),
     /// Perhaps a command or a skill in a file; else a text for the model.
@@ -122,7 +121,7 @@ pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
         "resume" => Typed::Run(Command::Resume(
             (!argument.is_empty()).then(|| argument.to_owned()),
         )),
-        _ => match filling(message, prompts) {
+        _ => match typed_prompt(message, prompts) {
             Some(Ok(filling)) => Typed::Fill(filling),
             Some(Err(why)) => Typed::Refuse(why),
             None if word.is_empty() => Typed::Model(None),

@@ -20,7 +20,7 @@ mod ledger;
 mod process;
 mod uri;
 
-pub use attached::{Attached, Brought, Filling, MAX_READERS};
+pub use attached::{Attached, Brought, MAX_READERS};
 pub use commands::{
     Command, CommandInfo, CommandKind, Named, Typed, config, costs, doctor, matching, money, typed,
 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_agent_api::tool_name;
-use bobbin_model::{Json, OfferedTool};
+use bobbin_model::{Json, OfferedTool, ToolHints};
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
@@ -92,6 +92,7 @@ pub(crate) struct Listed {
     pub(crate) name: String,
     pub(crate) spec: ToolSpec,
     pub(crate) traits: Traits,
+    hints: ToolHints,
 }
 
 impl Listed {
@@ -107,6 +108,8 @@ impl Listed {
             name: self.name.clone(),
             description: self.spec.description.to_string(),
             input_schema: self.spec.input_schema.clone(),
+            offered_as: self.spec.name.to_string(),
+            hints: self.hints.clone(),
         }
     }
 }
@@ -205,7 +208,23 @@ fn checked(server: &str, tool: &Tool) -> Result<Listed, &'static str> {
             effect: traits.effect(),
         },
         traits,
+        hints: hints(tool),
     })
+}
+
+fn hints(tool: &Tool) -> ToolHints {
+    let said = tool.annotations.as_ref();
+    let title = tool
+        .title
+        .as_deref()
+        .or(said.and_then(|said| said.title.as_deref()));
+    ToolHints {
+        title: title.map(|title| head(title, MAX_NAME)),
+        read_only: said.and_then(|said| said.read_only_hint),
+        destructive: said.and_then(|said| said.destructive_hint),
+        idempotent: said.and_then(|said| said.idempotent_hint),
+        open_world: said.and_then(|said| said.open_world_hint),
+    }
 }
 
 /// Returns the tools as people are shown them.

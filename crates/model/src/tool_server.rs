@@ -85,4 +85,23 @@ pub struct OfferedTool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Json,
+    /// The name under which models get it.
+    pub offered_as: String,
+    /// What the server says of it. Nobody has checked that.
+    pub hints: ToolHints,
+}
+
+/// What a server says of one of its tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolHints {
+    /// Its name for users.
+    pub title: Option<String>,
+    /// Whether it changes nothing.
+    pub read_only: Option<bool>,
+    /// Whether it may destroy something.
+    pub destructive: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub idempotent: Option<bool>,
+    /// Whether it reaches beyond what the server owns.
+    pub open_world: Option<bool>,
 }

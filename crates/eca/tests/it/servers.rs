@@ -175,6 +175,8 @@ impl ToolServers for Kettle {
             name: "boil".to_owned(),
             description: "Boils water.".to_owned(),
             input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
+            offered_as: "mcp__kettle__boil".to_owned(),
+            hints: bobbin_model::ToolHints::default(),
         };
         let tools: Vec<_> = (state == ServerState::Ready)
             .then_some(boil)

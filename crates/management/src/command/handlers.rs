@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, Refusal as Refused};
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::wire::{self, RpcError};
 use bobbin_native::client::{Client, fail, handle, refuse};
-use bobbin_native::groups::turn::input::BUILT_IN as BUILT_IN_NAMES;
+use bobbin_native::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
 use bobbin_native::{convert, errors};
 
 /// Role of a sender who may run what is for administrators.
@@ -58,17 +59,21 @@ pub(super) fn list(
     wire::CommandListParams { include_builtins, .. }: wire::CommandListParams,
     responder: Responder,
 ) {
-    let prompts = prompts.clone();
+    let (prompts, servers) = (prompts.clone(), client.services().tool_servers.clone());
     client.spawn(async move {
-        match all(prompts, include_builtins.unwrap_or(true)).await {
+        match all(prompts, servers.as_deref(), include_builtins.unwrap_or(true)).await {
             Ok(commands) => responder.ok(wire::CommandListResult { commands }),
             Err(error) => refuse(responder, error),
         }
     });
 }
 
-/// Lists the commands: the server's own, then the custom ones.
-async fn all(prompts: Arc<Prompts>, built_in: bool) -> Result<Vec<wire::CommandInfo>, RpcError> {
+/// Lists the commands: the server's own, then the custom ones, then the prompts of MCP servers.
+async fn all(
+    prompts: Arc<Prompts>,
+    servers: Option<&dyn ToolServers>,
+    built_in: bool,
+) -> Result<Vec<wire::CommandInfo>, RpcError> {
     let custom = blocking(move || Ok(prompts.commands())).await?;
     let own = BUILT_IN.iter().filter(|_| built_in).map(|own| wire::CommandInfo {
         name: own.name.to_owned(),
@@ -88,7 +93,15 @@ async fn all(prompts: Arc<Prompts>, built_in: bool) -> Result<Vec<wire::CommandI
             category: wire::CommandCategory::Custom,
             requires_admin: false,
         });
-    Ok(own.chain(custom).collect())
+    let of_servers = servers.map(ToolServers::prompts).unwrap_or_default();
+    let of_servers = of_servers.into_iter().map(|prompt| wire::CommandInfo {
+        name: format!("/{}:{}", prompt.server, prompt.name),
+        aliases: Vec::new(),
+        description: prompt.description,
+        category: wire::CommandCategory::Custom,
+        requires_admin: false,
+    });
+    Ok(own.chain(custom).chain(of_servers).collect())
 }
 
 pub(super) async fn execute(
@@ -167,12 +180,22 @@ async fn run(
         return Err(RpcError::command_service_missing(name).into());
     }
     match name {
-        "/help" => Ok(help(&all(prompts, true).await?)),
+        "/help" => {
+            let servers = client.services().tool_servers.as_deref();
+            Ok(help(&all(prompts, servers, true).await?))
+        }
         "/new" => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
         _ => {
             let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
             let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
+            let servers = client.services().tool_servers.as_deref();
+            if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
+                return Ok(wire::CommandExecuteResult {
+                    expanded_prompt: Some(filled?),
+                    ..handled(None)
+                });
+            }
             let bare = name.trim_start_matches('/').to_owned();
             let expanded = blocking(move || prompts.expand(&bare, &words.join(" "))).await?;
             Ok(wire::CommandExecuteResult {

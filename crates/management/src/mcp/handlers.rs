@@ -119,7 +119,7 @@ pub(super) fn test(
 }
 
 /// Returns the wire's error for one about tool servers.
-fn wire_error(error: &ToolServerError) -> RpcError {
+pub(super) fn wire_error(error: &ToolServerError) -> RpcError {
     match error {
         ToolServerError::NotFound(name) => RpcError::mcp_server_not_found(name),
         ToolServerError::Invalid(detail) => RpcError::mcp_invalid(detail.clone()),

@@ -2,14 +2,17 @@
 
 pub(crate) mod convert;
 pub(crate) mod handlers;
+mod page_types;
+mod pages;
 pub mod types;
 
 use bobbin_native::group::{Group, rows};
 
 use crate::wire::{
-    EmptyParams, McpGetParams, McpListResult, McpRemoveParams, McpRemoveResult, McpServerResult,
-    McpStatusListResult, McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpUpsertParams,
-    WorkspaceConfigChangedNotification,
+    EmptyParams, McpGetParams, McpListResult, McpPageParams, McpPromptGetParams, McpPromptListResult,
+    McpRemoveParams, McpRemoveResult, McpResourceListResult, McpResourceReadParams, McpServerResult,
+    McpStatusListResult, McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpTextResult,
+    McpToolListResult, McpUpsertParams, WorkspaceConfigChangedNotification,
 };
 
 pub(crate) const MCP_STATUS_UPDATED: &str = "mcp/status/updated";
@@ -34,6 +37,21 @@ pub static GROUP: Group = Group {
             "Tells how MCP servers are.";
         request "mcp/test" (McpTestParams => McpTestResult) [McpInvalid] now_with(tool_servers) handlers::test:
             "Starts an MCP server for a moment and counts its tools.";
+        request "mcp/tool/list" (McpPageParams => McpToolListResult)
+            [McpServerNotFound] now_with(tool_servers) pages::tools:
+            "Lists the tools of MCP servers that run, page by page.";
+        request "mcp/resource/list" (McpPageParams => McpResourceListResult)
+            [McpServerNotFound] now_with(tool_servers) pages::resources:
+            "Lists the resources of MCP servers that run, page by page.";
+        request "mcp/resource/read" (McpResourceReadParams => McpTextResult)
+            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::read:
+            "Reads a resource of an MCP server as text.";
+        request "mcp/prompt/list" (McpPageParams => McpPromptListResult)
+            [McpServerNotFound] now_with(tool_servers) pages::prompts:
+            "Lists the prompts of MCP servers that run, page by page.";
+        request "mcp/prompt/get" (McpPromptGetParams => McpTextResult)
+            [McpServerNotFound, McpInvalid] now_with(tool_servers) pages::fill:
+            "Returns a prompt of an MCP server, filled in.";
         notification MCP_STATUS_UPDATED (McpStatusUpdatedNotification):
             "An MCP server is another way than before.";
         notification WORKSPACE_CONFIG_CHANGED (WorkspaceConfigChangedNotification):

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+pub use super::page_types::*;
+
 use bobbin_model::ServerState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};

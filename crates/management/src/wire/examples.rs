@@ -37,6 +37,13 @@ bobbin_testkit::examples! {
     CommandListResult: r#"{"commands":[{"name":"/audit","aliases":[],"description":"Audit the recipe","category":"custom","requiresAdmin":false}]}"#;
     CommandExecuteParams: r#"{"threadId":"thread_20270301_ab12cd","command":"/audit","arguments":["milk"],"sender":{"senderId":"u-1","senderName":"Ada","senderRole":"admin"},"clientRequestId":"c-1"}"#;
     CommandExecuteResult: r#"{"handled":true,"isMarkdown":false,"expandedPrompt":"Audit the recipe for milk."}"#;
+    McpPageParams: r#"{"server":"pantry","cursor":"100","limit":50}"#;
+    McpToolListResult: r#"{"tools":[{"server":"pantry","name":"pour","offeredAs":"mcp__pantry__pour","description":"Pours.","inputSchema":{"type":"object"},"annotations":{"title":"Pour","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}}],"nextCursor":"1"}"#;
+    McpResourceListResult: r#"{"resources":[{"server":"pantry","uri":"tea://menu","name":"menu","description":"What there is.","mimeType":"text/plain"}]}"#;
+    McpResourceReadParams: r#"{"server":"pantry","uri":"tea://menu"}"#;
+    McpPromptListResult: r#"{"prompts":[{"server":"pantry","name":"brew","description":"Asks for a cup.","arguments":[{"name":"leaf","description":"Which.","required":true}]}]}"#;
+    McpPromptGetParams: r#"{"server":"pantry","name":"brew","arguments":{"leaf":"green"}}"#;
+    McpTextResult: r#"{"text":"green, oolong"}"#;
     McpTestParams: r#"{"server":{"name":"x","enabled":true,"transport":"streamableHttp","url":"http://127.0.0.1:9/mcp"}}"#;
     McpTestResult: r#"{"success":true,"toolCount":3}"#;
     McpTestResult: r#"{"success":false,"errorCode":"McpServerTestFailed","errorMessage":"Connection refused"}"#;

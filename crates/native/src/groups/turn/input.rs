@@ -1,7 +1,7 @@
 //! What a client hands in, checked and normalised (AppServer protocol 03 §3).
 
-use std::sync::Arc;
-
+use bobbin_agent_api::Services;
+use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
 use bobbin_model::{InputPart, Sender};
 use bobbin_prompts::{PromptError, Prompts};
 
@@ -20,9 +20,13 @@ const MAX_NAMED_BYTES: usize = 1 << 20;
 /// `-32602` for a built-in command, for a command or skill that does not exist, and when nothing is left.
 pub(crate) async fn read(
     parts: Vec<wire::InputPart>,
-    prompts: Option<Arc<Prompts>>,
+    services: &Services,
 ) -> Result<Vec<InputPart>, RpcError> {
-    let parts = normalise(parts)?;
+    let mut parts = normalise(parts)?;
+    for part in &mut parts {
+        fill_of_server(part, services.tool_servers.as_deref()).await?;
+    }
+    let prompts = services.prompts.clone();
     let names_any =
         |part: &InputPart| matches!(part, InputPart::CommandRef { .. } | InputPart::SkillRef { .. });
     if !parts.iter().any(names_any) {
@@ -54,6 +58,41 @@ pub(crate) async fn read(
     }
 }
 
+/// Returns the prompt of an MCP server that a command names, filled in. `None` where it names none.
+pub async fn filled_prompt(
+    servers: Option<&dyn ToolServers>,
+    name: &str,
+    arguments: &str,
+) -> Option<Result<String, RpcError>> {
+    let servers = servers.filter(|_| name.contains(':'))?;
+    let typed = format!("/{} {arguments}", name.trim_start_matches('/'));
+    let typed = match typed_prompt(&typed, &servers.prompts())? {
+        Ok(typed) => typed,
+        Err(why) => return Some(Err(RpcError::invalid_params(format!("{why}.")))),
+    };
+    let filled = servers.fill_prompt(&typed.server, &typed.name, typed.arguments);
+    Some(
+        filled
+            .await
+            .map_err(|error| RpcError::invalid_params(format!("{error}."))),
+    )
+}
+
+/// Fills in a command that names a prompt of an MCP server.
+async fn fill_of_server(part: &mut InputPart, servers: Option<&dyn ToolServers>) -> Result<(), RpcError> {
+    if let InputPart::CommandRef {
+        name,
+        args_text,
+        expanded,
+        ..
+    } = part
+        && let Some(filled) = filled_prompt(servers, name, args_text.as_deref().unwrap_or_default()).await
+    {
+        *expanded = Some(filled?);
+    }
+    Ok(())
+}
+
 /// Puts the text of a command or skill into the part that names it. Blocking.
 fn filled(part: InputPart, prompts: Option<&Prompts>) -> Result<InputPart, PromptError> {
     let missing = |what, name: &str| PromptError::NotFound {
@@ -65,7 +104,7 @@ fn filled(part: InputPart, prompts: Option<&Prompts>) -> Result<InputPart, Promp
             name,
             args_text,
             raw_text,
-            ..
+            expanded: None,
         } => {
             let prompts = prompts.ok_or_else(|| missing("command", &format!("/{name}")))?;
             let expanded = prompts.expand(&name, args_text.as_deref().unwrap_or_default())?;
@@ -182,6 +221,8 @@ pub(crate) fn sender(sender: wire::SenderContext) -> Sender {
 mod tests {
     use bobbin_prompts::Machine;
 
+    use std::sync::Arc;
+
     use super::*;
 
     fn parse(json: &str) -> Result<Vec<InputPart>, RpcError> {
@@ -203,7 +244,13 @@ mod tests {
             std::fs::write(craft.join(file), text).unwrap();
         }
         let prompts = Arc::new(Prompts::new(dir.path().to_owned(), None, Machine::default()));
-        let read = async |json: &str, prompts| read(serde_json::from_str(json).unwrap(), prompts).await;
+        let read = async |json: &str, prompts| {
+            let services = Services {
+                prompts,
+                ..Services::default()
+            };
+            read(serde_json::from_str(json).unwrap(), &services).await
+        };
         let both = r#"[{"type":"skillRef","name":"$descale"},{"type":"commandRef","name":"/audit","argsText":"milk"}]"#;
         let parts = read(both, Some(prompts.clone())).await.unwrap();
         let given: Vec<_> = parts.iter().map(InputPart::materialized).collect();

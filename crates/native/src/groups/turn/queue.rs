@@ -12,7 +12,7 @@ use crate::convert;
 use crate::wire::{self, RpcError};
 
 pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, responder: Responder) {
-    let input = match input::read(params.input, client.services().prompts.clone()).await {
+    let input = match input::read(params.input, client.services()).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };

@@ -13,7 +13,7 @@ use crate::groups::thread::lifecycle;
 use crate::wire;
 
 pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
-    let input = match input::read(params.input, client.services().prompts.clone()).await {
+    let input = match input::read(params.input, client.services()).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };
