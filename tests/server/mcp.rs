@@ -230,6 +230,48 @@ async fn servers_are_managed_over_the_wire() {
 }
 
 #[tokio::test]
+async fn a_server_is_added_tried_and_removed_on_the_command_line() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    home.configure(&json!({ "Model": "offline" }));
+    let run = async |args: &[&str]| {
+        let ran = workspace.bobbin(args).env("HOME", home.path()).output();
+        let ran = ran.await.unwrap();
+        (
+            ran.status.success(),
+            String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned(),
+        )
+    };
+    let (command, args) = tea_server::command("mcp::pantry");
+    let set = format!("{}={}", tea_server::LOG, log(&workspace));
+    for here in [&[][..], &["--here"]] {
+        let mut add = [
+            &["mcp", "add", "pantry", "--env", &set][..],
+            here,
+            &["--", &command],
+        ]
+        .concat();
+        add.extend(args.iter().map(String::as_str));
+        let (added, said) = run(&add).await;
+        assert!(added && said.contains("bobbin mcp test pantry"), "{said}");
+        assert_eq!(
+            run(&["mcp", "test", "pantry"]).await,
+            (true, "pantry: works, 6 tools\n".to_owned())
+        );
+        let remove = [&["mcp", "remove", "PANTRY"][..], here].concat();
+        assert!(run(&remove).await.0);
+        let (removed, said) = run(&remove).await;
+        assert!(
+            !removed && said.contains("there is no MCP server PANTRY"),
+            "{said}"
+        );
+    }
+    let written = std::fs::read_to_string(home.path().join(".craft/config.json")).unwrap();
+    assert!(written.contains("\"offline\""), "{written}");
+    let (added, said) = run(&["mcp", "add", "pantry"]).await;
+    assert!(!added && said.contains("--url"), "{said}");
+}
+
+#[tokio::test]
 async fn what_a_server_has_is_listed_read_and_filled_in_over_the_wire() {
     let (workspace, home) = (Workspace::new(), Workspace::new());
     configure(home.path(), &json!({ "pantry": entry(&workspace) }));
@@ -291,7 +333,10 @@ async fn what_a_server_has_is_listed_read_and_filled_in_over_the_wire() {
     assert_eq!(executed["expandedPrompt"], filled);
     let missing = json!({ "threadId": thread, "command": "/pantry:brew" });
     let why = client.error("command/execute", missing).await;
-    assert!(why["message"].as_str().unwrap().contains("needs leaf"), "{why}");
+    assert!(
+        why["data"]["detail"].as_str().unwrap().contains("needs leaf"),
+        "{why}"
+    );
     client.finish().await;
     child.wait().await.unwrap();
 }

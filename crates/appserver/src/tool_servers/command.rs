@@ -1,4 +1,4 @@
-//! `bobbin mcp`: shows the workspace's MCP servers, and says which of the workspace's own may run.
+//! `bobbin mcp`: shows, adds, removes and tries MCP servers, and says which of the workspace's own may run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use bobbin_mcp::Host;
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
+use super::add::{Add, Files, Remove};
 use super::resolve;
 use crate::config;
 use crate::state;
@@ -33,6 +34,10 @@ pub(crate) struct Mcp {
 enum Action {
     /// List the servers, what they run, and whether they may.
     List,
+    /// Add a server, or replace the one of its name.
+    Add(Add),
+    /// Remove a server.
+    Remove(Remove),
     /// Start a server, ask it for its tools, end it.
     Test {
         /// Its name.
@@ -67,6 +72,27 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
             for declared in &config.tool_servers {
                 console::say(&line(declared));
             }
+        }
+        Action::Add(add) => {
+            let files = Files {
+                home: home.as_deref(),
+                root: &workspace.root,
+                trust: &file,
+            };
+            console::say(&files.add(add)?);
+        }
+        Action::Remove(remove) => {
+            let known = config.tool_servers.iter().any(|declared| {
+                let is_here = declared.origin == ServerOrigin::Workspace;
+                is_here == remove.is_here()
+                    && declared.config.name.to_lowercase() == remove.name().to_lowercase()
+            });
+            let files = Files {
+                home: home.as_deref(),
+                root: &workspace.root,
+                trust: &file,
+            };
+            console::say(&files.remove(&remove, known)?);
         }
         Action::Test { name } => return test(&config, &workspace, &name).await,
         Action::Allow { name } => {

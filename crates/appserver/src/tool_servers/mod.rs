@@ -4,6 +4,7 @@
 //! somebody else's repository: opening a directory must not start a program of its choice, so such a server runs only
 //! once its user trusts exactly this definition ([`crate::trust`]).
 
+mod add;
 mod command;
 mod resolve;
 mod servers;

@@ -31,7 +31,7 @@ pub(super) fn tools(_: &Client, servers: &Servers, params: wire::McpPageParams, 
         bytes += tool.description.len() + tool.input_schema.get().len();
         is_first || bytes <= MAX_BYTES
     };
-    match page(servers, &params, tools, |(server, _)| server, fits) {
+    match page(servers, params, tools, |(server, _)| server, fits) {
         Ok((tools, next_cursor)) => responder.ok(wire::McpToolListResult {
             tools: tools
                 .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn tools(_: &Client, servers: &Servers, params: wire::McpPageParams, 
 
 pub(super) fn resources(_: &Client, servers: &Servers, params: wire::McpPageParams, responder: Responder) {
     let all = servers.resources().into_iter();
-    match page(servers, &params, all, |one| &one.server, |_| true) {
+    match page(servers, params, all, |one| &one.server, |_| true) {
         Ok((resources, next_cursor)) => responder.ok(wire::McpResourceListResult {
             resources: resources.into_iter().map(resource_out).collect(),
             next_cursor,
@@ -56,7 +56,7 @@ pub(super) fn resources(_: &Client, servers: &Servers, params: wire::McpPagePara
 
 pub(super) fn prompts(_: &Client, servers: &Servers, params: wire::McpPageParams, responder: Responder) {
     let all = servers.prompts().into_iter();
-    match page(servers, &params, all, |one| &one.server, |_| true) {
+    match page(servers, params, all, |one| &one.server, |_| true) {
         Ok((prompts, next_cursor)) => responder.ok(wire::McpPromptListResult {
             prompts: prompts.into_iter().map(prompt_out).collect(),
             next_cursor,
@@ -114,24 +114,26 @@ fn is_known(servers: &Servers, name: &str) -> bool {
 /// Returns one page, and where the next begins.
 fn page<T>(
     servers: &Servers,
-    params: &wire::McpPageParams,
+    wire::McpPageParams {
+        server,
+        cursor,
+        limit,
+    }: wire::McpPageParams,
     all: impl Iterator<Item = T>,
     server_of: impl Fn(&T) -> &str,
     mut fits: impl FnMut(&T) -> bool,
 ) -> Result<(Vec<T>, Option<String>), RpcError> {
-    if let Some(server) = &params.server
-        && !is_known(servers, server)
-    {
+    if let Some(server) = server.as_ref().filter(|server| !is_known(servers, server)) {
         return Err(RpcError::mcp_server_not_found(server));
     }
-    let start: usize = match &params.cursor {
+    let start: usize = match cursor {
         None => 0,
         Some(cursor) => cursor
             .parse()
             .map_err(|_| RpcError::invalid_params("'cursor' is none of this list."))?,
     };
-    let limit = params.limit.unwrap_or(USUAL).clamp(1, MOST) as usize;
-    let wanted = params.server.as_ref().map(|server| server.to_lowercase());
+    let limit = limit.unwrap_or(USUAL).clamp(1, MOST) as usize;
+    let wanted = server.map(|server| server.to_lowercase());
     let all = all.filter(|one| {
         let server = server_of(one);
         wanted
