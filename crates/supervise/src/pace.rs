@@ -60,10 +60,11 @@ impl Pace {
             return Ok(None);
         }
         let since = *self.over_since.get_or_insert(now);
-        if now - since > PATIENCE {
+        if now - since >= PATIENCE {
             return Err(Flood);
         }
-        Ok(Some(self.due - BURST))
+        // However much one read took: who still writes after its patience is given up then, not later.
+        Ok(Some((self.due - BURST).min(since + PATIENCE)))
     }
 
     /// Returns whether a line is within the rate, and counts it if so.
@@ -150,6 +151,15 @@ mod tests {
         // A thousand a second.
         assert!((5..9).contains(&read), "{read}");
         assert!(now - started < Duration::from_secs(9));
+    }
+
+    #[test]
+    fn a_full_pipe_of_short_lines_does_not_put_off_giving_up() {
+        let (mut pace, started) = (Pace::new(), Instant::now());
+        // Half a minute at the rate.
+        let until = pace.read(started, &b"x\n".repeat(32 << 10)).unwrap().unwrap();
+        assert!(until - started <= PATIENCE);
+        assert_eq!(pace.read(until, b"x\n"), Err(Flood));
     }
 
     #[test]
