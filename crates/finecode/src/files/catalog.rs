@@ -43,15 +43,15 @@ impl Catalog {
             found: Vec::new(),
         };
         let mut catalog = Self::default();
-        for (source, entry) in members(table, "action_handler") {
+        for (source, entry) in items(table, "action_handler", "source") {
             if source.starts_with('#') {
                 problems.add(&["action_handler"], "an action_handler has no source");
                 continue;
             }
             let config = entry.get("config").cloned().unwrap_or_else(|| json!({}));
-            catalog.handler_configs.insert(source.clone(), config);
+            catalog.handler_configs.insert(source, config);
         }
-        for (interface, service) in members(table, "service") {
+        for (interface, service) in items(table, "service", "interface") {
             if service.get("source").is_none_or(|source| !source.is_string()) {
                 problems.add(&["service"], &format!("service {interface} has no source"));
                 continue;
@@ -60,7 +60,8 @@ impl Catalog {
         }
         catalog.logging = table.get("logging").cloned();
         let mut sources = BTreeSet::new();
-        for (name, action) in members(table, "action") {
+        let actions = table.get("action").and_then(Value::as_object);
+        for (name, action) in actions.into_iter().flatten() {
             let at = ["action", name];
             let Some(source) = text(action, "source") else {
                 problems.add(&at, &format!("action {name} has no source; name its import path"));
@@ -74,11 +75,11 @@ impl Catalog {
                 continue;
             }
             let mut handlers = Vec::new();
-            for (handler, entry) in members(action, "handlers") {
+            for (handler, entry) in items(action, "handlers", "name") {
                 if entry.get("enabled").is_some_and(|enabled| enabled == false) {
                     continue;
                 }
-                match read_handler(handler, entry) {
+                match read_handler(&handler, entry) {
                     Ok(handler) => handlers.push(handler),
                     Err(missing) => {
                         let text = format!("handler {handler} of action {name} has no {missing}");
@@ -93,7 +94,9 @@ impl Catalog {
                 handlers,
             });
         }
-        (catalog, problems.found)
+        let mut problems = problems.found;
+        problems.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+        (catalog, problems)
     }
 
     /// Returns the configuration of the runner of an environment: the actions with a handler there, each with all its
@@ -145,8 +148,13 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
         .filter(|text| !text.is_empty())
 }
 
-fn members<'a>(table: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    table.get(name).and_then(Value::as_object).into_iter().flatten()
+/// Returns the items of a list with their names. An item without a name gets one that says where it is.
+fn items<'a>(table: &'a Value, list: &str, key: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
+    let items = table.get(list).and_then(Value::as_array).into_iter().flatten();
+    items.enumerate().map(move |(at, item)| {
+        let name = text(item, key).map_or_else(|| format!("#{}", at + 1), str::to_owned);
+        (name, item)
+    })
 }
 
 /// Problems of a merged table, each with the file that its part came from.

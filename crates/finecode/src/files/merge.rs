@@ -1,55 +1,59 @@
 //! How tables of configuration merge: objects deeply, lists are replaced, the later one wins.
 //!
-//! Lists whose items have a name are tables here, so that they merge by name: handlers of an action, `action_handler`
-//! by its source, `service` by its interface.
+//! Lists whose items have a name merge by it, and keep their order: handlers of an action, `action_handler` by its
+//! source, `service` by its interface.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// Puts named items into tables.
+/// The lists of a table that merge by a member of their items.
+const NAMED: [(&str, &str); 2] = [("action_handler", "source"), ("service", "interface")];
+
+/// Makes an object of what should be one.
 pub(crate) fn normalize(table: Value) -> Value {
-    let Value::Object(mut table) = table else {
-        return json!({});
-    };
-    for (list, key) in [("action_handler", "source"), ("service", "interface")] {
-        if let Some(items) = table.get_mut(list) {
-            *items = by(items.take(), key);
-        }
-    }
-    let actions = table.get_mut("action").and_then(Value::as_object_mut);
-    for (_, action) in actions.into_iter().flatten() {
-        if let Some(handlers) = action.get_mut("handlers") {
-            *handlers = by(handlers.take(), "name");
-        }
-    }
-    Value::Object(table)
-}
-
-/// Returns a list as a table by a member of its items. An item without it gets a name that says where it was, so that
-/// the catalog can complain.
-fn by(items: Value, key: &str) -> Value {
-    let Value::Array(items) = items else {
-        return items;
-    };
-    let named = items.into_iter().enumerate().map(|(at, item)| {
-        let name = item.get(key).and_then(Value::as_str);
-        (name.map_or_else(|| format!("#{}", at + 1), str::to_owned), item)
-    });
-    Value::Object(named.collect::<Map<_, _>>())
+    if table.is_object() { table } else { json!({}) }
 }
 
 /// Merges a normalized table over another.
-pub(crate) fn overlay(base: &mut Value, over: Value) {
-    if let (Some(base), Some(over)) = (base.pointer_mut("/action"), over.get("action")) {
+pub(crate) fn overlay(base: &mut Value, mut over: Value) {
+    for (list, key) in NAMED {
+        if let (Some(base), Some(over)) = (base.get(list), over.get_mut(list)) {
+            *over = by_name(base, over.take(), key);
+        }
+    }
+    let actions = over.get_mut("action").and_then(Value::as_object_mut);
+    for (name, action) in actions.into_iter().flatten() {
+        let base = base.get("action").and_then(|actions| actions.get(name));
+        let Some(base) = base.and_then(|base| base.get("handlers")) else {
+            continue;
+        };
         // An action that replaces its handlers loses those of what it is merged over.
-        for (name, action) in over.as_object().into_iter().flatten() {
-            if action.get("handlers_mode").is_some_and(|mode| mode == "replace")
-                && let Some(handlers) = base.get_mut(name).and_then(|action| action.get_mut("handlers"))
-            {
-                *handlers = json!({});
-            }
+        let replaces = action.get("handlers_mode").is_some_and(|mode| mode == "replace");
+        match action.get_mut("handlers") {
+            Some(handlers) if !replaces => *handlers = by_name(base, handlers.take(), "name"),
+            None if replaces => action["handlers"] = json!([]),
+            _ => {}
         }
     }
     deep(base, over);
+}
+
+/// Merges a list over another by a member of the items. Items that the first one has not come behind.
+fn by_name(base: &Value, over: Value, key: &str) -> Value {
+    let (Value::Array(base), Value::Array(over)) = (base, &over) else {
+        return over;
+    };
+    let mut merged = base.clone();
+    for item in over {
+        let name = item.get(key).filter(|name| name.is_string());
+        let there = merged
+            .iter_mut()
+            .find(|there| name.is_some() && there.get(key) == name);
+        match there {
+            Some(there) => deep(there, item.clone()),
+            None => merged.push(item.clone()),
+        }
+    }
+    Value::Array(merged)
 }
 
 fn deep(base: &mut Value, over: Value) {

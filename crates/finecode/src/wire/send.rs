@@ -105,7 +105,7 @@ pub(crate) fn workspace_result(
 mod tests {
     use super::*;
 
-    fn sent(dialect: Dialect) -> String {
+    fn sent(dialect: Dialect) -> Value {
         let all = Options {
             trigger: Trigger::User,
             dev_env: DevEnv::GitHook,
@@ -117,13 +117,13 @@ mod tests {
             caller_kwargs: None,
             traceparent: None,
         };
-        options(&all, dialect).to_string()
+        options(&all, dialect)
     }
 
     #[test]
     fn options_are_spelled_as_the_dialect_spells_them() {
-        let camel = r#"{"meta":{"trigger":"user","devEnv":"git_hook","orchestrationDepth":2},"resultFormats":["json","string"],"walRunId":"r-1","partialResultToken":3,"progressToken":4}"#;
-        let snake = r#"{"meta":{"trigger":"user","dev_env":"git_hook","orchestration_depth":2},"result_formats":["json","string"],"wal_run_id":"r-1","partial_result_token":3,"progress_token":4}"#;
+        let camel = json!({"meta":{"trigger":"user","devEnv":"git_hook","orchestrationDepth":2},"resultFormats":["json","string"],"walRunId":"r-1","partialResultToken":3,"progressToken":4});
+        let snake = json!({"meta":{"trigger":"user","dev_env":"git_hook","orchestration_depth":2},"result_formats":["json","string"],"wal_run_id":"r-1","partial_result_token":3,"progress_token":4});
         assert_eq!(sent(Dialect::Documented), camel);
         assert_eq!(sent(Dialect::Current), camel);
         assert_eq!(sent(Dialect::Early), snake);
