@@ -90,6 +90,7 @@ impl Lab {
         let mut config: Value = serde_json::from_str(&text).unwrap();
         let members = more.as_object().unwrap().clone();
         config.as_object_mut().unwrap().extend(members);
+        config["Titles"] = json!({ "Enabled": false });
         std::fs::write(&path, config.to_string()).unwrap();
     }
 

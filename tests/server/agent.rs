@@ -9,6 +9,7 @@ use crate::support::{Process, Workspace, agent_text};
 fn configure(workspace: &Workspace, server: &ModelServer, more: &Value) {
     let mut config = json!({
         "Model": "script/m",
+        "Titles": { "Enabled": false },
         "Providers": { "script": { "Wire": "chat", "BaseUrl": server.base_url(), "ContextWindow": 20_000 } },
     });
     let members = more.as_object().cloned().unwrap_or_default();

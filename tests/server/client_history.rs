@@ -11,7 +11,7 @@ async fn the_provider_is_asked_with_the_history_of_the_client() {
     let workspace = Workspace::new();
     std::fs::create_dir_all(workspace.path().join(".craft")).unwrap();
     let entry = json!({ "Wire": "chat", "BaseUrl": provider.base_url(), "Models": ["scripted"] });
-    let config = json!({ "Providers": { "script": entry }, "Model": "script/scripted" });
+    let config = json!({ "Providers": { "script": entry }, "Model": "script/scripted", "Titles": { "Enabled": false } });
     std::fs::write(workspace.path().join(".craft/config.json"), config.to_string()).unwrap();
     let (mut process, link) = workspace.stdio();
     let mut client = Client::ready(link, "me", rich()).await;

@@ -69,7 +69,7 @@ fn configure_model(home: &Path, server: &ModelServer, page: &str) {
         .next()
         .unwrap_or_default();
     let rule = json!({ "Action": "allow", "Tool": format!("WebFetch:{place}") });
-    let config = json!({ "Model": "scripted", "Providers": { "script": provider },
+    let config = json!({ "Model": "scripted", "Titles": { "Enabled": false }, "Providers": { "script": provider },
         "Permissions": { "Rules": [rule] } });
     std::fs::create_dir(home.join(".craft")).unwrap();
     let file = home.join(".craft/config.json");

@@ -12,7 +12,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 
 fn kiln(server: &ModelServer, model: &str) -> Value {
     let kiln = json!({ "Wire": "chat", "BaseUrl": server.base_url(), "Models": [model] });
-    json!({ "Providers": { "kiln": kiln }, "Model": format!("kiln/{model}") })
+    json!({ "Providers": { "kiln": kiln }, "Titles": { "Enabled": false }, "Model": format!("kiln/{model}") })
 }
 
 /// The files of pictures in the workspace's state.

@@ -42,6 +42,7 @@ fn configure(home: &Workspace, workspace: &Workspace, model: &ModelServer) {
     pantry["env"][tea_server::PID] = json!(workspace.path().join("pid").to_string_lossy());
     home.configure(&json!({
         "Model": "script/scripted",
+        "Titles": { "Enabled": false },
         "Providers": { "script": { "Wire": "chat", "BaseUrl": model.base_url() } },
         "McpServers": { "pantry": pantry },
     }));

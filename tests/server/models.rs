@@ -15,6 +15,8 @@ const KEY: &str = "sk-sesame-9876543210";
 fn configure(home: &Path, config: &Value) {
     let craft = home.join(".craft");
     std::fs::create_dir_all(&craft).unwrap();
+    let mut config = config.clone();
+    config["Titles"] = json!({ "Enabled": false });
     std::fs::write(craft.join("config.json"), config.to_string()).unwrap();
     let key = craft.join("script.key");
     std::fs::write(&key, format!("{KEY}\n")).unwrap();

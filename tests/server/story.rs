@@ -235,6 +235,7 @@ impl Day {
         let script = json!({ "Wire": wire, "BaseUrl": provider.base_url(), "ContextWindow": WINDOW });
         home.configure(&json!({
             "Model": "script/m",
+            "Titles": { "Enabled": false },
             "Providers": { "script": script },
             "McpServers": { "pantry": mcp::entry(&home) },
         }));

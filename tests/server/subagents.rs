@@ -43,7 +43,7 @@ async fn a_subagent_asks_at_the_root_and_survives_a_killed_server_once() {
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let provider =
         json!({ "Wire": "chat", "BaseUrl": model.base_url(), "ApiKeyFile": "~/.craft/script.key" });
-    let config = json!({ "Providers": { "script": provider }, "Model": "script/scripted" });
+    let config = json!({ "Providers": { "script": provider }, "Model": "script/scripted", "Titles": { "Enabled": false } });
     std::fs::write(craft.join("config.json"), config.to_string()).unwrap();
 
     let mut server = workspace.web_socket();

@@ -11,7 +11,7 @@ use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::{EngineFailure, WindowNote};
 use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
 
-use super::conversation::{Placed, told};
+use super::conversation::{Placed, newest_compaction, told};
 use super::fit::squeeze;
 use super::history::{LeftOut, Reach};
 use super::summarize::MAX_SUMMARY_BYTES;
@@ -64,12 +64,12 @@ impl Fullness {
 }
 
 /// How a compaction ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Compacted {
     /// The conversation is shorter now.
     Done,
     /// The conversation is unchanged, and clients know why.
-    Not,
+    Not(String),
 }
 
 impl TurnRun {
@@ -93,13 +93,13 @@ impl TurnRun {
         let cut_off = std::mem::take(&mut self.full.cut_off);
         let is_cut_off = cut_off != CutOff::Nothing;
         let may = self.settings.compaction && !self.full.stuck && self.turn.at_start().history.is_none();
-        let mut done = Compacted::Not;
+        let mut done = None;
         if let Some(window) = self.full.window.filter(|_| may)
             && (is_cut_off || self.occupancy() >= window.compact_at)
         {
-            done = self.compact(CompactionTrigger::Auto, window).await?;
+            done = Some(self.compact(CompactionTrigger::Auto, window).await?);
         }
-        if cut_off == CutOff::Something && done == Compacted::Not {
+        if cut_off == CutOff::Something && done != Some(Compacted::Done) {
             self.note_left_out(LeftOut::OfConversation).await?;
         }
         if let Some(window) = self.full.window
@@ -169,6 +169,27 @@ impl TurnRun {
         self.turn.note_window(note).await
     }
 
+    /// Compacts as much of the conversation as can be, because a user asked for it.
+    pub(super) async fn compact_now(&mut self) -> Result<(), EngineFailure> {
+        let turn = self.turn.at_start();
+        if newest_compaction(turn.turn.items.iter()).is_some() {
+            // Before a restart.
+            return Ok(());
+        }
+        if turn.history.is_some() {
+            let why = "The client has the conversation of this thread, and shortens it by itself.";
+            return Err(EngineFailure::Failed(why.to_owned()));
+        }
+        let Some(window) = self.full.window else {
+            let why = "The offline model reads single messages, so there is nothing to compact.";
+            return Err(EngineFailure::Failed(why.to_owned()));
+        };
+        match self.compact(CompactionTrigger::Manual, window).await? {
+            Compacted::Done => Ok(()),
+            Compacted::Not(why) => Err(EngineFailure::Failed(why)),
+        }
+    }
+
     /// Compacts the older part of the conversation.
     pub(super) async fn compact(
         &mut self,
@@ -191,14 +212,18 @@ impl TurnRun {
         let oldest = earlier.oldest_kept(self.history_turns(), self.turn.turn());
         // A refused conversation shows that the window is smaller than stated.
         let fits = match trigger {
-            CompactionTrigger::Auto => window.tokens,
+            CompactionTrigger::Auto | CompactionTrigger::Manual => window.tokens,
             CompactionTrigger::Reactive => window.tokens.min(before) / 2,
         };
-        let Some((cut, kept_from)) = cut(&all, MAX_KEPT.min(fits / 5), oldest) else {
+        let stays = match trigger {
+            CompactionTrigger::Manual => 0,
+            CompactionTrigger::Auto | CompactionTrigger::Reactive => MAX_KEPT.min(fits / 5),
+        };
+        let Some((cut, kept_from)) = cut(&all, stays, oldest) else {
             let why = "There is nothing in the conversation that could be left out.";
             self.note(ContextNote::CompactSkipped, before, window, why)
                 .await?;
-            return Ok(Compacted::Not);
+            return Ok(Compacted::Not(why.to_owned()));
         };
         let old = &all[..cut];
         let (record, left_out) = transcript(old, fits / 4 * 3);
@@ -207,8 +232,9 @@ impl TurnRun {
             Err(ModelError::Gone(gone)) => return Err(gone.into()),
             Err(ModelError::Failed(why) | ModelError::ContextExceeded(why)) => {
                 let why = format!("The conversation could not be summed up. {why}");
-                self.note(ContextNote::CompactFailed, before, window, why).await?;
-                return Ok(Compacted::Not);
+                self.note(ContextNote::CompactFailed, before, window, why.as_str())
+                    .await?;
+                return Ok(Compacted::Not(why));
             }
         };
         let cleared = |placed: &&Placed| matches!(placed.message, Message::Result { .. });

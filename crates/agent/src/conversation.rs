@@ -15,6 +15,8 @@ use bobbin_model::{
     TurnId, UnixMillis,
 };
 
+use bobbin_prompts::COMPACT;
+
 use super::past::PastTurn;
 use super::pictures::of_results;
 
@@ -114,6 +116,14 @@ pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
     kept
 }
 
+/// Whether an Item is a user's request to compact the conversation, which no model reads.
+pub(super) fn asks_to_compact(item: &Item) -> bool {
+    let ItemBody::UserMessage(said) = &item.body else {
+        return false;
+    };
+    matches!(said.native.as_slice(), [InputPart::CommandRef { name, .. }] if name == COMPACT)
+}
+
 /// Returns the messages of a Turn's Items, without results for calls that have none.
 pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Message> {
     let steps = steps(TurnId(0), items).into_iter();
@@ -132,6 +142,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
             shown.end(&mut steps);
         }
         match &item.body {
+            ItemBody::UserMessage(_) if asks_to_compact(item) => reply.end(turn, &mut steps),
             ItemBody::UserMessage(said) => {
                 reply.end(turn, &mut steps);
                 let parts = said.native.iter().map(InputPart::materialized).collect();
@@ -161,11 +172,11 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 });
             }
             ItemBody::DynamicToolCall(call) => {
-                // The call came after an earlier call had ended, so it belongs to a later reply.
-                if reply.ended_before(item.created_at) {
+                if reply.is_before(call.reply, item.created_at) {
                     reply.end(turn, &mut steps);
                 }
                 reply.begin(item.id);
+                reply.number = call.reply;
                 reply.calls.push(Call {
                     id: call.call_id.clone(),
                     tool: call.offered_as.clone(),
@@ -261,6 +272,8 @@ impl Shown {
 struct Reply {
     /// Its first Item.
     first: Option<ItemId>,
+    /// Its number, if a call of it says that.
+    number: Option<usize>,
     text: String,
     calls: Vec<Call>,
     /// Results of its single-Item calls, and when they came.
@@ -291,6 +304,7 @@ impl Reply {
     fn end(&mut self, turn: TurnId, steps: &mut Vec<Placed>) {
         let Self {
             first,
+            number: _,
             text,
             calls,
             results,
@@ -303,9 +317,13 @@ impl Reply {
         steps.extend(results.into_iter().map(|(_, result)| result));
     }
 
-    /// Returns whether one of its calls had its result before `at`.
-    fn ended_before(&self, at: UnixMillis) -> bool {
-        self.results.iter().any(|(ended, _)| *ended < at)
+    /// Returns whether a single-Item call is of a later reply. In older records calls have no number: one that came
+    /// after another had ended is.
+    fn is_before(&self, number: Option<usize>, at: UnixMillis) -> bool {
+        match (self.number, number) {
+            (Some(own), Some(number)) => own != number,
+            _ => self.results.iter().any(|(ended, _)| *ended < at),
+        }
     }
 }
 

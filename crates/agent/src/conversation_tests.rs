@@ -1,7 +1,9 @@
 //! The messages that a model gets for recorded Items.
 
 use bobbin_model::item::UserMessage;
-use bobbin_model::{DeliveryMode, ItemId, TokenUsage, Turn, TurnId, TurnStatus, UnixMillis};
+use bobbin_model::{
+    DeliveryMode, DynamicToolCall, ItemId, TokenUsage, ToolAnswer, Turn, TurnId, TurnStatus, UnixMillis,
+};
 
 use super::super::history::Earlier;
 use super::*;
@@ -110,6 +112,37 @@ fn told_of(turns: &[Turn]) -> Vec<Message> {
     };
     let placed = earlier.placed(TurnId(9), &[], None).into_iter();
     placed.map(|placed| placed.message).collect()
+}
+
+#[test]
+fn clients_calls_of_two_replies_in_one_millisecond_stay_two_replies() {
+    let call = |id: &str, reply| {
+        ItemBody::DynamicToolCall(Box::new(DynamicToolCall {
+            namespace: None,
+            tool_name: "t".into(),
+            offered_as: "t".into(),
+            call_id: id.into(),
+            reply: Some(reply),
+            arguments: None,
+            answer: Some(ToolAnswer {
+                success: true,
+                ..ToolAnswer::default()
+            }),
+            kept: None,
+        }))
+    };
+    let items = turn(vec![user("u"), call("1", 0), call("2", 0), call("3", 1)]);
+    assert_eq!(
+        shape(&messages(&items.items)),
+        [
+            "user",
+            "agent  [1 2]",
+            "result 1 true",
+            "result 2 true",
+            "agent  [3]",
+            "result 3 true"
+        ]
+    );
 }
 
 #[test]

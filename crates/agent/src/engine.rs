@@ -15,6 +15,7 @@ use super::AgentSettings;
 use super::git::Git;
 use super::git_states::GitStates;
 use super::past::PastTurns;
+use super::titles::Titles;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Model;
 use bobbin_tools::{Sandbox, ToolSet};
@@ -28,6 +29,7 @@ pub struct AgentEngine {
     prompts: Option<Arc<Prompts>>,
     past: Arc<PastTurns>,
     git: Option<Arc<GitStates>>,
+    titles: Option<Arc<Titles>>,
 }
 
 impl AgentEngine {
@@ -41,7 +43,14 @@ impl AgentEngine {
             prompts: None,
             past: Arc::default(),
             git: None,
+            titles: None,
         }
+    }
+
+    /// Has titles of Threads written.
+    #[must_use]
+    pub fn with_titles(self, titles: Option<Arc<Titles>>) -> Self {
+        Self { titles, ..self }
     }
 
     /// Gives models the state of the repository. Git runs with the variables of `environment`, confined at least as
@@ -83,17 +92,24 @@ impl Engine for AgentEngine {
     }
 
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
-        TurnRun::new(
+        let run = TurnRun::new(
             self.model.clone(),
             self.tools.clone(),
             self.settings.clone(),
             self.undo.clone(),
-            turn,
+            turn.clone(),
         )
         .with_prompts(self.prompts.clone())
         .with_past(self.past.clone())
-        .with_git(self.git.clone())
-        .run()
+        .with_git(self.git.clone());
+        let titles = self.titles.clone();
+        async move {
+            run.run().await?;
+            if let Some(titles) = titles {
+                titles.after(&turn).await;
+            }
+            Ok(())
+        }
         .boxed()
     }
 }

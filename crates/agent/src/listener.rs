@@ -27,6 +27,8 @@ const MAX_CALLS: usize = 128;
 
 /// Records one reply.
 pub(super) struct Listener<'a> {
+    /// Its number among the replies of the Turn with calls.
+    number: usize,
     turn: &'a TurnContext,
     /// Call ids that this Turn has used.
     ids: &'a mut HashSet<String>,
@@ -73,9 +75,15 @@ pub(super) struct Heard {
 }
 
 impl<'a> Listener<'a> {
-    pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>, tools: &'a ToolSet) -> Self {
+    pub(super) fn new(
+        turn: &'a TurnContext,
+        ids: &'a mut HashSet<String>,
+        tools: &'a ToolSet,
+        number: usize,
+    ) -> Self {
         Self {
             turn,
+            number,
             ids,
             tools,
             prose: None,
@@ -190,7 +198,7 @@ impl<'a> Listener<'a> {
             && known.declared().is_some()
         {
             let id = self.fresh_id(&call_key(&key));
-            let one_item = begun(&**known, &id);
+            let one_item = begun(&**known, &id, self.number);
             self.calls.push(Made {
                 key,
                 named: Arc::new((tool, id)),

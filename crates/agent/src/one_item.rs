@@ -25,13 +25,14 @@ pub(super) fn call_key(key: &str) -> String {
 }
 
 /// Returns how a call of this tool is recorded, if it is a single-Item call.
-pub(super) fn begun(tool: &dyn Tool, call_id: &str) -> Option<DynamicToolCall> {
+pub(super) fn begun(tool: &dyn Tool, call_id: &str, reply: usize) -> Option<DynamicToolCall> {
     let declared = tool.declared()?;
     Some(DynamicToolCall {
         namespace: declared.namespace.clone(),
         tool_name: declared.name.clone(),
         offered_as: tool.spec().name.to_string(),
         call_id: call_id.to_owned(),
+        reply: Some(reply),
         arguments: None,
         answer: None,
         kept: None,

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::AgentSettings;
 use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
+use super::conversation::asks_to_compact;
 use super::conversation::messages;
 use super::fit::ResultLimits;
 use super::git_states::GitStates;
@@ -211,6 +212,9 @@ impl TurnRun {
             self.note_changes(changes).await?;
         }
         self.settle_after_restart().await?;
+        if self.turn.at_start().turn.items.iter().any(asks_to_compact) {
+            return self.compact_now().await;
+        }
         if self.ledger.now().rounds > 0 {
             self.take_guidance().await?;
         }
@@ -326,7 +330,7 @@ impl TurnRun {
         self.take_tools();
         let specs = self.specs();
         let effort = self.effort();
-        let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools);
+        let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools, self.ledger.now().rounds);
         let request = ModelRequest {
             turn: turn.turn(),
             begins: !std::mem::replace(&mut self.asked, true),

@@ -22,6 +22,7 @@ mod sandbox;
 mod server;
 mod shell;
 mod signals;
+mod small_requests;
 mod state;
 mod state_command;
 mod telemetry;

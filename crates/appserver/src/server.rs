@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bobbin_agent::{AgentEngine, Helpers};
+use bobbin_agent::{AgentEngine, Helpers, Titles};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
@@ -44,7 +43,7 @@ use crate::signals::Signals;
 use crate::telemetry::Metrics;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
-use crate::{cli, console, exit, join, models, prompts, state, telemetry, undo};
+use crate::{cli, console, exit, join, models, prompts, small_requests, state, telemetry, undo};
 use bobbin_config::{Config, file};
 use bobbin_workspace::{LockedWorkspace, Workspace};
 
@@ -81,6 +80,8 @@ pub(crate) struct Opened {
     pub(crate) terminals: Terminals,
     /// What suggests small things.
     pub(crate) helpers: Helpers,
+    /// What writes titles of Threads.
+    pub(crate) titles: Option<Arc<Titles>>,
     /// The commands and skills of its people.
     pub(crate) prompts: Arc<Prompts>,
     /// The servers that some of them come from.
@@ -98,13 +99,6 @@ pub(crate) struct Opened {
     pub(crate) process: Arc<ServerProcess>,
     /// What is wrong with the configuration of models, or missing.
     pub(crate) complaints: Vec<String>,
-}
-
-/// Has the tools note their temporary files where an undo notes its own, and returns what undoes Turns.
-fn undo_beside(tools: &ToolSet, undo: Option<&Arc<FileUndo>>) -> Option<Arc<dyn Undo>> {
-    let undo = undo?;
-    tools.note_leftovers_in(&undo.notes());
-    Some(undo.clone())
 }
 
 impl Opened {
@@ -128,6 +122,9 @@ impl Opened {
     pub(crate) async fn end(&self) {
         // As long as there is somebody to tell.
         self.terminals.stop_all().await;
+        if let Some(titles) = &self.titles {
+            titles.close().await;
+        }
         // Calls end with their Turns, so the servers come second.
         self.hub.stop().await;
         self.terminals.end().await;
@@ -257,17 +254,14 @@ pub(crate) async fn prepare(
     } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
     complaints.extend(without);
     complaints.extend(foreign);
-    let helpers = Helpers::new(
-        Arc::new(models.clone()),
-        git.0.clone(),
-        git.1.clone(),
-        git.2.clone(),
-    );
+    let helpers = small_requests::helpers(&models, git.clone());
+    let titles = small_requests::titles(config, &models);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
         .with_git(git.0, git.1, git.2)
-        .with_undo(undo_beside(&tools, undo.as_ref()))
-        .with_prompts(Some(prompts.clone()));
+        .with_undo(undo::beside(&tools, undo.as_ref()))
+        .with_prompts(Some(prompts.clone()))
+        .with_titles(titles.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     let rules = config.rules.compile(cli::home().as_deref())?;
@@ -277,7 +271,7 @@ pub(crate) async fn prepare(
             .showing(workspace.outputs())
             .finding(programs),
     );
-    settings.undo = undo_beside(&tools, undo.as_ref());
+    settings.undo = undo::beside(&tools, undo.as_ref());
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }
@@ -302,6 +296,7 @@ pub(crate) async fn prepare(
         editor_tools,
         undo,
         models,
+        titles,
         process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })

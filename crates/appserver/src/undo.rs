@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment};
+use bobbin_tools::ToolSet;
 use bobbin_undo::FileUndo;
 use bobbin_workspace::Workspace;
 
@@ -25,4 +27,11 @@ pub(crate) async fn open(
             (None, Some(format!("turns cannot be undone: {error:#}")))
         }
     }
+}
+
+/// Has the tools note their temporary files where an undo notes its own, and returns what undoes Turns.
+pub(crate) fn beside(tools: &ToolSet, undo: Option<&Arc<FileUndo>>) -> Option<Arc<dyn Undo>> {
+    let undo = undo?;
+    tools.note_leftovers_in(&undo.notes());
+    Some(undo.clone())
 }

@@ -254,7 +254,7 @@ impl Config {
         self.sandbox.add(std::mem::take(&mut file.sandbox), gate)?;
         let variables = std::mem::take(&mut file.commands.environment);
         commands::add(&mut self.variables, variables, gate)?;
-        self.agent.add(&file.limits, &file.compaction, &file.tools, gate);
+        self.agent.add(file, gate);
         if let Some(policy) = permissions.default_approval_policy {
             let policy = match policy {
                 file::Policy::Default => ApprovalPolicy::Default,

@@ -63,6 +63,9 @@ pub struct ConfigFile {
     /// Shortening of long conversations.
     #[serde(default)]
     pub compaction: Compaction,
+    /// Titles of conversations.
+    #[serde(default)]
+    pub titles: Titles,
     /// Tools of MCP servers as models get them.
     #[serde(default)]
     pub tools: Tools,
@@ -372,6 +375,17 @@ pub struct Compaction {
     /// Share of the window at which that happens, in percent; by the model when left out.
     #[schemars(range(min = 30, max = 95))]
     pub at_percent: Option<u64>,
+}
+
+/// Titles of conversations.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct Titles {
+    /// Whether a model writes the title of a conversation after its first Turn.
+    #[schemars(extend("default" = true))]
+    pub enabled: Option<bool>,
+    /// The model that does so; that of the conversation when left out.
+    pub model: Option<String>,
 }
 
 /// Tools of MCP servers as models get them.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bobbin_agent::{AgentSettings, TurnLimits};
 
-use crate::file::{Compaction, Limits, Tools};
+use crate::file::ConfigFile;
 use crate::gate::Gate;
 
 /// Micros in one unit of a currency.
@@ -19,8 +19,19 @@ pub struct AgentLimits {
     limits: TurnLimits,
     compaction: bool,
     tool_search: bool,
+    /// Who writes titles.
+    pub titles: TitleSettings,
     /// At which share of a window, in percent.
     pub compact_percent: Option<u64>,
+}
+
+/// Who writes the titles of Threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TitleSettings {
+    /// Whether anybody does.
+    pub enabled: bool,
+    /// The model, instead of each Thread's own.
+    pub model: Option<String>,
 }
 
 impl Default for AgentLimits {
@@ -29,6 +40,10 @@ impl Default for AgentLimits {
             limits: TurnLimits::default(),
             compaction: true,
             tool_search: true,
+            titles: TitleSettings {
+                enabled: true,
+                model: None,
+            },
             compact_percent: None,
         }
     }
@@ -36,7 +51,8 @@ impl Default for AgentLimits {
 
 impl AgentLimits {
     /// Adds what one file says. The user's file comes first.
-    pub(crate) fn add(&mut self, said: &Limits, compaction: &Compaction, tools: &Tools, gate: &mut Gate<'_>) {
+    pub(crate) fn add(&mut self, file: &ConfigFile, gate: &mut Gate<'_>) {
+        let (said, compaction, tools) = (&file.limits, &file.compaction, &file.tools);
         let known = &mut self.limits;
         let rounds = said
             .rounds
@@ -62,6 +78,16 @@ impl AgentLimits {
             && (search == self.tool_search || gate.passes("Tools.Search"))
         {
             self.tool_search = search;
+        }
+        if let Some(enabled) = file.titles.enabled
+            && (enabled == self.titles.enabled || gate.passes("Titles.Enabled"))
+        {
+            self.titles.enabled = enabled;
+        }
+        if let Some(model) = &file.titles.model
+            && gate.passes("Titles.Model")
+        {
+            self.titles.model = Some(model.clone());
         }
     }
 
@@ -111,20 +137,10 @@ mod tests {
         let (user, workspace) = (check(user.clone()).unwrap(), check(workspace.clone()).unwrap());
         let mut limits = AgentLimits::default();
         let mut gate = Gate::of_user(&user.value);
-        limits.add(
-            &user.file.limits,
-            &user.file.compaction,
-            &user.file.tools,
-            &mut gate,
-        );
+        limits.add(&user.file, &mut gate);
         let record = TrustRecord::default();
         let mut gate = Gate::of_folder(&workspace.value, &record);
-        limits.add(
-            &workspace.file.limits,
-            &workspace.file.compaction,
-            &workspace.file.tools,
-            &mut gate,
-        );
+        limits.add(&workspace.file, &mut gate);
         let names = gate.into_items().into_iter().map(|item| item.name);
         (limits, names.collect())
     }

@@ -22,6 +22,16 @@ use bobbin_agent_api::undo::ChangedSince;
 /// Takes a command's answer. Must not wait.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, CoreError>) + Send>;
 
+/// A title for a Thread that has got none of a user's.
+pub struct Retitle {
+    /// The title that it must still have.
+    pub before: String,
+    /// The new one.
+    pub display_name: String,
+    /// Takes the answer; also where nothing has changed.
+    pub reply: Reply<()>,
+}
+
 /// A request concerning one Thread.
 pub enum Command {
     /// Give it another title.
@@ -31,6 +41,8 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
+    /// Give it another title, unless it has got one of a user's.
+    Retitle(Retitle),
     /// Set one of its labels, or take it away.
     Label {
         /// The label.
@@ -218,6 +230,7 @@ impl Command {
     pub(crate) fn refuse(self, error: CoreError) {
         match self {
             Self::Rename { reply, .. }
+            | Self::Retitle(Retitle { reply, .. })
             | Self::Label { reply, .. }
             | Self::Status { reply, .. }
             | Self::Configure { reply, .. }

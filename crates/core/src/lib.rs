@@ -26,7 +26,7 @@ pub use bobbin_eventlog::{
 pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
 };
-pub use command::{Command, Newest, Reply};
+pub use command::{Command, Newest, Reply, Retitle};
 pub use error::CoreError;
 pub use handle::{Ended, ThreadHandle};
 pub use hub::{Beforehand, Hub, HubStats};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool_server::{ToolServers, TypedPrompt};
 use bobbin_model::{InputPart, ThreadId};
-use bobbin_prompts::Prompts;
+use bobbin_prompts::{COMPACT, Prompts};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -76,6 +76,11 @@ impl Attached {
             Some(named) => Some(message(named, offer.services.prompts.clone()).await?),
             None => None,
         };
+        if is_compaction(message.as_ref()) {
+            // No model reads it.
+            let parts = Vec::new();
+            return Ok(Brought { message, parts });
+        }
         let contexts = Arc::new(contexts);
         let servers = offer.services.tool_servers.as_deref();
         let far = join_all(contexts.iter().map(|context| read(context, offer)));
@@ -100,6 +105,10 @@ impl Attached {
         }
         Ok(Brought { message, parts })
     }
+}
+
+fn is_compaction(message: Option<&InputPart>) -> bool {
+    matches!(message, Some(InputPart::CommandRef { name, .. }) if name == COMPACT)
 }
 
 async fn message(named: Named, files: Option<Arc<Prompts>>) -> Result<InputPart, String> {

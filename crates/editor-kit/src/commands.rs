@@ -1,41 +1,34 @@
 //! What a user types with a slash: commands of ours, prompts of tool servers, commands and skills in files.
 //!
-//! `config`, `costs`, `doctor` and `resume` answer from what is known; no model is asked and nothing is recorded. `init`
-//! the prompts of servers and what is in files go to the model. A dialect answers `resume`, which speaks of its chats.
+//! `config`, `costs`, `doctor` and `resume` answer from what is known; no model is asked and nothing is recorded. The
+//! prompts that come with Bobbin, those of servers and what is in files start a Turn. A dialect answers `resume`, which
+//! speaks of its chats.
 
 use std::sync::Arc;
 
 use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, TypedPrompt, typed_prompt};
 use bobbin_core::{CoreError, Hub};
 use bobbin_model::{InputPart, Spent, ThreadId};
-use bobbin_prompts::{PromptError, Prompts};
+use bobbin_prompts::{OwnCommand, PromptError, Prompts};
 
-use crate::{Context, EditorServices, sentence};
+use crate::{EditorServices, sentence};
 
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 4] = [
     ("config", "Shows which configuration is in force."),
     ("costs", "Shows the tokens this chat has used and what they cost."),
     ("doctor", "Shows what works here."),
-    (
-        "init",
-        "Has the model write AGENTS.md, a guide to this workspace.",
-    ),
     ("resume", "Lists earlier chats, or opens one again: /resume ID."),
 ];
-/// What `/init` asks for.
-const INIT: &str = "Look through this workspace and write the file AGENTS.md at its root, or improve the one that is there: \
-    what the project is, how it is laid out, how it is built and tested, and the conventions its code follows. Keep it \
-    short; write what you have seen, not what is usual.";
 /// What a message asks for.
 #[derive(Debug)]
 pub enum Typed {
-    /// The model, with this besides.
-    Model(Option<Context>),
+    /// The model.
+    Model,
     /// A prompt of a server.
     Fill(TypedPrompt),
     /// An answer of ours.
     Run(Command),
-    /// Perhaps a command or a skill in a file; else a text for the model.
+    /// Perhaps a prompt of ours, or a command or a skill in a file; else a text for the model.
     Named(Named),
     /// Nothing that can be done; a sentence says why.
     Refuse(String),
@@ -81,23 +74,31 @@ pub enum CommandKind {
 /// Returns the commands that match a query: part of the name or the description, whatever the case. Blocks on the disk.
 pub fn matching(query: &str, prompts: Vec<ServerPrompt>, files: Option<&Prompts>) -> Vec<CommandInfo> {
     let query = query.trim().to_lowercase();
-    let own = COMMANDS.iter().map(|&(name, description)| CommandInfo {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        kind: CommandKind::Own,
-    });
+    let files = files.map(in_files).unwrap_or_default();
+    let prompts_of_ours = OwnCommand::ALL.map(|own| (own.name, own.description));
+    let prompts_of_ours = prompts_of_ours
+        .into_iter()
+        .filter(|(name, _)| !files.iter().any(|info| info.name == *name));
+    let mut own: Vec<CommandInfo> = COMMANDS
+        .into_iter()
+        .chain(prompts_of_ours)
+        .map(|(name, description)| CommandInfo {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            kind: CommandKind::Own,
+        })
+        .collect();
+    own.sort_by(|one, other| one.name.cmp(&other.name));
     let servers = prompts.into_iter().map(|prompt| CommandInfo {
         name: format!("{}:{}", prompt.server, prompt.name),
         description: prompt.description,
         kind: CommandKind::Server(prompt.arguments),
     });
     let is_ours = |name: &str| COMMANDS.iter().any(|(own, _)| *own == name);
-    let files = files
-        .into_iter()
-        .flat_map(in_files)
-        .filter(|info| !is_ours(&info.name));
+    let files = files.into_iter().filter(|info| !is_ours(&info.name));
     let matches = |text: &str| text.to_lowercase().contains(&query);
-    own.chain(servers)
+    own.into_iter()
+        .chain(servers)
         .chain(files)
         .filter(|info| matches(&info.name) || matches(&info.description))
         .collect()
@@ -106,15 +107,11 @@ pub fn matching(query: &str, prompts: Vec<ServerPrompt>, files: Option<&Prompts>
 /// Returns what a message asks for.
 pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
     let Some(rest) = message.strip_prefix('/') else {
-        return Typed::Model(None);
+        return Typed::Model;
     };
     let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let argument = argument.trim();
     match word {
-        "init" => Typed::Model(Some(Context::Text {
-            label: Some("/init".to_owned()),
-            content: INIT.to_owned(),
-        })),
         "config" => Typed::Run(Command::Config),
         "costs" => Typed::Run(Command::Costs),
         "doctor" => Typed::Run(Command::Doctor),
@@ -124,7 +121,7 @@ pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
         _ => match typed_prompt(message, prompts) {
             Some(Ok(filling)) => Typed::Fill(filling),
             Some(Err(why)) => Typed::Refuse(why),
-            None if word.is_empty() => Typed::Model(None),
+            None if word.is_empty() => Typed::Model,
             None => Typed::Named(Named {
                 name: word.to_owned(),
                 arguments: argument.to_owned(),
@@ -134,9 +131,13 @@ pub fn typed(message: &str, prompts: &[ServerPrompt]) -> Typed {
     }
 }
 
-/// Returns the commands and skills that users wrote as files; of two with one name, the command.
+/// Returns the commands and skills that users wrote as files; of two with one name, the command, also one of ours.
 fn in_files(files: &Prompts) -> Vec<CommandInfo> {
-    let commands = files.commands().into_iter().map(|command| CommandInfo {
+    let written = files
+        .commands()
+        .into_iter()
+        .filter(|command| command.source.is_some());
+    let commands = written.map(|command| CommandInfo {
         name: command.name,
         description: command.description,
         kind: CommandKind::File,
@@ -144,7 +145,8 @@ fn in_files(files: &Prompts) -> Vec<CommandInfo> {
     let mut found: Vec<CommandInfo> = commands.collect();
     for skill in files.skills() {
         let is_usable = skill.enabled && skill.unavailable.is_none();
-        if is_usable && !found.iter().any(|info| info.name == skill.name) {
+        let is_taken = found.iter().any(|info| info.name == skill.name);
+        if is_usable && !is_taken && OwnCommand::find(&skill.name).is_none() {
             found.push(CommandInfo {
                 name: skill.name,
                 description: skill.description,
@@ -155,7 +157,7 @@ fn in_files(files: &Prompts) -> Vec<CommandInfo> {
     found
 }
 
-/// A word with a slash that no command of ours or of a server has.
+/// A word with a slash that stands for a prompt, if for anything.
 #[derive(Debug)]
 pub struct Named {
     name: String,
@@ -164,8 +166,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// Returns the message that it stands for: of the command or the skill of that name, else as it was typed. Blocks on
-    /// the disk.
+    /// Returns the message that it stands for: of the prompt of ours, the command or the skill of that name, else as it
+    /// was typed. Blocks on the disk.
     ///
     /// # Errors
     /// A file of that name cannot be used: a sentence for the user.
@@ -173,10 +175,12 @@ impl Named {
         let as_typed = InputPart::Text {
             text: self.typed.clone(),
         };
-        let Some(files) = files else { return Ok(as_typed) };
-        let expanded = match files.expand(&self.name, &self.arguments) {
-            Err(PromptError::NotFound { .. }) => self.skill(files),
-            expanded => expanded.map(Some),
+        let expanded = match files {
+            None => Ok(OwnCommand::find(&self.name).and_then(|own| own.prompt(&self.arguments))),
+            Some(files) => match files.expand(&self.name, &self.arguments) {
+                Err(PromptError::NotFound { .. }) => self.skill(files),
+                expanded => expanded.map(Some),
+            },
         };
         match expanded {
             Ok(Some(expanded)) => Ok(InputPart::CommandRef {

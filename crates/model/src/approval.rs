@@ -131,6 +131,8 @@ pub enum DecidedBy {
     Timeout,
     /// The policy: no client could be asked.
     Policy,
+    /// The call got its result without an answer.
+    CallEnded,
 }
 
 /// An operation that is asked about, and which later operations its answer covers.

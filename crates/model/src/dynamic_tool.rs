@@ -60,6 +60,9 @@ pub struct DynamicToolCall {
     pub offered_as: String,
     /// The call; begins with [`CALL_ID`].
     pub call_id: String,
+    /// The number of the model's reply that it is of, among those with calls; older records have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<usize>,
     /// The arguments; absent when the model wrote no JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Json>,
@@ -277,6 +280,7 @@ mod tests {
             tool_name: "set_timer".into(),
             offered_as: "set_timer".into(),
             call_id: "dyntool_1".into(),
+            reply: Some(2),
             arguments: Some(structured(r#"{"z":1e2,"a":1.50}"#)),
             answer: Some(ToolAnswer {
                 success: true,

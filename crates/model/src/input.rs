@@ -149,6 +149,26 @@ pub fn typed_text(parts: &[InputPart]) -> String {
     typed.map(InputPart::display).collect()
 }
 
+/// Returns the display text of what is no picture.
+pub fn text_without_pictures(parts: &[InputPart]) -> String {
+    let texts = parts
+        .iter()
+        .filter(|part| !matches!(part, InputPart::Image { .. } | InputPart::LocalImage { .. }));
+    texts.map(InputPart::display).collect()
+}
+
+/// Returns the display text of the typed parts, without attached content and pictures.
+pub fn written_text(parts: &[InputPart]) -> String {
+    let is_written = |part: &&InputPart| {
+        !matches!(
+            part,
+            InputPart::Context { .. } | InputPart::Image { .. } | InputPart::LocalImage { .. }
+        )
+    };
+    let written = parts.iter().filter(is_written);
+    written.map(InputPart::display).collect()
+}
+
 /// The user behind an input in a shared conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -175,6 +175,8 @@ pub enum CompactionTrigger {
     Auto,
     /// A model refused the conversation as too long.
     Reactive,
+    /// A user asked for it.
+    Manual,
 }
 
 /// A conversation was compacted: from now on the model is given the summary in place of the Items it covers.

@@ -55,7 +55,7 @@ pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};
 pub use sub_agent::{Edge, EdgeStatus, SubAgentProgress, SubAgentSource};
 pub use terminal::{BackgroundReason, Terminal, TerminalChange, TerminalFacts, TerminalStatus};
-pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
+pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus, title_of_input};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolHints, ToolServer};
 pub use turn::{
     CallPreview, FileChange, Outcome, RevertAction, RevertedFile, Spent, TokenUsage, Turn, TurnDiff,

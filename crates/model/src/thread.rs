@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SubAgentSource, ThreadConfig, ThreadId, UnixMillis};
+use crate::input::{text_without_pictures, written_text};
+use crate::{InputPart, SubAgentSource, ThreadConfig, ThreadId, UnixMillis};
 
 /// The client's user and channel (AppServer protocol 02 §2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -150,6 +151,12 @@ pub struct Runtime {
 
 /// Longest title made from a first message, in characters before `...` (02 §3).
 const TITLE_CHARS: usize = 50;
+
+/// Returns the title a Thread without one gets from its first input: the beginning of what the user typed, else of
+/// what is shown of it. Pictures give none.
+pub fn title_of_input(input: &[InputPart]) -> Option<String> {
+    title_of(&written_text(input)).or_else(|| title_of(&text_without_pictures(input)))
+}
 
 /// Returns the title a Thread without one gets from its first message, or `None` for a blank message.
 pub fn title_of(text: &str) -> Option<String> {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::{Once, Services};
-use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
-use bobbin_model::ThreadId;
+use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
+use bobbin_model::state::StartTurn;
+use bobbin_model::{InputPart, ThreadId};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
-use bobbin_session::Session;
+use bobbin_session::{Lifetime, Session, Start, SubscribeOptions};
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -17,8 +18,9 @@ use crate::connection::Server;
 use crate::dialect::Native;
 use crate::errors;
 use crate::groups::serving::connection::Serving;
+use crate::groups::turn::input;
 pub use crate::repeats::Answer;
-use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, decode};
+use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, decode};
 
 /// One client that has finished its handshake.
 #[derive(Clone)]
@@ -74,6 +76,25 @@ impl Client {
     /// Notes that this connection started a Thread that comes through a channel.
     pub fn started(&self, thread: ThreadId, channel: String) {
         self.native.channels().started(thread, channel);
+    }
+
+    /// Returns the request for a Turn of this client.
+    pub fn turn(&self, thread: &ThreadId, input: Vec<InputPart>, sender: Option<SenderContext>) -> StartTurn {
+        StartTurn {
+            input,
+            sender: sender.map(input::sender),
+            channel: Some(self.native.channels().of(thread)),
+            features: self.native.features(),
+        }
+    }
+
+    /// Sends the client a Turn that it started, also where it has not subscribed to the Thread.
+    pub fn follow(&self, handle: Arc<ThreadHandle>, started: &StartedTurn) {
+        self.session.subscribe(&SubscribeOptions {
+            handle,
+            start: Start::At(started.seq),
+            lifetime: Lifetime::TurnEnds(started.turn.id),
+        });
     }
 
     /// Waits for the permission to make a large answer.

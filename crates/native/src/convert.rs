@@ -306,6 +306,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             trigger: match done.trigger {
                 model::CompactionTrigger::Auto => wire::NoticeTrigger::Auto,
                 model::CompactionTrigger::Reactive => wire::NoticeTrigger::Reactive,
+                model::CompactionTrigger::Manual => wire::NoticeTrigger::Manual,
             },
             mode: Some(wire::CompactionMode::Partial),
             tokens_before: Some(done.tokens_before),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::front_matter::parts;
+use crate::own::{COMPACT, OwnCommand};
 use crate::place::{MAX_ENTRIES, Place, is_name};
 use crate::{PromptError, Prompts, Source};
 
@@ -25,17 +26,30 @@ pub struct Command {
     pub name: String,
     /// The description in its file, or the beginning of its text.
     pub description: String,
-    /// Its source: the workspace or the user.
-    pub source: Source,
+    /// Its source: the workspace or the user. `None`: it comes with Bobbin.
+    pub source: Option<Source>,
 }
 
 impl Prompts {
-    /// Lists the commands by name. A file that cannot be read is left out, with a warning in the log.
+    /// Lists the commands by name, with those that come with Bobbin. A file of the same name counts instead of one of
+    /// these, but for [`COMPACT`]. A file that cannot be read is left out, with a warning in the log.
     pub fn commands(&self) -> Vec<Command> {
         let mut found = BTreeMap::new();
         for place in self.places().filter(|place| place.is_own()) {
             let mut left = MAX_LOOKED_AT;
             walk(place, &place.directory("commands"), "", &mut left, &mut found);
+        }
+        for own in OwnCommand::ALL {
+            let command = || Command {
+                name: own.name.to_owned(),
+                description: own.description.to_owned(),
+                source: None,
+            };
+            if own.name == COMPACT {
+                found.insert(own.name.to_owned(), command());
+            } else {
+                found.entry(own.name.to_owned()).or_insert_with(command);
+            }
         }
         found.into_values().collect()
     }
@@ -50,25 +64,26 @@ impl Prompts {
             what: "command",
             name: format!("/{name}"),
         };
+        let too_large = || PromptError::TooLarge {
+            what: format!("'/{name}' with its arguments"),
+            limit: MAX_EXPANDED_BYTES,
+        };
         let segments: Vec<&str> = name.split(':').collect();
         if segments.len() > MAX_DEPTH || !segments.iter().all(|segment| is_name(segment)) {
             return Err(not_found());
         }
-        for place in self.places().filter(|place| place.is_own()) {
+        let places = self.places().filter(|place| place.is_own() && name != COMPACT);
+        for place in places {
             let mut path = place.directory("commands");
             path.extend(&segments[..segments.len() - 1]);
             path.push(format!("{}.md", segments[segments.len() - 1]));
             if path.symlink_metadata().is_ok() {
                 let text = place.read(&path)?;
-                return fill(parts(&text).body.trim_end(), arguments.trim()).ok_or_else(|| {
-                    PromptError::TooLarge {
-                        what: format!("'/{name}' with its arguments"),
-                        limit: MAX_EXPANDED_BYTES,
-                    }
-                });
+                return fill(parts(&text).body.trim_end(), arguments.trim()).ok_or_else(too_large);
             }
         }
-        Err(not_found())
+        let own = OwnCommand::find(name).ok_or_else(not_found)?;
+        own.prompt(arguments).ok_or_else(too_large)
     }
 }
 
@@ -95,7 +110,7 @@ fn walk(
                     let command = Command {
                         name: name.clone(),
                         description: described(&text),
-                        source: place.source,
+                        source: Some(place.source),
                     };
                     found.insert(name, command);
                 }
@@ -121,7 +136,7 @@ fn described(text: &str) -> String {
 }
 
 /// Inserts arguments into a text in one pass: `$1` inside an argument is not replaced.
-fn fill(text: &str, arguments: &str) -> Option<String> {
+pub(crate) fn fill(text: &str, arguments: &str) -> Option<String> {
     let words = shell_words::split(arguments)
         // An unclosed quote is an ordinary character.
         .unwrap_or_else(|_| arguments.split_whitespace().map(ToOwned::to_owned).collect());
@@ -217,7 +232,7 @@ mod tests {
         let listed: Vec<_> = prompts
             .commands()
             .into_iter()
-            .map(|command| (command.name, command.description, command.source))
+            .filter_map(|command| Some((command.name, command.description, command.source?)))
             .collect();
         let row = |name: &str, description: &str, source| (name.to_owned(), description.to_owned(), source);
         assert_eq!(
@@ -231,6 +246,29 @@ mod tests {
         );
         assert_eq!(prompts.expand("brew", "").unwrap(), "Brew.");
         assert_eq!(prompts.expand("tea:green", "").unwrap(), "# Green\n\nBrew green.");
+    }
+
+    #[test]
+    fn own_commands_are_there_until_a_file_has_their_name() {
+        let (_dir, prompts) = prompts(&[("review.md", "Read $1."), ("compact.md", "Squeeze.")], &[]);
+        let listed: Vec<_> = prompts
+            .commands()
+            .into_iter()
+            .map(|command| (command.name, command.source.is_some()))
+            .collect();
+        let row = |name: &str, is_file| (name.to_owned(), is_file);
+        assert_eq!(
+            listed,
+            [row("compact", false), row("init", false), row("review", true)]
+        );
+        assert_eq!(prompts.expand("review", "all").unwrap(), "Read all.");
+        assert!(prompts.expand("init", "").unwrap().contains("AGENTS.md"));
+        assert!(prompts.expand("compact", "").unwrap().starts_with("Compact"));
+        let review = OwnCommand::find("review")
+            .unwrap()
+            .prompt("the branch main")
+            .unwrap();
+        assert!(review.contains("What to review: the branch main\n"), "{review}");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod commands;
 mod error;
 mod front_matter;
+mod own;
 mod place;
 mod skills;
 mod switched_off;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub use commands::Command;
 pub use error::PromptError;
+pub use own::{COMPACT, OwnCommand};
 use parking_lot::Mutex;
 pub use skills::{RemovedSkill, Skill, SkillText};
 

@@ -337,7 +337,13 @@ mod tests {
         assert_eq!(names, ["boil", "descale", "fill"]);
         assert_eq!(kitchen.prompts.skill_text("descale").unwrap().source, DESCALE);
         assert_eq!(kitchen.prompts.skill_text("boil").unwrap().source, "boil");
-        assert!(kitchen.prompts.commands().is_empty());
+        assert!(
+            kitchen
+                .prompts
+                .commands()
+                .iter()
+                .all(|command| command.source.is_none())
+        );
         kitchen.prompts.remove_skill("fill").unwrap();
         assert!(!workspace.join(".claude/skills/fill").exists());
     }

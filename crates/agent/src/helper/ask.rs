@@ -24,7 +24,7 @@ const MAX_ANSWER_BYTES: usize = 16 << 10;
 ///
 /// # Errors
 /// [`SuggestError::Unusable`]: the model did not answer, or its answer is unusable.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     model: &dyn Model,
     name: Option<&str>,
     question: String,

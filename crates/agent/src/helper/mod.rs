@@ -4,7 +4,7 @@
 //! `git` reads files in a sandbox without write access. Nothing is recorded; the last ideas are cached until something
 //! changes ([`welcome::KEPT`]).
 
-mod ask;
+pub(super) mod ask;
 mod commit;
 mod welcome;
 

@@ -18,6 +18,59 @@ const SMALL: Option<ContextWindow> = Some(ContextWindow {
     compact_at: 8_000,
 });
 
+/// The input of `/compact`.
+fn compact() -> Vec<InputPart> {
+    vec![InputPart::CommandRef {
+        name: "compact".into(),
+        args_text: None,
+        raw_text: Some("/compact".into()),
+        expanded: Some("Compact the conversation.".into()),
+    }]
+}
+
+#[tokio::test]
+async fn a_user_can_have_the_conversation_compacted_at_any_time() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::with_window(
+        [
+            answer("Tea is a drink of leaves.", 500),
+            answer("Hot.", 500),
+            answer("They talk about tea.", 300),
+            answer("Green.", 400),
+        ],
+        SMALL,
+    );
+    let bench = Bench::open(&workspace, model.clone(), ToolSet::default()).await;
+    bench.run(&"Tell me of tea. ".repeat(40)).await;
+    bench.run("How is it drunk?").await;
+    bench.run_parts(compact()).await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Completed, "{:?}", turn.error);
+    let done = compactions(&turn)[0];
+    assert_eq!(
+        (done.trigger, done.summary.as_str()),
+        (CompactionTrigger::Manual, "They talk about tea.")
+    );
+    bench.run("Which colour?").await;
+    let last = model.asked().pop().unwrap();
+    let all = format!("{last:?}");
+    assert!(
+        all.contains("They talk about tea.") && all.contains("Which colour?"),
+        "{all}"
+    );
+    assert!(!all.contains("ompact the"), "{all}");
+}
+
+#[tokio::test]
+async fn an_empty_conversation_is_not_compacted_and_the_user_reads_so() {
+    let workspace = TestWorkspace::default();
+    let bench = Bench::open(&workspace, Scripted::with_window([], SMALL), ToolSet::default()).await;
+    bench.run_parts(compact()).await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Failed);
+    assert!(turn.error.unwrap().contains("nothing in the conversation"));
+}
+
 fn answer(said: &str, context: u64) -> Script {
     Script::Counted(vec![text(said)], figures(context, 10, context, None))
 }

@@ -35,6 +35,8 @@ mod sub_agents_limits;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod titles;
+#[cfg(test)]
 mod together;
 #[cfg(test)]
 mod tool_search;

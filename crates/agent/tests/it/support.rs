@@ -142,7 +142,17 @@ impl Bench {
         self.until(|_| place.join("refs/undo").exists()).await;
     }
 
+    /// Opens a Thread without a name.
+    pub(crate) async fn unnamed(workspace: &TestWorkspace, engine: AgentEngine) -> Self {
+        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
+        Self::named(hub, None).await
+    }
+
     async fn over(hub: Arc<Hub>) -> Self {
+        Self::named(hub, Some("test".into())).await
+    }
+
+    async fn named(hub: Arc<Hub>, display_name: Option<String>) -> Self {
         let (tx, rx) = oneshot::channel();
         let request = NewThread {
             id: hub.fresh_thread_id(),
@@ -152,7 +162,7 @@ impl Bench {
             },
             config: None,
             history_mode: HistoryMode::Server,
-            display_name: Some("test".into()),
+            display_name,
         };
         hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
@@ -241,8 +251,18 @@ impl Bench {
     }
 
     pub(crate) async fn start(&self, text: &str) -> Log {
+        self.start_parts(vec![InputPart::Text { text: text.into() }])
+            .await
+    }
+
+    /// Runs a Turn of these parts to its end.
+    pub(crate) async fn run_parts(&self, input: Vec<InputPart>) -> Vec<Arc<Frame>> {
+        self.start_parts(input).await.end().await
+    }
+
+    async fn start_parts(&self, input: Vec<InputPart>) -> Log {
         let request = StartTurn {
-            input: vec![InputPart::Text { text: text.into() }],
+            input,
             sender: None,
             channel: None,
             features: self.features,

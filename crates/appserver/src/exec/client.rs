@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use bobbin_model::Effort;
 use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
+use bobbin_prompts::OwnCommand;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -169,6 +170,7 @@ impl Client<'_> {
     async fn run(&mut self) -> anyhow::Result<Ended> {
         let thread = self.open().await?;
         let mut input = self.request.input.take();
+        self.name_command(&mut input).await?;
         let mut repeated = false;
         loop {
             let turn = self.start(&thread, &input).await?;
@@ -254,6 +256,30 @@ impl Client<'_> {
             configure(peer, &thread, &config).await?;
         }
         Ok(thread)
+    }
+
+    /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may begin
+    /// with a path.
+    async fn name_command(&self, input: &mut Value) -> anyhow::Result<()> {
+        let Some(text) = input[0]["text"].as_str().filter(|text| text.starts_with('/')) else {
+            return Ok(());
+        };
+        let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let listed = call(&self.peer, "command/list", &json!({})).await?;
+        let is_prompt = |command: &&Value| {
+            let own = || OwnCommand::find(&name[1..]).is_some();
+            command["name"] == name && (command["category"] == "custom" || own())
+        };
+        let commands = listed["commands"].as_array();
+        if commands.is_some_and(|all| all.iter().any(|command| is_prompt(&command))) {
+            input[0] = json!({
+                "type": "commandRef",
+                "name": name,
+                "argsText": arguments.trim(),
+                "rawText": text,
+            });
+        }
+        Ok(())
     }
 
     async fn start(&self, thread: &str, input: &Value) -> anyhow::Result<String> {

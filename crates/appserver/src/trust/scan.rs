@@ -105,7 +105,7 @@ fn texts(root: &Path) -> Vec<String> {
     let commands = prompts.commands().into_iter();
     names.extend(
         commands
-            .filter(|command| own(command.source))
+            .filter(|command| command.source.is_some_and(own))
             .map(|command| format!("the command /{}", command.name)),
     );
     let skills = prompts.skills().into_iter();

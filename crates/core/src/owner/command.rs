@@ -7,10 +7,25 @@ use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
 use crate::answer::{Enqueued, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
-use crate::command::{Newest, Reply};
+use crate::command::{Newest, Reply, Retitle};
 use crate::{Command, CoreError, Snapshot};
 
 impl Owner {
+    async fn retitle(&mut self, retitle: Retitle) -> Result<(), CoreError> {
+        let Retitle {
+            before,
+            display_name,
+            reply,
+        } = retitle;
+        let is_unchanged = self.state.header.display_name.as_deref() == Some(&*before);
+        let renamed = if is_unchanged {
+            self.state.decide_rename(&display_name)
+        } else {
+            Ok(Vec::new())
+        };
+        self.change(renamed, reply).await
+    }
+
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
         if command.begins_a_turn() && self.hub.stopping.is_cancelled() {
             self.once = None;
@@ -22,6 +37,7 @@ impl Owner {
             Command::Rename { display_name, reply } => {
                 self.change(self.state.decide_rename(&display_name), reply).await
             }
+            Command::Retitle(retitle) => self.retitle(retitle).await,
             Command::Status { change, reply } => match self.stands_alone(change) {
                 Ok(()) => self.change_status(change, reply).await,
                 Err(refusal) => self.refuse(refusal, reply).await,

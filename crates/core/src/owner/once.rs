@@ -6,7 +6,7 @@ use bobbin_store::StoredEvent;
 use super::Owner;
 use super::record::{self, Effect, Staged};
 use crate::answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
-use crate::{Command, CoreError, Ended};
+use crate::{Command, CoreError, Ended, Retitle};
 use bobbin_agent_api::Once;
 use bobbin_agent_api::undo::Undone;
 
@@ -174,6 +174,7 @@ impl Owner {
             }
             (
                 Command::Rename { reply, .. }
+                | Command::Retitle(Retitle { reply, .. })
                 | Command::Label { reply, .. }
                 | Command::Status { reply, .. }
                 | Command::Configure { reply, .. }

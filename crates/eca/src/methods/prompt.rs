@@ -104,7 +104,6 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     match asked {
         Typed::Fill(filling) => attached.filling = Some(filling),
         Typed::Named(named) => attached.named = Some(named),
-        Typed::Model(Some(context)) => attached.contexts.push(context),
         _ => {}
     }
     prompt.go(attached, request.ordinal, responder).await;

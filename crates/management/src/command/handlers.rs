@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::tool_server::ToolServers;
-use bobbin_core::{Command, CoreError, Reply, Snapshot, ThreadHandle};
+use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{Identity, Refusal as Refused};
+use bobbin_model::{Identity, InputPart, Refusal as Refused};
 use bobbin_peer::Responder;
-use bobbin_prompts::{PromptError, Prompts};
+use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
 use tokio::sync::oneshot;
 
 use crate::wire::{self, RpcError};
@@ -68,7 +68,7 @@ pub(super) fn list(
     });
 }
 
-/// Lists the commands: the server's own, then the custom ones, then the prompts of MCP servers.
+/// Lists the commands: Bobbin's own, then the custom ones, each by name, then the prompts of MCP servers.
 async fn all(
     prompts: Arc<Prompts>,
     servers: Option<&dyn ToolServers>,
@@ -83,25 +83,33 @@ async fn all(
         requires_admin: own.requires_admin,
     });
     let runs = |name: &str| !BUILT_IN_NAMES.contains(&name);
-    let custom = custom
+    let (custom, prompts): (Vec<_>, Vec<_>) = custom
         .into_iter()
         .filter(|custom| runs(&custom.name))
-        .map(|custom| wire::CommandInfo {
-            name: format!("/{}", custom.name),
+        .partition(|command| command.source.is_some());
+    let info = |category| {
+        move |command: bobbin_prompts::Command| wire::CommandInfo {
+            name: format!("/{}", command.name),
             aliases: Vec::new(),
-            description: custom.description,
-            category: wire::CommandCategory::Custom,
+            description: command.description,
+            category,
             requires_admin: false,
-        });
+        }
+    };
+    let prompts = prompts.into_iter().filter(|_| built_in);
+    let prompts = prompts.map(info(wire::CommandCategory::Builtin));
+    let mut own: Vec<wire::CommandInfo> = own.chain(prompts).collect();
+    own.sort_by(|one, other| one.name.cmp(&other.name));
+    own.extend(custom.into_iter().map(info(wire::CommandCategory::Custom)));
     let of_servers = servers.map(ToolServers::prompts).unwrap_or_default();
-    let of_servers = of_servers.into_iter().map(|prompt| wire::CommandInfo {
+    own.extend(of_servers.into_iter().map(|prompt| wire::CommandInfo {
         name: format!("/{}:{}", prompt.server, prompt.name),
         aliases: Vec::new(),
         description: prompt.description,
         category: wire::CommandCategory::Custom,
         requires_admin: false,
-    });
-    Ok(own.chain(custom).chain(of_servers).collect())
+    }));
+    Ok(own)
 }
 
 pub(super) async fn execute(
@@ -179,6 +187,7 @@ async fn run(
     if OF_SERVICES.contains(&name) {
         return Err(RpcError::command_service_missing(name).into());
     }
+    let bare = name.trim_start_matches('/');
     match name {
         "/help" => {
             let servers = client.services().tool_servers.as_deref();
@@ -186,6 +195,7 @@ async fn run(
         }
         "/new" => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
+        _ if bare == COMPACT => compact(client, thread, asked.sender).await,
         _ => {
             let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
             let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
@@ -196,7 +206,7 @@ async fn run(
                     ..handled(None)
                 });
             }
-            let bare = name.trim_start_matches('/').to_owned();
+            let bare = bare.to_owned();
             let expanded = blocking(move || prompts.expand(&bare, &words.join(" "))).await?;
             Ok(wire::CommandExecuteResult {
                 expanded_prompt: Some(expanded),
@@ -242,6 +252,25 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
         Err(error) => return Err(error.into()),
     };
     Ok(handled(Some(said.to_owned())))
+}
+
+/// Starts the Turn that compacts the conversation.
+async fn compact(
+    client: &Client,
+    thread: &Arc<ThreadHandle>,
+    sender: Option<wire::SenderContext>,
+) -> Result<wire::CommandExecuteResult, Refusal> {
+    let part = InputPart::CommandRef {
+        name: COMPACT.to_owned(),
+        args_text: None,
+        raw_text: Some(format!("/{COMPACT}")),
+        expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
+    };
+    let request = client.turn(thread.id(), vec![part], sender);
+    let started: StartedTurn =
+        answer(|reply| client.command(thread, Command::StartTurn { request, reply })).await?;
+    client.follow(thread.clone(), &started);
+    Ok(handled(Some("The conversation is being compacted.".to_owned())))
 }
 
 /// Starts a Thread of the same owner in the same place, and archives this one.

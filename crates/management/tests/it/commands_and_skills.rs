@@ -77,6 +77,21 @@ async fn commands_are_listed_and_executed() {
 }
 
 #[tokio::test]
+async fn compact_starts_a_turn_of_its_own() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let compact = json!({ "threadId": thread, "command": "/compact" });
+    let answer = client.call("command/execute", compact).await;
+    assert_eq!(answer["handled"], true);
+    assert_eq!(answer["expandedPrompt"], json!(null));
+    let over = client.wait_for("turn/completed").await;
+    let said = &over["params"]["turn"]["items"][0]["payload"];
+    assert_eq!(said["text"], "/compact");
+    assert_eq!(said["nativeInputParts"][0]["type"], "commandRef");
+}
+
+#[tokio::test]
 async fn stop_ends_the_turn_that_runs() {
     let server = Server::start().await;
     let mut client = server.client().await;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, ThreadState};
-use crate::input::{display_text, typed_text};
-use crate::thread::title_of;
+use crate::input::display_text;
+use crate::thread::title_of_input;
 use crate::{
     DeliveryMode, DynamicTool, EdgeStatus, Event, GivenMessage, HistoryMode, Identity, InputPart, Item,
     ItemBody, ItemId, Mode, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId,
@@ -313,7 +313,7 @@ impl ThreadState {
     ) -> Vec<Event> {
         let text = display_text(&request.input);
         let title = if self.header.display_name.is_none() {
-            title_of(&typed_text(&request.input)).or_else(|| title_of(&text))
+            title_of_input(&request.input)
         } else {
             None
         };

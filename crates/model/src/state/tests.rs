@@ -213,6 +213,41 @@ fn opening_reasoning_completes_the_open_message() {
 }
 
 #[test]
+fn the_result_of_a_call_settles_its_open_question_and_no_other() {
+    let mut state = running("hi");
+    for id in ["a", "b"] {
+        let mut asked = question(id, "make");
+        asked.call_id = format!("call_{id}");
+        let events = state.decide_ask(asked).unwrap();
+        play(&mut state, &events);
+    }
+    let result = ItemBody::ToolResult {
+        call_id: "call_a".into(),
+        result: "the file is gone".into(),
+        success: false,
+        refused: false,
+        seen: Vec::new(),
+        pictures: Vec::new(),
+        change: None,
+    };
+    let (_, events) = state.decide_add_item(result, NOW).unwrap();
+    play(&mut state, &events);
+    let [
+        Event::ItemAdded { .. },
+        Event::ApprovalResolved {
+            approval, by, item, ..
+        },
+    ] = events.as_slice()
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!((approval.as_str(), by), ("a", &DecidedBy::CallEnded));
+    assert_eq!(item.id.0 + 1, state.live.as_ref().unwrap().next_item().0);
+    let open: Vec<_> = state.approvals().iter().map(|open| open.id.as_str()).collect();
+    assert_eq!(open, ["b"]);
+}
+
+#[test]
 fn an_answer_for_the_session_settles_the_same_scope_and_is_remembered() {
     let mut state = running("hi");
     let head = |id: &str, operation: &str| {

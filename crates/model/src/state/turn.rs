@@ -39,10 +39,21 @@ impl ThreadState {
         let Some(item) = live.item(id).filter(|item| item.status != ItemStatus::Completed) else {
             return Vec::new();
         };
-        vec![live.completed(item, body, now)]
+        let ended = match &body {
+            Some(ItemBody::DynamicToolCall(call)) => Some(call.call_id.clone()),
+            _ => None,
+        };
+        let mut events = vec![live.completed(item, body, now)];
+        events.extend(
+            ended
+                .into_iter()
+                .flat_map(|call| live.unanswered(&call, live.next_item(), now)),
+        );
+        events
     }
 
-    /// Decides on an Item that is final at once. A tool result completes open prose (03 §7 rule 5).
+    /// Decides on an Item that is final at once. A tool result completes open prose (03 §7 rule 5), and settles a
+    /// question about its call that nobody has answered.
     pub fn decide_add_item(&self, body: ItemBody, now: UnixMillis) -> Option<(ItemId, Vec<Event>)> {
         let live = self.live.as_ref()?;
         let closes = matches!(body, ItemBody::ToolResult { .. });
@@ -52,10 +63,15 @@ impl ThreadState {
             Vec::new()
         };
         let id = live.next_item();
+        let ended = match &body {
+            ItemBody::ToolResult { call_id, .. } => live.unanswered(call_id, ItemId(id.0 + 1), now),
+            _ => Vec::new(),
+        };
         events.push(Event::ItemAdded {
             turn: live.turn.id,
             item: Box::new(Item::whole(id, now, body)),
         });
+        events.extend(ended);
         Some((id, events))
     }
 
@@ -187,6 +203,15 @@ impl ThreadState {
 }
 
 impl LiveTurn {
+    /// Settles the open Approvals of a call that got its result. The first answer has the Item `first`.
+    fn unanswered(&self, call_id: &str, first: ItemId, now: UnixMillis) -> Vec<Event> {
+        let open = self.approvals.iter().filter(|open| open.call_id == call_id);
+        (first.0..)
+            .zip(open)
+            .map(|(id, open)| resolved(open, Decision::Cancel, DecidedBy::CallEnded, ItemId(id), now))
+            .collect()
+    }
+
     fn completed(&self, item: &Item, body: Option<ItemBody>, now: UnixMillis) -> Event {
         let item = Item {
             id: item.id,

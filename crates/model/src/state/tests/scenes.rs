@@ -104,6 +104,7 @@ pub(super) fn client_call() -> ItemBody {
         tool_name: "kettle".into(),
         offered_as: "kettle".into(),
         call_id: format!("{CALL_ID}1"),
+        reply: None,
         arguments: None,
         answer: None,
         kept: None,

@@ -1,10 +1,7 @@
 //! Starting and stopping Turns.
 
 use bobbin_core::{Command, Reply, StartedTurn};
-use bobbin_model::TurnFeatures;
-use bobbin_model::state::StartTurn;
 use bobbin_peer::Responder;
-use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::{history, input};
 use crate::client::{Client, fail, handle, refuse};
@@ -25,16 +22,9 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let request = StartTurn {
-        input,
-        sender: params.sender.map(input::sender),
-        channel: Some(client.native.channels().of(thread.id())),
-        features: TurnFeatures {
-            reasoning_effort: params.reasoning_effort,
-            ..client.native.features()
-        },
-    };
-    let (session, attached) = (client.session.clone(), thread.clone());
+    let mut request = client.turn(thread.id(), input, params.sender);
+    request.features.reasoning_effort = params.reasoning_effort;
+    let (follower, attached) = (client.clone(), thread.clone());
     let shown = client.native.tool_executions();
     let reply: Reply<StartedTurn> = Box::new(move |started| match started {
         Ok(started) => {
@@ -43,13 +33,7 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
                 ..convert::turn(attached.id(), &started.turn, shown)
             };
             responder.ok(wire::TurnStartResult { turn });
-            // A client that has not subscribed still follows the Turn it started.
-            let lifetime = Lifetime::TurnEnds(started.turn.id);
-            session.subscribe(&SubscribeOptions {
-                handle: attached,
-                start: Start::At(started.seq),
-                lifetime,
-            });
+            follower.follow(attached, &started);
         }
         Err(error) => fail(responder, &error),
     });
