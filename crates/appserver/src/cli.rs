@@ -13,8 +13,8 @@ use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, doctor, eca, exec, hermes, rules, server, state, state_command, telemetry, threads,
-    tool_servers, trust,
+    console, copies, doctor, eca, exec, finecode, hermes, rules, server, state, state_command, telemetry,
+    threads, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
@@ -65,6 +65,9 @@ enum Command {
     Mcp(tool_servers::Mcp),
     /// List the Hermes extensions of the configuration, or check an HL7 message.
     Hermes(hermes::HermesCommand),
+    /// List and run the actions of FineCode projects.
+    #[command(name = "finecode")]
+    FineCode(finecode::FineCodeCommand),
     /// Copy the workspace's conversations to a file, also while a server runs.
     Backup(copies::Backup),
     /// Take the conversations of a backup, or of an earlier version's `.craft/bobbin.db`, as finished history.
@@ -133,6 +136,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Trust(trust)) => trust::run(&trust),
         Some(Command::Threads(threads)) => threads::run(threads).await,
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp).await,
+        Some(Command::FineCode(finecode)) => finecode::run(finecode).await,
         Some(Command::Backup(backup)) => copies::backup(backup).await,
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,

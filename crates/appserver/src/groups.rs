@@ -9,5 +9,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_native::GROUPS,
         bobbin_management::GROUPS,
         bobbin_hermes_native::GROUPS,
+        bobbin_finecode_native::GROUPS,
     ])
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::{Features, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_config::{Config, DeclaredExtension};
 use bobbin_core::Hub;
@@ -21,16 +21,44 @@ use crate::console;
 /// The exit code of `validate` when something does not fit.
 const DOES_NOT_FIT: u8 = 1;
 
-/// Returns what runs the extensions of a workspace, and what to start, if its configuration has the section.
-pub(crate) fn open(
-    config: &Config,
-    hub: &Arc<Hub>,
-    (place, children): (Surroundings, Children),
-) -> Option<(Arc<Host>, Vec<ExtensionSpec>)> {
-    let declared = config.hermes.as_deref()?;
-    let announce = bobbin_hermes_native::announce(hub.clone());
-    let host = Host::new(children, Arc::new(SystemClock), announce);
-    Some((Arc::new(host), specs(declared, &place)))
+/// The extensions of a running server, if its configuration has the section, and what to start of them.
+#[derive(Clone)]
+pub(crate) struct Hermes(Option<(Arc<Host>, Vec<ExtensionSpec>)>);
+
+impl Hermes {
+    pub(crate) fn new(config: &Config, hub: &Arc<Hub>, (place, children): (Surroundings, Children)) -> Self {
+        Self(config.hermes.as_deref().map(|declared| {
+            let announce = bobbin_hermes_native::announce(hub.clone());
+            let host = Host::new(children, Arc::new(SystemClock), announce);
+            (Arc::new(host), specs(declared, &place))
+        }))
+    }
+
+    /// Starts what is enabled and trusted.
+    ///
+    /// # Errors
+    /// The host cannot take the extensions.
+    pub(crate) fn begin(&self) -> anyhow::Result<()> {
+        if let Some((host, specs)) = &self.0 {
+            host.load(specs.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Adds what clients may ask.
+    pub(crate) fn offer(&self, features: Features) -> Features {
+        match &self.0 {
+            Some((host, _)) => features.with(host.clone()),
+            None => features,
+        }
+    }
+
+    /// Ends all extensions.
+    pub(crate) async fn end(&self) {
+        if let Some((host, _)) = &self.0 {
+            host.end().await;
+        }
+    }
 }
 
 /// Returns what to start.

@@ -11,6 +11,7 @@ mod doctor;
 mod eca;
 mod exec;
 mod exit;
+mod finecode;
 mod groups;
 mod hermes;
 mod join;

@@ -18,7 +18,6 @@ use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
-use bobbin_hermes::{ExtensionSpec, Host};
 use bobbin_models::ModelSet;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
@@ -36,8 +35,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::eca::Editors;
+use crate::finecode::FineCode;
 use crate::groups::groups;
-use crate::hermes;
+use crate::hermes::{self, Hermes};
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
@@ -86,12 +86,14 @@ pub(crate) struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
+    /// The actions of its FineCode projects.
+    finecode: FineCode,
     /// What its user says about what the folder brings.
     pub(crate) trust: Arc<Folder>,
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
-    /// Its Hermes extensions, and what to start of them.
-    hermes: Option<(Arc<Host>, Vec<ExtensionSpec>)>,
+    /// Its Hermes extensions.
+    hermes: Hermes,
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
     pub(crate) models: ModelSet,
@@ -107,10 +109,9 @@ impl Opened {
         // Before the Turns that may need them.
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
+        self.finecode.begin(&self.hub);
         self.terminals.begin(&self.hub);
-        if let Some((host, specs)) = &self.hermes {
-            host.load(specs.clone())?;
-        }
+        self.hermes.begin()?;
         let resumed = self.hub.recover().await?;
         if resumed > 0 {
             tracing::info!(turns = resumed, "took up the turns that were open");
@@ -128,12 +129,7 @@ impl Opened {
         // Calls end with their Turns, so the servers come second.
         self.hub.stop().await;
         self.terminals.end().await;
-        let hermes = async {
-            if let Some((host, _)) = &self.hermes {
-                host.end().await;
-            }
-        };
-        tokio::join!(self.servers.end(), hermes);
+        tokio::join!(self.servers.end(), self.hermes.end(), self.finecode.end());
         if let Some(undo) = &self.undo {
             undo.end().await;
         }
@@ -235,8 +231,8 @@ pub(crate) async fn prepare(
         children.clone(),
         Arc::new(terminals.clone()),
     ));
-    let hermes = hermes::surroundings(workspace, &own);
-    let hermes = (hermes, children.clone());
+    let hermes = (hermes::surroundings(workspace, &own), children.clone());
+    let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
@@ -283,15 +279,15 @@ pub(crate) async fn prepare(
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
-    let hermes = hermes::open(config, &hub, hermes);
     Ok(Opened {
+        hermes: Hermes::new(config, &hub, hermes),
         hub,
-        hermes,
         tools,
         terminals,
         helpers,
         prompts,
         servers,
+        finecode,
         trust,
         editor_tools,
         undo,
@@ -464,10 +460,9 @@ pub(crate) fn services(opened: &Opened) -> Services {
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         pictures: Some(Arc::new(opened.terminals.clone())),
-        others: match &opened.hermes {
-            Some((host, _)) => Features::default().with(host.clone()),
-            None => Features::default(),
-        },
+        others: opened
+            .hermes
+            .offer(Features::default().with(opened.finecode.feature())),
     }
 }
 

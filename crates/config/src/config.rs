@@ -62,6 +62,8 @@ pub struct Config {
     pub agent: AgentLimits,
     /// Models and their providers.
     pub models: ModelSettings,
+    /// FineCode projects and their runners.
+    pub finecode: bobbin_finecode::Settings,
     /// Sentences about what is not used, each with its file.
     pub warnings: Vec<String>,
     /// What of the workspace's file runs or loosens something.
@@ -268,6 +270,11 @@ impl Config {
             if is_strict || gate.passes("Permissions.DefaultApprovalPolicy") {
                 self.approval_policy = policy;
             }
+        }
+        if let Some(settings) = file.fine_code.take()
+            && gate.passes("FineCode")
+        {
+            self.finecode.add(settings);
         }
         if let Some(durability) = file.durability
             && (durability == file::Durability::Full || gate.passes("Durability"))

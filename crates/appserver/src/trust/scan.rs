@@ -26,6 +26,7 @@ impl Scan {
     /// Looks at a folder whose configuration was read with this record.
     pub(crate) fn of(config: &Config, record: &TrustRecord, root: &Path, home: Option<&Path>) -> Self {
         let mut items = config.folder_items.clone();
+        items.extend(crate::finecode::trust_item(root, record));
         // A home's texts are its user's own.
         if home != Some(root) {
             items.extend(texts(root).into_iter().map(|name| TrustItem {

@@ -21,11 +21,13 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        // The server asked here hosts no MCP servers and no Hermes extensions, runs no commands, suggests nothing, keeps
-        // no checkpoints and no record of trust, and so has none of those families; the method of the last says so.
+        // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands,
+        // suggests nothing, keeps no checkpoints and no record of trust, and so has none of those families; the method
+        // of the last says so.
         let beside = |name: &str| {
             let families = [
                 "mcp",
+                "finecode/",
                 "hermes/",
                 "terminal/",
                 "workspace/commitMessage/",
