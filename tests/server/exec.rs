@@ -252,6 +252,7 @@ async fn an_answer_of_the_wrong_form_is_asked_for_once_more() {
     let workspace = Workspace::new();
     workspace.configure(&json!({
         "Model": "script/scripted",
+        "Titles": { "Enabled": false },
         "Providers": { "script": { "Wire": "chat", "BaseUrl": server.base_url() } },
     }));
     std::fs::write(
