@@ -1,0 +1,150 @@
+// Writes src/protocol.ts from proto-schema/. `--check` only compares.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const schemas = new URL("../../../proto-schema/", import.meta.url);
+const target = new URL("../src/protocol.ts", import.meta.url);
+const read = (path) => JSON.parse(readFileSync(new URL(path, schemas), "utf8"));
+const index = read("index.json");
+const definitions = read(index.types).$defs;
+
+// TEMPORARY until the schemas say it themselves.
+for (const schema of Object.values(definitions)) {
+  for (const branch of schema.oneOf ?? schema.anyOf ?? []) {
+    if (!branch.$ref || !branch.properties) continue;
+    const of = definitions[branch.$ref.split("/").pop()];
+    Object.assign(of.properties, branch.properties);
+    of.required = [...new Set([...(of.required ?? []), ...branch.required])];
+  }
+  if (schema.properties && schema.oneOf) {
+    const { oneOf, properties, required, ...rest } = schema;
+    delete schema.properties;
+    delete schema.required;
+    required.splice(required.indexOf("completedAt"), 1);
+    schema.oneOf = oneOf.filter((branch) => !branch.properties.type?.not).map((branch) => {
+      const kind = branch.properties.type.const;
+      const name = kind[0].toUpperCase() + kind.slice(1) + "Item";
+      definitions[name] = { type: "object", properties: { ...properties, ...branch.properties, completedAt: { type: "string" } }, required };
+      return { $ref: `#/$defs/${name}` };
+    });
+  }
+}
+
+/** Returns a doc comment, or nothing. */
+function doc(text, indent = "") {
+  if (!text) return "";
+  const lines = text.replaceAll("*/", "*\\/").split("\n");
+  if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}
+
+const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
+
+/** Returns the members of an object as the lines between its braces. */
+function members(schema, indent) {
+  const required = new Set(schema.required ?? []);
+  const inner = `${indent}  `;
+  const others = schema.additionalProperties ? `${inner}[name: string]: unknown;\n` : "";
+  const own = Object.entries(schema.properties ?? {})
+    .map(([name, shape]) => {
+      const mark = required.has(name) ? "" : "?";
+      return `${doc(shape.description, inner)}${inner}${key(name)}${mark}: ${type(shape, inner)};\n`;
+    })
+    .join("");
+  return own + others;
+}
+
+function object(schema, indent) {
+  if (schema.properties) return `{\n${members(schema, indent)}${indent}}`;
+  const values = schema.additionalProperties;
+  return `Record<string, ${values && values !== true ? type(values, indent) : "unknown"}>`;
+}
+
+const union = (shapes, indent) => [...new Set(shapes.map((shape) => type(shape, indent)))].join(" | ");
+
+/** Whether a shape only describes what later versions may send. It would keep unions from being told apart. */
+const isUnknown = (shape) => shape.properties?.type?.not !== undefined;
+
+/** Returns the TypeScript type of a schema. */
+function type(schema, indent = "") {
+  if (schema === true || schema === undefined) return "unknown";
+  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.allOf) return schema.allOf.map((shape) => type(shape, indent)).join(" & ");
+  const shapes = schema.oneOf ?? schema.anyOf;
+  if (shapes) return union(shapes.filter((shape) => !isUnknown(resolved(shape))), indent);
+  if ("const" in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (Array.isArray(schema.type)) return union(schema.type.map((one) => ({ ...schema, type: one })), indent);
+  switch (schema.type) {
+    case "string":
+    case "boolean":
+    case "null":
+      return schema.type;
+    case "integer":
+    case "number":
+      return "number";
+    case "array": {
+      const element = type(schema.items, indent);
+      return /[ |&{]/.test(element) && !element.startsWith("Record<") ? `(${element})[]` : `${element}[]`;
+    }
+    case "object":
+      return object(schema, indent);
+    default:
+      return schema.properties ? object(schema, indent) : "unknown";
+  }
+}
+
+const resolved = (shape) => (shape.$ref ? definitions[shape.$ref.split("/").pop()] : shape);
+
+const written = new Map();
+
+/** Returns a named type, or nothing if it is written already. */
+function named(name, schema) {
+  const isObject = schema.type === "object" && schema.properties && !schema.oneOf && !schema.anyOf;
+  const body = isObject ? `interface ${name} {\n${members(schema, "")}}` : `type ${name} = ${type(schema)};`;
+  const before = written.get(name);
+  if (before !== undefined) {
+    if (before !== body) throw new Error(`${name} has two shapes`);
+    return "";
+  }
+  written.set(name, body);
+  return `${doc(schema.description)}export ${body}\n\n`;
+}
+
+/** Returns the types of a direction's messages, and the table of its methods. */
+function table(name, about, rows) {
+  let types = "";
+  let lines = "";
+  for (const row of rows.filter((row) => row.served)) {
+    const [params, result] = [row.params, row.result].map((path) => path && read(path));
+    for (const schema of [params, result]) if (schema) types += named(schema.title, schema);
+    const shape = result ? `{ params: ${params.title}; result: ${result.title} }` : params.title;
+    lines += `${doc(row.summary, "  ")}  ${key(row.method)}: ${shape};\n`;
+  }
+  return `${types}/** ${about} */\nexport interface ${name} {\n${lines}}\n\n`;
+}
+
+let text = "// Generated from proto-schema/ by `npm run generate`.\n\n";
+for (const [name, schema] of Object.entries(definitions)) {
+  if (!isUnknown(schema)) text += named(name, schema);
+}
+text += table("Requests", "What clients ask.", index.requests);
+text += table("ClientNotifications", "What clients say without asking.", index.clientNotifications);
+text += table("Notifications", "What the server says without asking.", index.notifications);
+text += table("ServerRequests", "What the server asks.", index.serverRequests);
+
+const carriesName = (row) => row.served && read(row.params).properties?.clientRequestId;
+const once = index.requests.filter(carriesName).map((row) => `  ${JSON.stringify(row.method)},\n`);
+text += `/** Requests that the server carries out once, however often they come with the same \`clientRequestId\`. */\n`;
+text += `export const ONCE: ReadonlySet<string> = new Set([\n${once.join("")}]);\n\n`;
+
+const codes = index.errors.map(
+  (error) => `${doc(error.description, "  ")}  ${key(error.name)}: ${error.code},\n`,
+);
+text += `/** The codes of {@link RpcError}. */\nexport const ErrorCode = {\n${codes.join("")}} as const;\n`;
+
+if (!process.argv.includes("--check")) {
+  writeFileSync(target, text);
+} else if (readFileSync(target, "utf8") !== text) {
+  console.error("src/protocol.ts is not what proto-schema/ says: npm run generate");
+  process.exit(1);
+}

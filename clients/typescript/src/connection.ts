@@ -1,0 +1,179 @@
+import { closeReason, type CloseReason, ConnectionError, LimitError } from "./errors.js";
+import type { InitializeParams, InitializeResult } from "./protocol.js";
+import type { SocketFactory, SocketLike } from "./socket.js";
+
+/** Longest message that a server takes. */
+const MAX_MESSAGE = 4 << 20;
+const HANDSHAKE_MS = 15_000;
+
+/** A message of JSON-RPC, as it was parsed. */
+export interface Message {
+  id?: number | string | null;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: unknown;
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+}
+
+/** Who learns what a connection brings. */
+export interface Receiver {
+  onMessage(message: Message): void;
+  onClose(reason: CloseReason): void;
+}
+
+export interface Address {
+  url: string;
+  token?: string | undefined;
+}
+
+/** One WebSocket, from its handshake to its end. Knows nothing of other connections. */
+export class Connection {
+  server: InitializeResult | undefined;
+  #socket: SocketLike | undefined;
+  #ended = false;
+  #lastHeard = Date.now();
+  #refusal: CloseReason | undefined;
+  #silence: ReturnType<typeof setInterval> | undefined;
+  #nextId = 0;
+  #pingId: number | undefined;
+
+  constructor(
+    private readonly receiver: Receiver,
+    private readonly silenceMs: number,
+  ) {}
+
+  /** Connects and shakes hands. Rejects with a `ConnectionError`; then `onClose` is not called. */
+  async open(address: Address, factory: SocketFactory, hello: InitializeParams): Promise<InitializeResult> {
+    const silent: CloseReason = { kind: "silent", message: "The server did not answer in time." };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      return await new Promise<InitializeResult>((resolve, reject) => {
+        const fail = (reason: CloseReason) => reject(new ConnectionError(reason));
+        timer = setTimeout(() => fail(silent), HANDSHAKE_MS);
+        this.#connect(address, factory, hello, resolve, fail).catch((error: unknown) =>
+          fail({ kind: "lost", message: error instanceof Error ? error.message : String(error) }),
+        );
+      });
+    } catch (error) {
+      this.#drop();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #connect(
+    address: Address,
+    factory: SocketFactory,
+    hello: InitializeParams,
+    resolve: (server: InitializeResult) => void,
+    fail: (reason: CloseReason) => void,
+  ): Promise<void> {
+    const socket = await factory(address.url, address.token, {
+      alive: () => this.#heard(),
+      status: (code, body) => {
+        const kind = code === 401 || code === 403 ? "unauthorized" : "lost";
+        this.#refusal = { kind, code, message: `The server refuses the connection: ${body || code}` };
+      },
+    });
+    if (this.#ended) return socket.close();
+    this.#socket = socket;
+    const id = this.#nextId++;
+    socket.onopen = () => this.#write({ id, method: "initialize", params: hello as never });
+    socket.onerror = () => {};
+    socket.onclose = ({ code, reason }) => {
+      const why = this.#refusal ?? closeReason(code, reason);
+      if (this.server) this.end(why);
+      else fail(why);
+    };
+    socket.onmessage = ({ data }) => {
+      this.#heard();
+      const message = parse(data);
+      if (!message) return;
+      if (this.server) return this.receiver.onMessage(message);
+      if (message.id !== id || message.method) return;
+      if (message.error) {
+        return fail({ kind: "refused", message: `The server refuses this client: ${message.error.message}` });
+      }
+      this.server = message.result as InitializeResult;
+      this.#write({ method: "initialized", params: {} });
+      this.#silence = setInterval(() => this.#listen(), this.silenceMs / 4);
+      (this.#silence as { unref?: () => void }).unref?.();
+      resolve(this.server);
+    };
+  }
+
+  /** Sends a request and returns its id. */
+  request(method: string, params: unknown): number {
+    const id = this.#nextId++;
+    this.#write({ id, method, params: params as never });
+    return id;
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#write({ method, params: params as never });
+  }
+
+  answer(id: Message["id"], result: { result: unknown } | { error: { code: number; message: string } }): void {
+    this.#write({ id: id ?? null, ...result });
+  }
+
+  /** Finds out soon whether the server still answers. */
+  probe(): void {
+    if (this.server && !this.#ended && this.#pingId === undefined) {
+      this.#lastHeard = Math.min(this.#lastHeard, Date.now() - this.silenceMs);
+      // The smallest request there is; its answer is constant.
+      this.#pingId = this.request("channel/list", {});
+    }
+  }
+
+  /** Ends the connection; its receiver learns why. */
+  end(reason: CloseReason): void {
+    if (this.#ended) return;
+    this.#drop();
+    this.receiver.onClose(reason);
+  }
+
+  #drop(): void {
+    this.#ended = true;
+    clearInterval(this.#silence);
+    const socket = this.#socket;
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.onerror = () => {};
+    socket.close();
+  }
+
+  #heard(): void {
+    this.#lastHeard = Date.now();
+    this.#pingId = undefined;
+  }
+
+  #listen(): void {
+    const silence = Date.now() - this.#lastHeard;
+    if (silence >= this.silenceMs * 1.5) {
+      this.end({ kind: "silent", message: "The server did not answer in time." });
+    } else if (silence >= this.silenceMs) {
+      this.probe();
+    }
+  }
+
+  #write(message: Message): void {
+    const text = JSON.stringify({ jsonrpc: "2.0", ...message });
+    // Each character is at least one byte; only where that leaves it open are the bytes counted.
+    if (text.length > MAX_MESSAGE / 3 && new TextEncoder().encode(text).length > MAX_MESSAGE) {
+      throw new LimitError(`A message may have ${MAX_MESSAGE >> 20} MiB.`);
+    }
+    if (!this.#ended) this.#socket?.send(text);
+  }
+}
+
+function parse(data: unknown): Message | undefined {
+  if (typeof data !== "string") return undefined;
+  try {
+    const message: unknown = JSON.parse(data);
+    return message && typeof message === "object" ? (message as Message) : undefined;
+  } catch {
+    return undefined;
+  }
+}

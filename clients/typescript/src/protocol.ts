@@ -1,0 +1,4065 @@
+// Generated from proto-schema/ by `npm run generate`.
+
+/** Which editor services a client offers. */
+export interface AcpExtensions {
+  /** Families of custom methods, `ext/acp/FAMILY/METHOD`. */
+  extensions?: string[];
+  /** Serves `ext/acp/fs/readTextFile`. */
+  fsReadTextFile?: boolean;
+  /** Serves `ext/acp/fs/writeTextFile`. */
+  fsWriteTextFile?: boolean;
+  /** Serves `ext/acp/terminal/*`. */
+  terminalCreate?: boolean;
+}
+
+/** Whether an agent may start and steer other agents. */
+export type AgentControlToolAccess = "disabled" | "full" | "allowList";
+
+/** A user's answer. */
+export type ApprovalDecision = "accept" | "acceptForSession" | "acceptAlways" | "decline" | "cancel";
+
+/** Kind of operation that needs a user's permission (AppServer protocol 04 §1). */
+export type ApprovalKind = "shell" | "file" | "remoteResource";
+
+/** How a Thread's Approvals are decided (AppServer protocol 04 §4). */
+export type ApprovalPolicy = "default" | "autoApprove" | "interrupt" | "sandboxed" | "askWrites" | "refuse";
+
+/** Payload of `approvalRequest`: a person is asked. */
+export interface ApprovalRequestPayload {
+  /** What kind of thing is asked about. */
+  approvalType: ApprovalKind;
+  /** The command line, or what is done to the target. */
+  operation: string;
+  /** A sentence for the user. */
+  reason: string;
+  /** Tells approvals apart across Items. */
+  requestId: string;
+  /** What `acceptForSession` would cover. */
+  scopeKey: string;
+  /** Working directory, absolute path, or id of the resource. */
+  target: string;
+}
+
+/** Payload of `approvalResponse`: the answer. */
+export interface ApprovalResponsePayload {
+  /** Whether the operation may go ahead. */
+  approved: boolean;
+  /** The answer. */
+  decision: ApprovalDecision;
+  /** The question. */
+  requestId: string;
+}
+
+/** A command that goes on while its Turn does other things. */
+export interface BackgroundTerminal {
+  /** Why it is in the background. */
+  backgroundReason?: string;
+  /** The tool call that started it. */
+  callId?: string;
+  /** The command line. */
+  command: string;
+  /** When it ended. */
+  completedAt?: string;
+  /** Its exit code. */
+  exitCode?: number;
+  /** Length of the whole output. */
+  originalOutputChars: number;
+  /** The end of its output. */
+  output: string;
+  /** File with the whole output. */
+  outputPath: string;
+  /** Its id. */
+  sessionId: string;
+  /** On what it runs. */
+  source: CommandSource;
+  /** When it was started. */
+  startedAt: string;
+  /** How far it is. */
+  status: TerminalStatus;
+  /** The Thread it belongs to. */
+  threadId: string;
+  /** Whether `output` was cut. */
+  truncated: boolean;
+  /** The Turn that started it. */
+  turnId?: string;
+  /** How long it has been running, milliseconds. */
+  wallTimeMs: number;
+  /** Where it runs. */
+  workingDirectory: string;
+}
+
+/** The client's browser runtime. */
+export interface BrowserUseCapability {
+  /** Which runtime. */
+  backend: string;
+  /** Its own protocol's version. */
+  protocolVersion?: unknown;
+  /** Whether `ext/nodeRepl/cancel` may be sent. Default `false`. */
+  supportsCancel?: boolean;
+}
+
+/** What sort of channel it is, in the order of lists. */
+export type ChannelCategory = "builtin" | "social" | "system" | "external";
+
+/** A channel that Threads may come from. */
+export interface ChannelInfo {
+  /** What sort of channel it is. */
+  category: ChannelCategory;
+  /** Its name. */
+  name: string;
+}
+
+/** What a client can do. Absent keys have the defaults of the protocol. */
+export interface ClientCapabilities {
+  /** Present when the client serves `ext/acp/*`. */
+  acpExtensions?: AcpExtensions;
+  /** Can be asked for approvals. Default `true`. */
+  approvalSupport?: boolean;
+  /** Wants `terminal/*` notifications. Default `false`. */
+  backgroundTerminals?: boolean;
+  /** Present when the client has a browser runtime. */
+  browserUse?: BrowserUseCapability;
+  /** Present when the connection is the backend of an external channel. */
+  channelAdapter?: unknown;
+  /** Turns started here produce `commandExecution` Items and their output. Default `false`. */
+  commandExecutionStreaming?: boolean;
+  /** Wants `workspace/configChanged`. Default `true`. */
+  configChange?: boolean;
+  /** Extension: wants `seq` on event notifications and may subscribe with `afterSeq`. Default `false`. */
+  eventCursors?: boolean;
+  /** Extension: what the client can do for further method groups, by name. */
+  extensions?: Record<string, unknown>;
+  /** Turns started here produce `fileChange` Items. Default `false`. */
+  fileChangeItems?: boolean;
+  /** Present when the client serves `ext/nodeRepl/*`, together with `browserUse`. */
+  nodeRepl?: NodeReplCapability;
+  /** Exact names of notifications this connection does not want. */
+  optOutNotificationMethods?: string[];
+  /** Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`. */
+  sandboxedPolicy?: boolean;
+  /** Wants delta notifications. Default `true`. */
+  streamingSupport?: boolean;
+  /** Turns started here produce `toolExecution` Items, and this client is shown them. Default `false`. */
+  toolExecutionLifecycle?: boolean;
+  /**
+   * Extension: can be asked what a model wants to know (`item/tool/requestUserInput`), together with
+   * `approvalSupport`. Default `false`.
+   */
+  userInputSupport?: boolean;
+  /** Extension: shows its user what `workspace/trust/get` lists, and wants `workspace/trustChanged`. Default `false`. */
+  workspaceTrust?: boolean;
+}
+
+/** Who is connecting. */
+export interface ClientInfo {
+  /** Machine name of the client. */
+  name: string;
+  /** Display name. */
+  title?: string;
+  /** Version of the client. */
+  version: string;
+}
+
+/** Where a command comes from. */
+export type CommandCategory = "builtin" | "custom";
+
+/** Payload of `commandExecution`: the terminal view of a tool call. */
+export interface CommandExecutionPayload {
+  /** All output so far. */
+  aggregatedOutput: string;
+  /** Why it went into the background. */
+  backgroundReason?: string;
+  /** The tool call it belongs to. */
+  callId?: string;
+  /** The command line. */
+  command: string;
+  /** How long it took, milliseconds. */
+  durationMs?: number;
+  /** Its exit code. */
+  exitCode?: number;
+  /** Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`. */
+  heldBy?: string[];
+  /** Length of the whole output. */
+  originalOutputChars?: number;
+  /** File with the whole output. */
+  outputPath?: string;
+  /** The background terminal it went on in. */
+  sessionId?: string;
+  /** On what it runs. */
+  source: CommandSource;
+  /** How far it is. */
+  status: CommandStatus;
+  /** Whether `aggregatedOutput` was cut. */
+  truncated?: boolean;
+  /** Where it runs. */
+  workingDirectory: string;
+}
+
+/** A command. */
+export interface CommandInfo {
+  /** Other names of it. */
+  aliases: string[];
+  /** Where it comes from. */
+  category: CommandCategory;
+  /** What it does. */
+  description: string;
+  /** Its name, with the slash. */
+  name: string;
+  /** Whether somebody in a shared conversation has to be an administrator for it. */
+  requiresAdmin: boolean;
+}
+
+/** A reference to a custom slash command. */
+export interface CommandRefPart {
+  /** What follows the name. */
+  argsText?: string;
+  /** Its name; a leading slash is taken off. */
+  name: string;
+  /** The line as typed. */
+  rawText?: string;
+  type: "commandRef";
+}
+
+/** On what a command runs. */
+export type CommandSource = "host" | "sandbox";
+
+/** State of a command as its terminal view shows it. */
+export type CommandStatus = "inProgress" | "completed" | "failed" | "cancelled" | "backgrounded" | "killed" | "lost";
+
+/** How a conversation was compacted. */
+export type CompactionMode = "micro" | "partial";
+
+/** How far the life of a connection is. The names are fixed by the peer specification. */
+export type ConnectionPhase = "Active" | "ShuttingDown" | "Stopped";
+
+/** One connection's counters. */
+export interface ConnectionStats {
+  /** Bytes read. */
+  bytesRead: number;
+  /** Bytes written. */
+  bytesWritten: number;
+  /** Messages read. */
+  messagesRead: number;
+  /** Messages written. */
+  messagesWritten: number;
+  /** The server's requests without an answer yet. */
+  pendingOutboundCallCount: number;
+  /** How far its life is. */
+  phase: ConnectionPhase;
+  /** Messages that wait for their handler. */
+  queuedInboundCount: number;
+  /** Messages that could not be understood. */
+  readErrors: number;
+  /** The server's requests that were given up lately, whose answers would come late. */
+  recentlyTimedOutCallCount: number;
+  /** Handlers at work, those of notifications included. */
+  runningInboundRequestCount: number;
+  /** Whether one of the server's requests without an answer has a deadline. */
+  timerArmed: boolean;
+  /** Milliseconds since it was opened. */
+  uptimeMs: number;
+  /** Their bytes. */
+  writeQueueBytes: number;
+  /** Messages behind the one being written. */
+  writeQueueLength: number;
+}
+
+/** A piece of what a tool brought back. */
+export type ContentItem = TextContent | ImageContent;
+
+/** How full the model's window is now. Not what was billed. */
+export interface ContextUsage {
+  /** From here on the conversation is compacted without being asked. */
+  autoCompactThreshold: number;
+  /** The window that can be used: the model's, less the reserve for a summary. */
+  contextWindow: number;
+  /** From here on a client should warn loudly. */
+  errorThreshold: number;
+  /** Free part of the window, 0.0 to 1.0. */
+  percentLeft: number;
+  /** Tokens in the window. */
+  tokens: number;
+  /** From here on a client should warn. */
+  warningThreshold: number;
+}
+
+/** How a user message came into its Turn. */
+export type DeliveryMode = "normal" | "queued" | "guidance";
+
+/** What kind of text a delta carries. */
+export type DeltaKind = "agentMessage" | "reasoningContent" | "toolCallArguments";
+
+/** How a Turn changed one file. */
+export interface DiffFile {
+  /** Lines added. */
+  additions: number;
+  /** Lines removed. */
+  deletions: number;
+  /** Where a renamed file was. */
+  oldPath?: string;
+  /** Path relative to the workspace. */
+  path: string;
+  /** What happened to it. */
+  status: DiffFileStatus;
+}
+
+/** Kind of change. */
+export type DiffFileStatus = "added" | "modified" | "deleted" | "renamed";
+
+/** What to ask a person before a tool is called. */
+export interface DynamicToolApproval {
+  /** What kind of thing the tool touches. */
+  kind: ApprovalKind;
+  /** What is done to it; exactly one of this and `operationArgument`. */
+  operation?: string;
+  /** The argument that says what is done to it. */
+  operationArgument?: string;
+  /** The argument that names it. */
+  targetArgument: string;
+}
+
+/** Payload of `dynamicToolCall`: a tool that a client serves, call and result in one Item. */
+export interface DynamicToolCallPayload {
+  /** A JSON object. */
+  arguments?: unknown;
+  /** The call; begins with `dyntool_`. */
+  callId: string;
+  /** What came back, to show. */
+  contentItems?: ContentItem[];
+  /** A stable word for what went wrong. */
+  errorCode?: string;
+  /** What went wrong, for people. */
+  errorMessage?: string;
+  /** Its group of tools. */
+  namespace?: string;
+  /** What came back, for programs. */
+  structuredResult?: unknown;
+  /** Whether the tool did what it was asked; `false` until it has. */
+  success: boolean;
+  /** The tool. */
+  toolName: string;
+}
+
+/** A tool that the client serves through `item/tool/call`. */
+export interface DynamicToolSpec {
+  /** What to ask a person before the tool is called. */
+  approval?: DynamicToolApproval;
+  /** A hint that the tool need not be offered at once. */
+  deferLoading?: boolean;
+  /** What the tool does, for the model. */
+  description: string;
+  /** JSON Schema of the arguments, with `"type": "object"`. */
+  inputSchema: unknown;
+  /** A legal function name of at most 64 characters. */
+  name: string;
+  /** Groups tools; same alphabet as `name`. */
+  namespace?: string;
+}
+
+/** Payload of `error`: something went wrong in the Turn. */
+export interface ErrorPayload {
+  /** A stable word: `agent_error`, `timeout`, `hook_blocked`, `approval_timeout`, `subagent_error`, …. */
+  code: string;
+  /** Whether the Turn ends with it. */
+  fatal: boolean;
+  /** What, for people. */
+  message: string;
+}
+
+/** A change to one file. */
+export interface FileChange {
+  /** Unified diff. */
+  diff: string;
+  /** What happens to it. */
+  kind: FileChangeKind;
+  /** Where a renamed file was. */
+  oldPath?: string;
+  /** The file. */
+  path: string;
+}
+
+/** What happens to a file. */
+export type FileChangeKind = "add" | "modify" | "delete" | "rename";
+
+/** Payload of `fileChange`, only for clients that declared `fileChangeItems`. */
+export interface FileChangePayload {
+  /** The tool call it belongs to. */
+  callId: string;
+  /** The files. */
+  changes: FileChange[];
+  /** How far it is. */
+  status: FileChangeStatus;
+}
+
+/** How far a change to files is. */
+export type FileChangeStatus = "inProgress" | "completed" | "failed" | "declined";
+
+/** A reference to a file. */
+export interface FileRefPart {
+  /** How to show it. */
+  displayPath?: string;
+  /** Where it is. */
+  path: string;
+  type: "fileRef";
+}
+
+/** An action of a project. */
+export interface FineCodeAction {
+  /** Its import path, once a runner has resolved it. */
+  canonicalSource?: string;
+  /** The environments of its handlers. */
+  envs: string[];
+  /** Its handlers, in order. */
+  handlers: string[];
+  /** Its name. */
+  name: string;
+  /** The directory of its project. */
+  projectPath: string;
+  /** Its import path, as configured. */
+  source: string;
+}
+
+/** A directory with a `pyproject.toml`. */
+export interface FineCodeProject {
+  /** Its name. */
+  name: string;
+  /** Its directory. */
+  path: string;
+  /** What is wrong with its configuration: sentences with file and line. */
+  problems: string[];
+  /** `valid`, `noConfig`, `invalid` or `untrusted`. */
+  status: string;
+}
+
+/** What came of a run in one project. */
+export interface FineCodeRunResult {
+  /** Why it failed. */
+  error?: string;
+  /** The directory of the project. */
+  projectPath: string;
+  /** The result, of the action's own type. */
+  result?: unknown;
+  /** 0 if all is well; absent where it is not known. */
+  returnCode?: number;
+  /** `success`, `streamed`, `stopped`, `no_handlers`, `cancelled` or `failed`. */
+  status: string;
+  /** The result as text. */
+  text?: string;
+}
+
+/** The process of a project and an environment. */
+export interface FineCodeRunner {
+  /** Its environment. */
+  env: string;
+  /** Where it writes its log. */
+  logFile?: string;
+  /** Why it does not run. */
+  problem?: string;
+  /** The directory of its project. */
+  projectPath: string;
+  /** `STOPPED`, `INITIALIZING`, `RUNNING`, `NO_VENV`, `FAILED` or `EXITED`. */
+  status: string;
+}
+
+/** A button. */
+export interface HermesButton {
+  /** The command that it runs. */
+  command: string;
+  /** Buttons of one group are shown together. */
+  group?: string;
+  /** SVG without scripts, styles and references. Empty if the extension gave none that can be used. */
+  icon: string;
+  /** Its id. */
+  id: string;
+  /** Its label. */
+  label: string;
+}
+
+/** The two answers to a question. */
+export type HermesButtons = "yesNo" | "okCancel";
+
+/** A kind of text. */
+export type HermesDataType = "date" | "datetime";
+
+/** A document, without its text. */
+export interface HermesDocument {
+  /** Whether it differs from its file. */
+  dirty: boolean;
+  /** The encoding that it is saved in. */
+  encoding: string;
+  /** Its file. */
+  filePath?: string;
+  /** How many can be made again. */
+  redoSteps: number;
+  /** The Thread. */
+  threadId: string;
+  /** How many steps can be taken back. */
+  undoSteps: number;
+  /** The number of accepted changes. */
+  version: number;
+}
+
+/** A replacement of a part of the text. */
+export interface HermesEdit {
+  /** Where it ends. */
+  end: number;
+  /** Where the part starts, in bytes of UTF-8. */
+  start: number;
+  /** What comes in its place. */
+  text: string;
+}
+
+/** An extension. */
+export interface HermesExtension {
+  /** Whether it is to run. */
+  enabled: boolean;
+  /** Why it failed. */
+  error?: string;
+  /** Its id. */
+  id: string;
+  /** Its label, or what it calls itself. */
+  name: string;
+  /** Its program, as configured. */
+  path: string;
+  /** What it does. */
+  state: HermesExtensionState;
+  /** Its version, once it has run. */
+  version: string;
+}
+
+/** What an extension does. */
+export type HermesExtensionState = "starting" | "initializing" | "running" | "shuttingDown" | "stopped" | "failed";
+
+/** What is known of a field. */
+export interface HermesField {
+  /** The number of the component. */
+  component?: number;
+  /** What kind of text it is. */
+  datatype?: HermesDataType;
+  /** Its number. */
+  field: number;
+  /** A heading. */
+  group?: string;
+  /** The largest number of characters. */
+  maxlength?: number;
+  /** The least number of characters. */
+  minlength?: number;
+  /** What it is called. */
+  name?: string;
+  /** A remark. */
+  note?: string;
+  /** A regular expression for the whole value. */
+  pattern?: string;
+  /** What an empty field shows. */
+  placeholder?: string;
+  /** Whether it must have a value. */
+  required?: boolean;
+  /** A text to begin with. */
+  template?: string;
+  /** Its codes with their meanings. */
+  values?: Record<string, string>;
+}
+
+/** A kind of files. */
+export interface HermesFilter {
+  /** Without a dot; `*` is any. */
+  extensions: string[];
+  /** Its name. */
+  name: string;
+}
+
+/** Something that does not fit the schema. */
+export interface HermesFinding {
+  /** What does not fit, without a value. */
+  message: string;
+  /** The place; absent for the message as a whole. */
+  path?: string;
+}
+
+/** An entry of a log. */
+export interface HermesLogEntry {
+  /** How much it matters. */
+  level: HermesLogLevel;
+  /** The text. It may have data of patients in it. */
+  message: string;
+  /** Its number, from 1 on. */
+  number: number;
+  /** When it was written. */
+  timestamp: string;
+}
+
+/** How much an entry matters. */
+export type HermesLogLevel = "error" | "warn" | "info";
+
+/** Who changed a document. */
+export type HermesOrigin = {
+  kind: "client";
+} | {
+  /** Its id. */
+  extensionId: string;
+  kind: "extension";
+} | {
+  kind: "agent";
+};
+
+/** A change of one place. */
+export interface HermesPatch {
+  /** Creates a segment. Default `false`. */
+  create?: boolean;
+  /** The place, such as `PID.5.1` or `OBX[2]`. */
+  path: string;
+  /** Removes a segment, or clears a place. Default `false`. */
+  remove?: boolean;
+  /** What it is to hold. Without it, the place is cleared. */
+  value?: string;
+}
+
+/** A patch that was skipped. */
+export interface HermesPatchFailure {
+  /** Its position, from 0. */
+  index: number;
+  /** Why. */
+  message: string;
+  /** Its path. */
+  path: string;
+}
+
+/** How much a message matters. */
+export type HermesSeverity = "info" | "warning" | "error";
+
+/** How a message is laid out. */
+export type HermesShape = "segments" | "keyed";
+
+/** A button and its extension. */
+export interface HermesToolbarButton {
+  /** The button. */
+  button: HermesButton;
+  /** The extension. */
+  extensionId: string;
+}
+
+/** Which side stores the model's history. */
+export type HistoryMode = "server" | "client";
+
+/** A picture that a tool brought back. */
+export interface ImageContent {
+  /** The picture, Base64. */
+  dataBase64: string;
+  /** Its media type. */
+  mediaType: string;
+  type: "image";
+}
+
+/** A remote picture. */
+export interface ImagePart {
+  /** `http` or `https` address. */
+  url: string;
+  type: "image";
+}
+
+/** One part of an input. */
+export type InputPart = TextPart | CommandRefPart | SkillRefPart | FileRefPart | ImagePart | LocalImagePart;
+
+/**
+ * One unit in a Turn.
+ *
+ * `type` says what it is and what `payload` looks like; `payloadKind` has the same value. Types that a
+ * client does not know must not stop it.
+ */
+export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | ToolCallItem | ToolResultItem | CommandExecutionItem | ToolExecutionItem | PluginFunctionCallItem | DynamicToolCallItem | ApprovalRequestItem | ApprovalResponseItem | ErrorItem | SystemNoticeItem | FileChangeItem;
+
+/** How far an Item is. A completed Item never changes. */
+export type ItemStatus = "started" | "streaming" | "completed";
+
+/** What ran a job. */
+export type JobSource = "cron" | "heartbeat";
+
+/** Tokens of a job. */
+export interface JobTokenUsage {
+  /** Tokens sent to the model. */
+  inputTokens: number;
+  /** Tokens received from it. */
+  outputTokens: number;
+}
+
+/** A picture on the server's disk. */
+export interface LocalImagePart {
+  /** How to show it. */
+  fileName?: string;
+  /** Its media type. */
+  mimeType?: string;
+  /** Where it is. */
+  path: string;
+  type: "localImage";
+}
+
+/** Logs in memory. */
+export interface LogStats {
+  /** Their bytes. */
+  bytes: number;
+  /** Events held. */
+  frames: number;
+}
+
+/** Whose configuration an MCP server comes from. */
+export type McpOriginKind = "workspace" | "plugin" | "user";
+
+/** A prompt of an MCP server. */
+export interface McpPrompt {
+  /** What it takes, in order. */
+  arguments: McpPromptArgument[];
+  /** What it is for. */
+  description?: string;
+  /** Its name, unique on its server. */
+  name: string;
+  /** The server. */
+  server: string;
+}
+
+/** What a prompt of an MCP server takes. */
+export interface McpPromptArgument {
+  /** What it is. */
+  description?: string;
+  /** Its name. */
+  name: string;
+  /** Whether it must be given. */
+  required: boolean;
+}
+
+/** A resource of an MCP server. */
+export interface McpResource {
+  /** What it is. */
+  description?: string;
+  /** Its kind. */
+  mimeType?: string;
+  /** Its name. */
+  name: string;
+  /** The server. */
+  server: string;
+  /** Its address, unique on its server. */
+  uri: string;
+}
+
+/** Configuration of an MCP server. Which members belong together follows from `transport`. */
+export interface McpServerConfig {
+  /** `stdio`: its arguments. */
+  args?: string[];
+  /** `streamableHttp`: name of the variable with the bearer token. */
+  bearerTokenEnvVar?: string;
+  /** `stdio`: the program. */
+  command?: string;
+  /** `stdio`: where it starts. Default: the workspace. */
+  cwd?: string;
+  /** Whether it may run. Default `true`. */
+  enabled?: boolean;
+  /** `stdio`: variables that are set for it. */
+  env?: Record<string, string>;
+  /** `streamableHttp`: headers whose values stand in variables: header to variable name. */
+  envHttpHeaders?: Record<string, string>;
+  /** `stdio`: names of variables that it gets from the server's environment. */
+  envVars?: string[];
+  /** `streamableHttp`: headers of every request. */
+  httpHeaders?: Record<string, string>;
+  /** Its name, compared without case. */
+  name: string;
+  /** Where it comes from. Written by the server only. */
+  origin?: McpServerOrigin;
+  /** Whether clients may not change it. Written by the server only. */
+  readOnly?: boolean;
+  /** How long it may take to start. */
+  startupTimeoutSec?: Seconds;
+  /** How long a call may take. */
+  toolTimeoutSec?: Seconds;
+  /** How it is reached. When left out, it follows from `url`. */
+  transport?: McpTransport;
+  /** `streamableHttp`: its address. */
+  url?: string;
+}
+
+/** Where an MCP server's configuration comes from. */
+export interface McpServerOrigin {
+  /** The plugin's own name for the server. */
+  declaredName?: string;
+  /** Whose it is. */
+  kind: McpOriginKind;
+  /** The plugin's title. */
+  pluginDisplayName?: string;
+  /** The plugin. */
+  pluginId?: string;
+}
+
+/** How an MCP server is. */
+export interface McpServerStatus {
+  /** Whether it may run. */
+  enabled: boolean;
+  /** What went wrong last, while it is not ready. */
+  lastError?: string;
+  /** Its name. */
+  name: string;
+  /** Where it comes from. */
+  origin?: McpServerOrigin;
+  /** Whether clients may not change it. */
+  readOnly?: boolean;
+  /** How many resources it offers. */
+  resourceCount?: number;
+  /** How many templates of resources it offers. */
+  resourceTemplateCount?: number;
+  /** How far it is. */
+  startupState: McpStartupState;
+  /** How many tools it offers. */
+  toolCount?: number;
+  /** How it is reached. */
+  transport: McpTransport;
+}
+
+/** State of a tool server (AppServer protocol 05 §8). */
+export type McpStartupState = "idle" | "starting" | "ready" | "error" | "disabled";
+
+/** A tool of an MCP server. */
+export interface McpTool {
+  /** What the server says of it; nobody has checked that. */
+  annotations?: McpToolAnnotations;
+  /** What it does. */
+  description: string;
+  /** JSON Schema of its arguments. */
+  inputSchema: unknown;
+  /** The server's own name for it. */
+  name: string;
+  /** The name under which models get it, and rules speak of it. */
+  offeredAs: string;
+  /** The server. */
+  server: string;
+}
+
+/** What an MCP server says of one of its tools. */
+export interface McpToolAnnotations {
+  /** Whether it may destroy something. */
+  destructiveHint?: boolean;
+  /** Whether a second call with the same arguments changes nothing more. */
+  idempotentHint?: boolean;
+  /** Whether it reaches beyond what the server owns. */
+  openWorldHint?: boolean;
+  /** Whether it changes nothing. */
+  readOnlyHint?: boolean;
+  /** Its name for users. */
+  title?: string;
+}
+
+/** How an MCP server is reached. */
+export type McpTransport = "stdio" | "streamableHttp";
+
+/** A picture on the server's disk that came with a message. */
+export interface MessageImage {
+  /** How to show it. */
+  fileName?: string;
+  /** Its media type. */
+  mimeType?: string;
+  /** Where it is. */
+  path: string;
+}
+
+/** A model. */
+export interface ModelInfo {
+  /** When; 1970 when nobody says. */
+  createdAt: string;
+  /** What a Thread's configuration names it by. */
+  id: string;
+  /** Who made it; may be empty. */
+  ownedBy: string;
+  /** The values of `reasoningEffort` that it can be asked for. */
+  reasoningEfforts?: ReasoningEffort[];
+}
+
+/** A problem with a provider. */
+export type ModelListErrorCode = "MissingApiKey" | "InvalidEndpoint" | "Unauthorized" | "Forbidden" | "EndpointNotSupported" | "Network" | "Timeout" | "Unknown";
+
+/** The client's JavaScript runtime. */
+export interface NodeReplCapability {
+  /** Which runtime. */
+  backend: string;
+}
+
+/** What made the server do something to the conversation. */
+export type NoticeTrigger = "auto" | "reactive" | "manual";
+
+/** A plan with its to-do list. Empty texts mean "no such part". */
+export interface PlanSnapshot {
+  /** The plan itself, Markdown. */
+  content: string;
+  /** A paragraph. */
+  overview: string;
+  /** One line. */
+  title: string;
+  /** The steps. */
+  todos: PlanTodo[];
+}
+
+/** One step. */
+export interface PlanTodo {
+  /** What to do. */
+  content: string;
+  /** Id, unique in the plan. */
+  id: string;
+  /** Priority. */
+  priority: TodoPriority;
+  /** Progress. */
+  status: TodoStatus;
+}
+
+/** Payload of `pluginFunctionCall`: a tool of a plugin or channel adapter, call and result in one Item. */
+export interface PluginFunctionCallPayload {
+  /** A JSON object. */
+  arguments?: unknown;
+  /** The call. */
+  callId: string;
+  /** What came back, to show. */
+  contentItems?: ContentItem[];
+  /** A stable word for what went wrong. */
+  errorCode?: string;
+  /** What went wrong, for people. */
+  errorMessage?: string;
+  /** The function. */
+  functionName: string;
+  /** Its group of functions. */
+  namespace?: string;
+  /** The plugin. */
+  pluginId: string;
+  /** What came back, for programs. */
+  structuredResult?: unknown;
+  /** Whether the function did what it was asked; `false` until it has. */
+  success: boolean;
+}
+
+/** One command of a line. */
+export interface PolicyCommand {
+  /** Its words, as the shell would see them, joined by spaces; at most 200 characters. */
+  command: string;
+  /** What the rules say of it. */
+  judgement: PolicyJudgement;
+  /** Why: half a sentence. */
+  reason: string;
+  /** The rule that decides, when one does. */
+  rule?: PolicyRule;
+}
+
+/** What rules say of an operation. */
+export type PolicyJudgement = "allow" | "ask" | "deny";
+
+/** What happens to a command. */
+export type PolicyOutcome = "runs" | "asks" | "answered" | "autoApproved" | "runsSandboxed" | "interrupts" | "refused" | "withheld";
+
+/** A rule. */
+export interface PolicyRule {
+  /** Why, in the words of who wrote it. */
+  reason?: string;
+  /** The file it is written in. */
+  source: string;
+  /** The rule in one line. */
+  text: string;
+}
+
+/** State of a queue entry. */
+export type QueuedInputStatus = "queued" | "guidancePending";
+
+/** One waiting input. */
+export interface QueuedTurnInput {
+  /** When it was given. */
+  createdAt: string;
+  /** One line that sums it up. */
+  displayText: string;
+  /** Its id. */
+  id: string;
+  /** As the model gets it. */
+  materializedInputParts: InputPart[];
+  /** As the user gave it. */
+  nativeInputParts: InputPart[];
+  /** The Turn that ran then. */
+  readyAfterTurnId?: string;
+  /** Who gave it. */
+  sender?: SenderContext;
+  /** Whether it waits for a Turn of its own or for a boundary in the running one. */
+  status: QueuedInputStatus;
+  /** The Thread it waits in. */
+  threadId: string;
+}
+
+/** How much a model reasons before it answers, as users choose it. In ascending order. */
+export type ReasoningEffort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
+
+/** How a file was restored. */
+export type RevertAction = "restored" | "removed";
+
+/** A file that was restored to its state before a Turn. */
+export interface RevertedFile {
+  /** How it was restored. */
+  action: RevertAction;
+  /** Path relative to the workspace, absolute for a file outside of it. */
+  path: string;
+}
+
+/** A time in seconds, whole or not. */
+export type Seconds = number;
+
+/** The person behind an input. */
+export interface SenderContext {
+  /** The group it was said in. */
+  groupId?: string;
+  /** The person's id. */
+  senderId: string;
+  /** What the person is called. */
+  senderName: string;
+  /** The person's role. */
+  senderRole?: string;
+}
+
+/** What the server can do. A key that is absent must be read as `false`, and its methods as unknown. */
+export interface ServerCapabilities {
+  /** The server may send approval requests. */
+  approvalFlow?: boolean;
+  /** Extension: `approval/rules/*`. */
+  approvalRules?: boolean;
+  /** `automation/*`. */
+  automations?: boolean;
+  /** `terminal/*`. */
+  backgroundTerminals?: boolean;
+  /** `channel/status`. */
+  channelStatus?: boolean;
+  /** `command/*`. */
+  commandManagement?: boolean;
+  /** `thread/config/update`. */
+  configOverride?: boolean;
+  /** `cron/*`. */
+  cronManagement?: boolean;
+  /** Extension: the server numbers events for clients that declare `eventCursors`. */
+  eventCursors?: boolean;
+  /** What smaller extensions there are. */
+  extensions?: ServerExtensions;
+  /** `externalChannel/*`. */
+  externalChannelManagement?: boolean;
+  /** `heartbeat/trigger`. */
+  heartbeatManagement?: boolean;
+  /** `mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`. */
+  mcpManagement?: boolean;
+  /** MCP objects carry `origin` and `readOnly`. */
+  mcpServerOrigins?: boolean;
+  /** `mcp/status/list`, `mcp/test`, `mcp/status/updated`. */
+  mcpStatus?: boolean;
+  /** `thread/mode/set`. */
+  modeSwitch?: boolean;
+  /** `model/list`. */
+  modelCatalogManagement?: boolean;
+  /** `plugin/*`. */
+  pluginManagement?: boolean;
+  /** Extension: `policy/explain`. */
+  policyExplain?: boolean;
+  /** Extension: `server/stats`. */
+  serverStats?: boolean;
+  /** `skills/restoreOriginal` and effective `skills/view`. */
+  skillVariants?: boolean;
+  /** `skills/*`. */
+  skillsManagement?: boolean;
+  /** `subagent/profiles/*` and `subagent/settings/update`. */
+  subAgentManagement?: boolean;
+  /** `subagent/children/list`, `subagent/close`, `subagent/resume`. */
+  subAgentSessions?: boolean;
+  /** `thread/*`. */
+  threadManagement?: boolean;
+  /** Extension: `thread/search`. */
+  threadSearch?: boolean;
+  /** `thread/subscribe` and `thread/unsubscribe`. */
+  threadSubscriptions?: boolean;
+  /** Extension: `turn/revert`. */
+  turnRevert?: boolean;
+  /** `workspace/config/*`. */
+  workspaceConfigManagement?: boolean;
+  /** Extension: `workspace/trust/*`. */
+  workspaceTrust?: boolean;
+}
+
+/** Smaller extensions, and the capabilities of further method groups by name. */
+export interface ServerExtensions {
+  /** `welcome/suggestions`. */
+  welcomeSuggestions?: boolean;
+  [name: string]: unknown;
+}
+
+/** Who answers. */
+export interface ServerInfo {
+  /** Extension namespaces that are available. */
+  extensions?: string[];
+  /** Machine name of the server. */
+  name: string;
+  /** The version of the protocol, one integer as text. */
+  protocolVersion: string;
+  /** Version of the server. */
+  version: string;
+}
+
+/** Who is talking, and where. */
+export interface SessionIdentity {
+  /** A free text that tells scopes apart, as in `group:77`. */
+  channelContext?: string;
+  /** The channel: `desktop`, `cli`, `telegram`, … Becomes the Thread's `originChannel`. */
+  channelName: string;
+  /** The owner inside that channel. */
+  userId?: string;
+  /** Absolute path; absent or blank means the workspace the server runs in. */
+  workspacePath?: string;
+}
+
+/** A skill. */
+export interface SkillInfo {
+  /** Whether the machine has what it needs. */
+  available: boolean;
+  /** What to say to begin with it. */
+  defaultPrompt?: string;
+  /** What it is for. */
+  description: string;
+  /** How people call it. */
+  displayName?: string;
+  /** Whether agents are told of it. */
+  enabled: boolean;
+  /** What the head of the file says. */
+  metadata?: Record<string, unknown>;
+  /** Its directory's name. */
+  name: string;
+  /** Absolute path of its `SKILL.md`. */
+  path: string;
+  /** Its description in a few words. */
+  shortDescription?: string;
+  /** Whose it is. */
+  source: SkillSource;
+  /** What is missing. */
+  unavailableReason?: string;
+}
+
+/** A reference to a skill. */
+export interface SkillRefPart {
+  /** Its name; a leading dollar sign is taken off. */
+  name: string;
+  type: "skillRef";
+}
+
+/** Whose a skill is. */
+export type SkillSource = "workspace" | "plugin" | "builtin" | "user";
+
+/** An answer `acceptAlways`: exactly this operation is not asked about. */
+export interface StandingAnswer {
+  /** Kind of operation. */
+  approvalType: ApprovalKind;
+  /** What it depends on beside the operation: a program with its digest, or that there is no sandbox. */
+  conditions?: string[];
+  /** Names it in `approval/rules/remove`. */
+  id: string;
+  /** Command line or file operation, as the question showed it. */
+  operation: string;
+  /** Working directory or absolute path. */
+  target: string;
+}
+
+/** The store's counters. */
+export interface StoreStats {
+  /** Events written since the server started. */
+  eventsWritten: number;
+  /** Transactions committed since the server started. */
+  transactions: number;
+  /** Batches that wait for the writer. */
+  writeQueueLength: number;
+}
+
+/** The place of a subagent's Thread in the tree of Threads. */
+export interface SubAgentSource {
+  /** What it is called. */
+  agentNickname?: string;
+  /** What it is for. */
+  agentRole?: string;
+  /** Distance from the root; 1 for a direct child. */
+  depth: number;
+  /** The Thread that started it. */
+  parentThreadId: string;
+  /** The Turn that started it. */
+  parentTurnId?: string;
+  /** The profile it runs with. */
+  profileName?: string;
+  /** The Thread at the top of the tree. */
+  rootThreadId: string;
+  /** What runs it. */
+  runtimeType?: string;
+  /** The tool call that started it. */
+  spawnCallId?: string;
+  /** Whether it can be closed. */
+  supportsClose: boolean;
+  /** Whether it can be resumed. */
+  supportsResume: boolean;
+  /** Whether it takes further input. */
+  supportsSendInput: boolean;
+}
+
+/** One subagent of a Thread. */
+export interface SubagentChild {
+  /** What joins the two. */
+  edge: SubagentEdge;
+  /** The subagent's Thread, where it was asked for. */
+  thread?: Thread;
+}
+
+/** What joins a subagent to the Thread that started it. Open does not mean at work. */
+export interface SubagentEdge {
+  /** What it is called. */
+  agentNickname?: string;
+  /** What it is for. */
+  agentRole?: string;
+  /** The Thread that was started. */
+  childThreadId: string;
+  /** When it was started. */
+  createdAt: string;
+  /** Steps from the top of the tree, 1 for a direct child. */
+  depth: number;
+  /** The Thread that started the other. */
+  parentThreadId: string;
+  /** The Turn that started it. */
+  parentTurnId?: string;
+  /** The profile it runs with. */
+  profileName?: string;
+  /** What runs it. */
+  runtimeType?: string;
+  /** Open or closed. */
+  status: SubagentEdgeStatus;
+  /** Whether it can be closed. */
+  supportsClose: boolean;
+  /** Whether it can be opened again. */
+  supportsResume: boolean;
+  /** Whether it takes further input. */
+  supportsSendInput: boolean;
+  /** When it was opened or closed last. */
+  updatedAt: string;
+}
+
+/** Whether the parent Thread may give a subagent more to do. */
+export type SubagentEdgeStatus = "open" | "closed";
+
+/** How far one child is. */
+export interface SubagentProgress {
+  /** The tool it uses now; `null` while it thinks. */
+  currentTool: string | null;
+  /** The same, to show. */
+  currentToolDisplay?: string;
+  /** Tokens sent to the model. */
+  inputTokens: number;
+  /** Whether it has ended. */
+  isCompleted: boolean;
+  /** What it is called. */
+  label: string;
+  /** Tokens received from it. */
+  outputTokens: number;
+}
+
+/** How a subscriber gets from where it stopped to the present. */
+export type SubscribeMode = "replay" | "snapshot";
+
+/** What happened. */
+export type SystemEventKind = "compactWarning" | "compactError" | "compacting" | "compacted" | "compactSkipped" | "compactFailed" | "consolidating" | "consolidated" | "consolidationSkipped" | "consolidationFailed" | "channelRejected" | "turnResumed" | "workspaceNotTrusted";
+
+/** What the server did to the conversation. */
+export type SystemNoticeKind = "compacted" | "memoryConsolidated";
+
+/** Payload of `systemNotice`: the server did something to the conversation. */
+export interface SystemNoticePayload {
+  /** How many tool results were emptied. */
+  clearedToolResults?: number;
+  /** What it did. */
+  kind: SystemNoticeKind;
+  /** How it compacted. */
+  mode?: CompactionMode;
+  /** Free part of the window after, 0.0 to 1.0. */
+  percentLeftAfter?: number;
+  /** Tokens in the window after. */
+  tokensAfter?: number;
+  /** Tokens in the window before. */
+  tokensBefore?: number;
+  /** What made it do so. */
+  trigger: NoticeTrigger;
+}
+
+/** State of a background terminal. */
+export type TerminalStatus = "running" | "completed" | "failed" | "killed" | "timedOut" | "lost";
+
+/** Text that a tool brought back. */
+export interface TextContent {
+  /** The text. */
+  text: string;
+  type: "text";
+}
+
+/** Literal text. */
+export interface TextPart {
+  /** The text. */
+  text: string;
+  type: "text";
+}
+
+/** Payload of `agentMessage` and `reasoningContent`. */
+export interface TextPayload {
+  /** The text. */
+  text: string;
+}
+
+/** A resumable conversation. */
+export interface Thread {
+  /** The scope it was created in. */
+  channelContext?: string;
+  /** Its configuration, when it has one. */
+  configuration?: ThreadConfiguration;
+  /** How full the model's window is, when known. */
+  contextUsage?: ContextUsage;
+  /** When it was created. */
+  createdAt: string;
+  /** Its title. */
+  displayName?: string;
+  /** Who supplies the model's history. */
+  historyMode: HistoryMode;
+  /** The Thread's id. */
+  id: string;
+  /** When something last happened in it. */
+  lastActiveAt: string;
+  /** Free texts; keys that begin with `dotcraft.` are reserved. */
+  metadata: Record<string, string>;
+  /** The channel that created it; never changes. */
+  originChannel: string;
+  /** On `thread/read`: the current plan or `null`; absent elsewhere. */
+  plan?: PlanSnapshot | null;
+  /** Inputs that wait for their Turn. */
+  queuedInputs: QueuedTurnInput[];
+  /** What it is doing now. */
+  runtime: ThreadRuntime;
+  /** Who started it. */
+  source: ThreadSource;
+  /** Active, paused or archived. */
+  status: ThreadStatus;
+  /** Its Turns, where the message carries them. */
+  turns?: Turn[];
+  /** Its owner inside the channel. */
+  userId?: string;
+  /** The workspace it belongs to. */
+  workspacePath: string;
+}
+
+/** Configuration of one Thread. Stored and replaced whole. */
+export interface ThreadConfiguration {
+  /** Whether the agent may start and steer others. */
+  agentControlToolAccess?: AgentControlToolAccess;
+  /** Appended to the instructions. */
+  agentInstructions?: string;
+  /** The tools for that, with `allowList`. */
+  allowedAgentControlTools?: string[];
+  /** How Approvals are decided here. */
+  approvalPolicy?: ApprovalPolicy;
+  /** Directory of the task, in automation runs. */
+  automationTaskDirectory?: string;
+  /** Names of further tools. */
+  customTools?: string[];
+  /** Prefixes of the ACP extensions in use. */
+  extensions?: string[];
+  /** More MCP servers for this Thread, in the shape of `mcp/upsert`. */
+  mcpServers?: unknown[];
+  /** `agent` or `plan`. Default `agent`. */
+  mode?: string;
+  /** Model for this Thread instead of the workspace's. */
+  model?: string;
+  /** `roleInstructions` replace the base prompt. */
+  overrideBasePrompt?: boolean;
+  /** A named base prompt, for subagent roles. */
+  promptProfile?: string;
+  /** How much the model reasons before it answers; by the model when left out. */
+  reasoningEffort?: ReasoningEffort;
+  /** `true`: ask about paths outside the workspace; `false`: refuse them without asking. */
+  requireApprovalOutsideWorkspace?: boolean;
+  /** Instructions of the role. */
+  roleInstructions?: string;
+  /** When given, only these tools are offered. */
+  toolAllowList?: string[];
+  /** These tools are not offered. */
+  toolDenyList?: string[];
+  /** A named set of tools. */
+  toolProfile?: string;
+  /** Offer the tools of `toolProfile` and no others. */
+  useToolProfileOnly?: boolean;
+  /** Another root for the file tools. */
+  workspaceOverride?: string;
+  [name: string]: unknown;
+}
+
+/** A Thread's activity, as lists show it (AppServer protocol 02 §2.6). */
+export interface ThreadRuntime {
+  /** A Turn runs or waits. */
+  running: boolean;
+  /** At least one Approval is open. */
+  waitingOnApproval: boolean;
+  /** A finished plan waits for the user's confirmation. */
+  waitingOnPlanConfirmation: boolean;
+}
+
+/** One place where all words were found. */
+export interface ThreadSearchHit {
+  /** When it was said. */
+  createdAt: string;
+  /** Its title. */
+  displayName?: string;
+  /** The Item in it. */
+  itemId?: string;
+  /** Type of the Item, or `title`. */
+  itemType: string;
+  /** One line of text around the first word that was found. */
+  snippet: string;
+  /** The Thread. */
+  threadId: string;
+  /** A `cursor` for `thread/read` whose page ends with this Turn. */
+  turnCursor?: string;
+  /** The Turn; absent when the title was found. */
+  turnId?: string;
+}
+
+/** Who started a Thread. */
+export type ThreadSource = {
+  kind: "user";
+} | {
+  kind: "subagent";
+  /** Its place in the tree of Threads. */
+  subAgent: SubAgentSource;
+};
+
+/** Status of a Thread. */
+export type ThreadStatus = "active" | "paused" | "archived";
+
+/** A Thread in a list. A missing `runtime` means "unknown", not "idle". */
+export interface ThreadSummary {
+  /** The scope it was created in. */
+  channelContext?: string;
+  /** When it was created. */
+  createdAt: string;
+  /** Its title. */
+  displayName?: string;
+  /** The Thread's id. */
+  id: string;
+  /** When something last happened in it. */
+  lastActiveAt: string;
+  /** Free texts. */
+  metadata: Record<string, string>;
+  /** The channel that created it. */
+  originChannel: string;
+  /** What it is doing now, when known. */
+  runtime?: ThreadRuntime;
+  /** Who started it. */
+  source: ThreadSource;
+  /** Active, paused or archived. */
+  status: ThreadStatus;
+  /** How many Turns it has. */
+  turnCount: number;
+  /** Its owner inside the channel. */
+  userId?: string;
+  /** The workspace it belongs to. */
+  workspacePath: string;
+}
+
+/** Priority of a step. */
+export type TodoPriority = "high" | "medium" | "low";
+
+/** Progress of a step. */
+export type TodoStatus = "pending" | "in_progress" | "completed" | "cancelled";
+
+/** Tokens of a whole Turn. */
+export interface TokenUsage {
+  /** Those of `inputTokens` that the provider had in a cache. */
+  cachedInputTokens?: number;
+  /** Tokens sent to the model. */
+  inputTokens: number;
+  /** Tokens received from it. */
+  outputTokens: number;
+  /** Those of `outputTokens` that are reasoning. */
+  reasoningOutputTokens?: number;
+  /** Both together. */
+  totalTokens: number;
+}
+
+/** Payload of `toolCall`: the model asks for a tool. */
+export interface ToolCallPayload {
+  /** A JSON object; absent in `item/started` when argument deltas follow. */
+  arguments?: unknown;
+  /**
+   * Extension: what there is of arguments that never became a JSON object, because the call was cut off or the
+   * model wrote something else.
+   */
+  argumentsText?: string;
+  /** The call; every Item about it has the same. */
+  callId: string;
+  /** The tool. */
+  toolName: string;
+}
+
+/** Payload of `toolExecution`: one call among parallel ones, as it runs. The result is in `toolResult`. */
+export interface ToolExecutionPayload {
+  /** The call. */
+  callId: string;
+  /** How long it took, milliseconds. */
+  durationMs?: number;
+  /** What went wrong. */
+  errorMessage?: string;
+  /** The beginning of the result, at most 4096 characters. */
+  resultPreview?: string;
+  /** How far it is. */
+  status: ToolExecutionStatus;
+  /** Whether the tool did what it was asked. */
+  success?: boolean;
+  /** The tool. */
+  toolName: string;
+}
+
+/** State of one call among parallel ones. */
+export type ToolExecutionStatus = "inProgress" | "completed" | "failed" | "cancelled";
+
+/** Payload of `toolResult`: what the model gets back. */
+export interface ToolResultPayload {
+  /** The call. */
+  callId: string;
+  /** The text that the model gets. */
+  result: string;
+  /** Whether the tool did what it was asked. */
+  success: boolean;
+}
+
+/** What spoke in a person's place. */
+export type TriggerKind = "heartbeat" | "cron" | "automation";
+
+/** One thing that a folder brings. */
+export interface TrustItem {
+  /** What it says, for the user to judge. Written by whoever wrote the folder. */
+  detail?: string;
+  /** Stands for its content; texts have none. */
+  fingerprint?: string;
+  /** What it does once it counts. */
+  kind: TrustKind;
+  /** What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`. */
+  name: string;
+}
+
+/** What a thing does once it counts. */
+export type TrustKind = "server" | "setting" | "text";
+
+/** One Turn. */
+export interface Turn {
+  /** When it ended. */
+  completedAt?: string;
+  /** What it cost, in the currency of the models' prices, where a price is known. */
+  cost?: number;
+  /** Why it failed, for people. */
+  error?: string;
+  /** `turn_` and its number in the Thread. */
+  id: string;
+  /** Who started this Turn. */
+  initiator?: TurnInitiator;
+  /** Its Items, where the message carries them. */
+  items?: Item[];
+  /** The channel that started this Turn. */
+  originChannel?: string;
+  /** When it started. */
+  startedAt: string;
+  /** How far it is. */
+  status: TurnStatus;
+  /** The Thread. */
+  threadId: string;
+  /** What it used, with the subagents inside the server. */
+  tokenUsage?: TokenUsage;
+}
+
+/** Who started a Turn. */
+export interface TurnInitiator {
+  /** The scope. */
+  channelContext?: string;
+  /** The channel. */
+  channelName: string;
+  /** The group. */
+  groupId?: string;
+  /** The user inside it. */
+  userId?: string;
+  /** What the user is called. */
+  userName?: string;
+  /** The user's role. */
+  userRole?: string;
+}
+
+/** Where to go on reading a Thread's Turns. */
+export interface TurnPage {
+  /** The `cursor` for the Turns before these; absent when these are the first. */
+  nextCursor?: string;
+}
+
+/** Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever. */
+export type TurnStatus = "running" | "waitingApproval" | "completed" | "failed" | "cancelled";
+
+/** The answer to one question. */
+export interface UserInputAnswer {
+  /** A label, or what was written. */
+  answers: string[];
+}
+
+/** One answer to choose. */
+export interface UserInputOption {
+  /** What it would mean. */
+  description?: string;
+  /** The answer. */
+  label: string;
+}
+
+/** One question. */
+export interface UserInputQuestion {
+  /** Names its answer. */
+  id: string;
+  /** Whether anything else may be answered. */
+  isOther: boolean;
+  /** Answers to choose from. */
+  options?: UserInputOption[];
+  /** The question. */
+  question: string;
+}
+
+/** Payload of `userMessage`: what a person, or a trigger in a person's place, said. */
+export interface UserMessagePayload {
+  /** The scope it came from. */
+  channelContext?: string;
+  /** The channel it came through. */
+  channelName?: string;
+  /** How it got into the Turn. */
+  deliveryMode?: DeliveryMode;
+  /** The group it was said in. */
+  groupId?: string;
+  /** Pictures that came with it. */
+  images?: MessageImage[];
+  /** As the model got it. */
+  materializedInputParts?: InputPart[];
+  /** As the user gave it. */
+  nativeInputParts?: InputPart[];
+  /** The person's id. */
+  senderId?: string;
+  /** What the person is called. */
+  senderName?: string;
+  /** The person's role. */
+  senderRole?: string;
+  /** The whole input as one text to show. */
+  text: string;
+  /** What said it, when no person did. */
+  triggerKind?: TriggerKind;
+  /** What the trigger is called. */
+  triggerLabel?: string;
+  /** Id of the job or task. */
+  triggerRefId?: string;
+}
+
+/** An idea for a first input. */
+export interface WelcomeSuggestion {
+  /** The input. */
+  prompt: string;
+  /** Why it might be of use. */
+  reason: string;
+  /** A short title. */
+  title: string;
+}
+
+/** Where suggestions came from. */
+export type WelcomeSuggestionSource = "dynamic" | "none";
+
+export interface UserMessageItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: UserMessagePayload;
+  payloadKind: "userMessage";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "userMessage";
+}
+
+export interface AgentMessageItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: TextPayload;
+  payloadKind: "agentMessage";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "agentMessage";
+}
+
+export interface ReasoningContentItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: TextPayload;
+  payloadKind: "reasoningContent";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "reasoningContent";
+}
+
+export interface ToolCallItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ToolCallPayload;
+  payloadKind: "toolCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolCall";
+}
+
+export interface ToolResultItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ToolResultPayload;
+  payloadKind: "toolResult";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolResult";
+}
+
+export interface CommandExecutionItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: CommandExecutionPayload;
+  payloadKind: "commandExecution";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "commandExecution";
+}
+
+export interface ToolExecutionItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ToolExecutionPayload;
+  payloadKind: "toolExecution";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolExecution";
+}
+
+export interface PluginFunctionCallItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: PluginFunctionCallPayload;
+  payloadKind: "pluginFunctionCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "pluginFunctionCall";
+}
+
+export interface DynamicToolCallItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: DynamicToolCallPayload;
+  payloadKind: "dynamicToolCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "dynamicToolCall";
+}
+
+export interface ApprovalRequestItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ApprovalRequestPayload;
+  payloadKind: "approvalRequest";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "approvalRequest";
+}
+
+export interface ApprovalResponseItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ApprovalResponsePayload;
+  payloadKind: "approvalResponse";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "approvalResponse";
+}
+
+export interface ErrorItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: ErrorPayload;
+  payloadKind: "error";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "error";
+}
+
+export interface SystemNoticeItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: SystemNoticePayload;
+  payloadKind: "systemNotice";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "systemNotice";
+}
+
+export interface FileChangeItem {
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  payload: FileChangePayload;
+  payloadKind: "fileChange";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "fileChange";
+}
+
+/** Params of `initialize`. */
+export interface InitializeParams {
+  /** What the client can do; fixed for the life of the connection. */
+  capabilities?: ClientCapabilities;
+  /** Who is connecting. */
+  clientInfo: ClientInfo;
+}
+
+/** Result of `initialize`. */
+export interface InitializeResult {
+  /** What the server can do. */
+  capabilities: ServerCapabilities;
+  /** Address of the local dashboard when one is served. */
+  dashboardUrl?: string;
+  /** Who answers. */
+  serverInfo: ServerInfo;
+}
+
+/** Params of `thread/start`. */
+export interface ThreadStartParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Its first configuration. */
+  config?: ThreadConfiguration;
+  /** Its title; blank means none. */
+  displayName?: string;
+  /** Tools that this connection serves. */
+  dynamicTools?: DynamicToolSpec[];
+  /** Who supplies the model's history. Default `server`. */
+  historyMode?: HistoryMode;
+  /** Who starts it; `channelName` must not be blank. */
+  identity: SessionIdentity;
+}
+
+/** Result of `thread/start` and `thread/resume`. */
+export interface ThreadResult {
+  /** The Thread. */
+  thread: Thread;
+}
+
+/** Params of `thread/resume`. */
+export interface ThreadResumeParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Tools that this connection serves, in place of those there were. Absent: it serves those. */
+  dynamicTools?: DynamicToolSpec[];
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/list`. */
+export interface ThreadListParams {
+  /** Only Threads from this channel, without regard to case. */
+  channelName?: string;
+  /** Also every Thread of the workspace from these channels. */
+  crossChannelOrigins?: string[];
+  /** Extension: go on after an earlier answer's `nextCursor`. */
+  cursor?: string;
+  /** Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. */
+  identity: SessionIdentity;
+  /** Archived ones too. Default `false`. */
+  includeArchived?: boolean;
+  /** Threads of subagents too. Default `false`. */
+  includeSubAgents?: boolean;
+  /** Extension: at most so many, 1 to 100. Absent: all, up to 5,000 an answer. */
+  limit?: number;
+  /** Extension: only Threads whose title contains this text. */
+  query?: string;
+}
+
+/** Result of `thread/list`: latest activity first. */
+export interface ThreadListResult {
+  /** The Threads. */
+  data: ThreadSummary[];
+  /** Extension: given when there are more, which without `limit` are those beyond 5,000. */
+  nextCursor?: string;
+}
+
+/** Params of `thread/search`. */
+export interface ThreadSearchParams {
+  /** Also every Thread of the workspace from these channels. */
+  crossChannelOrigins?: string[];
+  /** Go on after an earlier answer's `nextCursor`. */
+  cursor?: string;
+  /** Whose Threads, as in `thread/list`. */
+  identity: SessionIdentity;
+  /** Archived Threads too. Default `false`. */
+  includeArchived?: boolean;
+  /** Only in Items of these types, and in titles for `title`. Absent: everywhere. */
+  itemTypes?: string[];
+  /** At most so many, 1 to 100. Default 20. */
+  limit?: number;
+  /**
+   * Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
+   * words of fewer than three characters do not count, nor do any after the eighth.
+   */
+  query: string;
+  /** Only in this Thread. */
+  threadId?: string;
+}
+
+/** Result of `thread/search`: latest first. */
+export interface ThreadSearchResult {
+  /** Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment. */
+  complete: boolean;
+  /** Where it was found. */
+  data: ThreadSearchHit[];
+  /** Given when there may be more, even if nothing was found yet. */
+  nextCursor?: string;
+}
+
+/** Params of `thread/read`. */
+export interface ThreadReadParams {
+  /** Extension: the Turns before an earlier answer's `turnPage`. */
+  cursor?: string;
+  /** With its Turns and their Items. Default `false`. */
+  includeTurns?: boolean;
+  /** The Thread. */
+  threadId: string;
+  /** Extension: at most so many Turns, the latest ones. Absent: all that an answer holds. */
+  turnLimit?: number;
+}
+
+/** Result of `thread/read`. */
+export interface ThreadReadResult {
+  /** Extension, for clients that declared `eventCursors`: the last event that this answer contains. */
+  seq?: number;
+  /** The Thread as it is now. */
+  thread: Thread;
+  /**
+   * Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
+   * answer holds.
+   */
+  turnPage?: TurnPage;
+}
+
+/** Params of `thread/subscribe`. */
+export interface ThreadSubscribeParams {
+  /** Extension: first everything after this event, 0 for everything there is. */
+  afterSeq?: number;
+  /** First the recent tail of events. Default `false`. */
+  replayRecent?: boolean;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `thread/subscribe`: empty unless the client declared `eventCursors`. */
+export interface ThreadSubscribeResult {
+  /** Extension: how the gap from `afterSeq` is closed. */
+  mode?: SubscribeMode;
+  /** Extension: the last event there is; everything up to it comes before `thread/synced`. */
+  seq?: number;
+}
+
+/** Params of `thread/unsubscribe`. */
+export interface ThreadUnsubscribeParams {
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of requests whose success says everything. */
+export type EmptyResult = Record<string, unknown>;
+
+/** Params of `thread/rename`. */
+export interface ThreadRenameParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The new title; must not be blank. */
+  displayName: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/pause`, `thread/archive`, `thread/unarchive` and `thread/delete`. */
+export interface ThreadTargetParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/mode/set`. */
+export interface ThreadModeSetParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** `agent` or `plan`. */
+  mode: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/config/update`. */
+export interface ThreadConfigUpdateParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Replaces the whole configuration. */
+  config: ThreadConfiguration;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/rollback`. */
+export interface ThreadRollbackParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** How many Turns to drop from the end, at least 1. */
+  numTurns: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `thread/rollback`. */
+export interface ThreadRollbackResult {
+  /** The Thread with the Turns that are left. */
+  thread: Thread;
+  /** Extension, given when not all of them are in this answer: where `thread/read` goes on. */
+  turnPage?: TurnPage;
+}
+
+/** Params of messages that have none. */
+export type EmptyParams = Record<string, unknown>;
+
+/** Result of `channel/list`: by category, then by name. */
+export interface ChannelListResult {
+  /** The channels that may appear as `originChannel`. */
+  channels: ChannelInfo[];
+}
+
+/** Params of `turn/start`. */
+export interface TurnStartParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** At least one part that the server knows. */
+  input: InputPart[];
+  /** The model's whole history; required in the history mode `client`, forbidden in `server`. */
+  messages?: unknown[];
+  /** How much the model reasons in this Turn; as the Thread's configuration says when left out. */
+  reasoningEffort?: ReasoningEffort;
+  /** Who says it. */
+  sender?: SenderContext;
+  /** An active Thread without a running Turn. */
+  threadId: string;
+}
+
+/** Result of `turn/start`. */
+export interface TurnStartResult {
+  /** The Turn, running, with an empty list of Items. */
+  turn: Turn;
+}
+
+/** Params of `turn/enqueue`. */
+export interface TurnEnqueueParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** At least one part that the server knows. */
+  input: InputPart[];
+  /** Who says it. */
+  sender?: SenderContext;
+  /** An active Thread. */
+  threadId: string;
+}
+
+/** Result of `turn/enqueue`. */
+export interface TurnEnqueueResult {
+  /** The new entry. */
+  queuedInput: QueuedTurnInput;
+  /** The whole queue. */
+  queuedInputs: QueuedTurnInput[];
+}
+
+/** Params of `turn/interrupt`. */
+export interface TurnInterruptParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn; empty for the one that runs. */
+  turnId: string;
+}
+
+/** Params of `turn/queue/remove`. */
+export interface TurnQueueRemoveParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The entry to take out. */
+  queuedInputId: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `turn/queue/remove`. */
+export interface TurnQueueRemoveResult {
+  /** The whole queue. */
+  queuedInputs: QueuedTurnInput[];
+}
+
+/** Params of `turn/steer`: a queued input becomes guidance for the running Turn. */
+export interface TurnSteerParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Must be the running Turn. */
+  expectedTurnId: string;
+  /** Must be an entry with the status `queued`. */
+  queuedInputId: string;
+  /** Replaces the stored sender. */
+  sender?: SenderContext;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `turn/steer`. */
+export interface TurnSteerResult {
+  /** The whole queue. */
+  queuedInputs: QueuedTurnInput[];
+  /** The running Turn. */
+  turnId: string;
+}
+
+/** Params of `turn/revert`. */
+export interface TurnRevertParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /**
+   * Whether files that have been changed since are put back too, and what was done to them is lost. Left out:
+   * nothing is done then, and the error names them.
+   */
+  force?: boolean;
+  /** A Thread in which no Turn runs. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Result of `turn/revert`. */
+export interface TurnRevertResult {
+  /** The files that were put back; those that were as before anyway are left out. */
+  files: RevertedFile[];
+  /** What the Turn may have changed besides and nobody kept, as sentences. Left out when there is nothing to say. */
+  notes?: string[];
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `subagent/children/list`. */
+export interface SubagentChildrenListParams {
+  /** Those with a closed edge too. Default `false`. */
+  includeClosed?: boolean;
+  /** Their Threads too. Default `false`. */
+  includeThreads?: boolean;
+  /** The Thread whose subagents are wanted. */
+  parentThreadId: string;
+}
+
+/** Result of `subagent/children/list`. */
+export interface SubagentChildrenListResult {
+  /** The subagents, oldest first. */
+  data: SubagentChild[];
+}
+
+/** Params of `subagent/close` and `subagent/resume`. */
+export interface SubagentTargetParams {
+  /** The Thread that was started. */
+  childThreadId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread that started the other. */
+  parentThreadId: string;
+}
+
+/** Result of `subagent/close` and `subagent/resume`. */
+export interface SubagentTargetResult {
+  /** What it is called. */
+  agentNickname?: string;
+  /** What it is for. */
+  agentRole?: string;
+  /** The subagent. */
+  childThreadId: string;
+  /** A word for people. */
+  message?: string;
+  /** The profile it runs with. */
+  profileName?: string;
+  /** What runs it. */
+  runtimeType?: string;
+  /** Open or closed, now. */
+  status: SubagentEdgeStatus;
+  /** Whether it can be closed. */
+  supportsClose: boolean;
+  /** Whether it can be opened again. */
+  supportsResume: boolean;
+  /** Whether it takes further input. */
+  supportsSendInput: boolean;
+}
+
+/** Params of `terminal/list`. */
+export interface TerminalListParams {
+  /** Only those of this Thread. */
+  threadId?: string;
+}
+
+/** Result of `terminal/list`, and of `terminal/clean` with those that were removed. */
+export interface TerminalsResult {
+  /** The terminals. */
+  terminals: BackgroundTerminal[];
+}
+
+/** Params of `terminal/read`. */
+export interface TerminalReadParams {
+  /** At most so much of the output. */
+  maxOutputChars?: number;
+  /** The terminal. */
+  sessionId: string;
+  /** Wait so long for news, milliseconds. */
+  waitMs?: number;
+}
+
+/** Result of `terminal/read`, `terminal/write` and `terminal/stop`. */
+export interface TerminalResult {
+  /** The terminal as it is now. */
+  terminal: BackgroundTerminal;
+}
+
+/** Params of `terminal/write`. */
+export interface TerminalWriteParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** What to type. */
+  input: string;
+  /** At most so much of the output. */
+  maxOutputChars?: number;
+  /** The terminal. */
+  sessionId: string;
+  /** Wait so long for the output, milliseconds. Default 1000. */
+  yieldTimeMs?: number;
+}
+
+/** Params of `terminal/stop`. */
+export interface TerminalStopParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The terminal. */
+  sessionId: string;
+}
+
+/** Params of `terminal/clean`. */
+export interface TerminalCleanParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread whose terminals go. */
+  threadId: string;
+}
+
+/** Result of `mcp/list`. */
+export interface McpListResult {
+  /** The servers in effect. */
+  servers: McpServerConfig[];
+}
+
+/** Params of `mcp/get`. */
+export interface McpGetParams {
+  /** The server. */
+  name: string;
+}
+
+/** Result of `mcp/get` and `mcp/upsert`. */
+export interface McpServerResult {
+  /** The server as it is stored. */
+  server: McpServerConfig;
+}
+
+/** Params of `mcp/upsert`. */
+export interface McpUpsertParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The whole entry. */
+  server: McpServerConfig;
+}
+
+/** Params of `mcp/remove`. */
+export interface McpRemoveParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The server. */
+  name: string;
+}
+
+/** Result of `mcp/remove`. */
+export interface McpRemoveResult {
+  /** Always `true`. */
+  removed: boolean;
+}
+
+/** Result of `mcp/status/list`. */
+export interface McpStatusListResult {
+  /** The servers, by name. */
+  servers: McpServerStatus[];
+}
+
+/** Params of `mcp/test`. */
+export interface McpTestParams {
+  /** The server to try; nothing of it is stored. */
+  server: McpServerConfig;
+}
+
+/** Result of `mcp/test`. */
+export interface McpTestResult {
+  /** `McpServerTestFailed`. */
+  errorCode?: string;
+  /** What went wrong, for people. */
+  errorMessage?: string;
+  /** Whether it could be started. */
+  success: boolean;
+  /** How many tools it offers. */
+  toolCount?: number;
+}
+
+/** Params of `mcp/tool/list`, `mcp/resource/list` and `mcp/prompt/list`. */
+export interface McpPageParams {
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+  /** Most entries of the page. Default 100, at most 256. */
+  limit?: number;
+  /** The server; all when left out. */
+  server?: string;
+}
+
+/** Result of `mcp/tool/list`. */
+export interface McpToolListResult {
+  /** Where the next page begins; absent on the last. */
+  nextCursor?: string;
+  /** The tools, by server. */
+  tools: McpTool[];
+}
+
+/** Result of `mcp/resource/list`. */
+export interface McpResourceListResult {
+  /** Where the next page begins; absent on the last. */
+  nextCursor?: string;
+  /** The resources, by server. */
+  resources: McpResource[];
+}
+
+/** Params of `mcp/resource/read`. */
+export interface McpResourceReadParams {
+  /** The server. */
+  server: string;
+  /** The resource. */
+  uri: string;
+}
+
+/** Result of `mcp/resource/read` and `mcp/prompt/get`. */
+export interface McpTextResult {
+  /** The text, at most 128 KiB; a longer one loses its middle. */
+  text: string;
+}
+
+/** Result of `mcp/prompt/list`. */
+export interface McpPromptListResult {
+  /** Where the next page begins; absent on the last. */
+  nextCursor?: string;
+  /** The prompts, by server. */
+  prompts: McpPrompt[];
+}
+
+/** Params of `mcp/prompt/get`. */
+export interface McpPromptGetParams {
+  /** The values of its arguments. */
+  arguments?: Record<string, string>;
+  /** The prompt. */
+  name: string;
+  /** The server. */
+  server: string;
+}
+
+/** Params of `skills/list`. */
+export interface SkillsListParams {
+  /** Whether those are listed that miss something. Default `true`. */
+  includeUnavailable?: boolean;
+}
+
+/** Result of `skills/list`. */
+export interface SkillsListResult {
+  /** By name. */
+  skills: SkillInfo[];
+}
+
+/** Params of the methods about one skill. */
+export interface SkillParams {
+  /** Which. */
+  name: string;
+}
+
+/** Result of `skills/read`. */
+export interface SkillsReadResult {
+  /** The file as it is. */
+  content: string;
+  /** What its head says. */
+  metadata?: Record<string, unknown>;
+  /** Which. */
+  name: string;
+}
+
+/** Result of `skills/view`. */
+export interface SkillsViewResult {
+  /** What an agent reads. */
+  content: string;
+  /** Which. */
+  name: string;
+}
+
+/** Result of `skills/restoreOriginal`. */
+export interface SkillsRestoreOriginalResult {
+  /** Which. */
+  name: string;
+  /** Whether it was not the original already. */
+  restored: boolean;
+}
+
+/** Params of `skills/setEnabled`. Sent twice it does the same. */
+export interface SkillsSetEnabledParams {
+  /** Whether agents are told of it. */
+  enabled: boolean;
+  /** Which. */
+  name: string;
+}
+
+/** Result of `skills/setEnabled`. */
+export interface SkillsSetEnabledResult {
+  /** The skill as it is now. */
+  skill: SkillInfo;
+}
+
+/** Result of `skills/uninstall`. */
+export interface SkillsUninstallResult {
+  /** Which. */
+  name: string;
+  /** Absolute path of the directory that was removed. */
+  removedSourcePath: string;
+  /** Adaptations of it that went with it. */
+  removedVariantCount: number;
+  /** Whose it was. */
+  source: SkillSource;
+  /** Whether it is gone. */
+  uninstalled: boolean;
+}
+
+/** Params of `command/list`. */
+export interface CommandListParams {
+  /** Whether the server's own are listed. Default `true`. */
+  includeBuiltins?: boolean;
+  /** Language of the descriptions, `zh` or `en`. There is English only. */
+  language?: string;
+}
+
+/** Result of `command/list`. */
+export interface CommandListResult {
+  /** By category, then by name. */
+  commands: CommandInfo[];
+}
+
+/** Params of `command/execute`. */
+export interface CommandExecuteParams {
+  /** The arguments, one by one. */
+  arguments?: string[];
+  /** The client's name for this request. */
+  clientRequestId?: string;
+  /** `/name`, possibly with arguments behind it. */
+  command: string;
+  /** Who runs it. */
+  sender?: SenderContext;
+  /** The Thread that it is about. */
+  threadId: string;
+}
+
+/** Result of `command/execute`. */
+export interface CommandExecuteResult {
+  /** Threads that were archived. */
+  archivedThreadIds?: string[];
+  /** Whether the new Thread is not stored before its first Turn. */
+  createdLazily?: boolean;
+  /** Of a custom command: what the client sends with `turn/start`. */
+  expandedPrompt?: string;
+  /** Whether it was a command. */
+  handled: boolean;
+  /** Whether the text is Markdown. */
+  isMarkdown: boolean;
+  /** Text to show. */
+  message?: string;
+  /** Whether the conversation goes on in `thread`. */
+  sessionReset?: boolean;
+  /** The new Thread. */
+  thread?: Thread;
+}
+
+/** Params of `workspace/commitMessage/suggest`. */
+export interface CommitMessageSuggestParams {
+  /** At most so much of the diff. Default 100 000. */
+  maxDiffChars?: number;
+  /** The files, at least one. */
+  paths: string[];
+  /** The Thread whose model and settings are used. */
+  threadId: string;
+}
+
+/** Result of `workspace/commitMessage/suggest`. */
+export interface CommitMessageSuggestResult {
+  /** The message. */
+  message: string;
+}
+
+/** Params of `welcome/suggestions`. */
+export interface WelcomeSuggestionsParams {
+  /** Who asks. */
+  identity: SessionIdentity;
+  /** At most so many, up to 4. */
+  maxItems?: number;
+}
+
+/** Result of `welcome/suggestions`. */
+export interface WelcomeSuggestionsResult {
+  /** Changes when what they were made from changes. */
+  fingerprint: string;
+  /** When they were made. */
+  generatedAt: string;
+  /** The ideas. */
+  items: WelcomeSuggestion[];
+  /** Whether there are any. */
+  source: WelcomeSuggestionSource;
+}
+
+/** Result of `model/list`. Trouble with a provider is no error of the request. */
+export interface ModelListResult {
+  /** What the trouble is. */
+  errorCode?: ModelListErrorCode;
+  /** The trouble, for the user. */
+  errorMessage?: string;
+  /** The models; none when it could not. */
+  models: ModelInfo[];
+  /** Whether the list could be had. */
+  success: boolean;
+}
+
+/** Result of `server/stats`: one moment, taken without waiting for any work. */
+export interface ServerStatsResult {
+  /** The connection that asked. */
+  connection: ConnectionStats;
+  /** Clients that are connected now, of every dialect. */
+  connections?: number;
+  /** Threads in memory. */
+  liveThreads: number;
+  /** The logs of all live Threads together. */
+  log: LogStats;
+  /** Bytes of memory that the server occupies; absent where the system does not say. */
+  memoryBytes?: number;
+  /** The store. */
+  store: StoreStats;
+  /** Cursors on live Threads. */
+  subscriptions: number;
+  /** Milliseconds since the server started. */
+  uptimeMs?: number;
+  /** The server's version. */
+  version: string;
+}
+
+/** Parameters of `policy/explain`. */
+export interface PolicyExplainParams {
+  /** The command line, as a shell would get it. 1 to 65,536 bytes. */
+  command: string;
+  /** A Thread whose settings and earlier answers count; those of the workspace when left out. */
+  threadId?: string;
+}
+
+/** Result of `policy/explain`. Nothing was run, asked or remembered. */
+export interface PolicyExplainResult {
+  /** The commands that were found in the line, those inside of others included. */
+  commands: PolicyCommand[];
+  /** What keeps the line as a whole from running without a question; half sentences. */
+  concerns: string[];
+  /** What the rules say. */
+  judgement: PolicyJudgement;
+  /** What would happen if the agent wanted to run it now. */
+  outcome: PolicyOutcome;
+  /** Why the rules say so: half a sentence. */
+  reason: string;
+  /** The rule that decides, when one does. */
+  rule?: PolicyRule;
+}
+
+/** Result of `approval/rules/list`. */
+export interface ApprovalRulesListResult {
+  /** The answers `acceptAlways` that count in this workspace, at most 1,000. */
+  answers: StandingAnswer[];
+  /** The rules in force, in the order in which they are written. */
+  rules: PolicyRule[];
+}
+
+/** Parameters of `approval/rules/remove`. */
+export interface ApprovalRulesRemoveParams {
+  /** The client's name for the request. */
+  clientRequestId?: string;
+  /** The ids of answers; all of them when left out. One that is not there is none that has to be removed. */
+  ids?: string[];
+}
+
+/** Result of `approval/rules/remove`. */
+export interface ApprovalRulesRemoveResult {
+  /** The answers that are left. */
+  answers: StandingAnswer[];
+}
+
+/** Result of `workspace/trust/get` and `workspace/trust/set`. */
+export interface WorkspaceTrustResult {
+  /** What counts. */
+  counted: TrustItem[];
+  /** Whether a setting counts, or does not count any more, only from the next start of the server. */
+  restartNeeded: boolean;
+  /** Whether the user trusts the folder: what it says as text counts then. */
+  trusted: boolean;
+  /** What does not count yet. */
+  waiting: TrustItem[];
+}
+
+/** Params of `workspace/trust/set`. */
+export interface WorkspaceTrustSetParams {
+  /** The client's name for the request. */
+  clientRequestId?: string;
+  /**
+   * What the user was shown. With it exactly these things count, and an earlier word stays; without it all that the
+   * folder brings now.
+   */
+  fingerprints?: string[];
+  /** Whether the folder is trusted; `false` takes back every word about it. */
+  trusted: boolean;
+}
+
+/** Result of `hermes/extension/list`. */
+export interface HermesExtensionListResult {
+  /** In the order of the configuration. */
+  extensions: HermesExtension[];
+}
+
+/** Params of `hermes/extension/setEnabled`. */
+export interface HermesSetEnabledParams {
+  /** Whether it is to run. */
+  enabled: boolean;
+  /** The extension. */
+  id: string;
+}
+
+/** Params of `hermes/extension/logs`. */
+export interface HermesLogsParams {
+  /** Reads on after this entry; otherwise the last entries are read. */
+  after?: number;
+  /** The extension. */
+  id: string;
+  /** Most entries. Default 100, up to 1,000. */
+  limit?: number;
+}
+
+/** Result of `hermes/extension/logs`. */
+export interface HermesLogsResult {
+  /** Oldest first. */
+  entries: HermesLogEntry[];
+}
+
+/** Result of `hermes/toolbar/list`. */
+export interface HermesToolbarResult {
+  /** In the order of the extensions. */
+  buttons: HermesToolbarButton[];
+}
+
+/** Params of `hermes/command/execute`. */
+export interface HermesCommandParams {
+  /** The command. */
+  command: string;
+  /** The Thread whose document the extension is to use. */
+  threadId?: string;
+}
+
+/** Params of `hermes/document/open`. Without `path` and `text`, the document is empty. */
+export interface HermesOpenParams {
+  /** Discards the changes of the document that the Thread has. Default `false`. */
+  discard?: boolean;
+  /** A file of the server's machine; a relative path is one of the workspace. */
+  path?: string;
+  /** The text of a new document. */
+  text?: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `hermes/document/get`. */
+export interface HermesGetParams {
+  /** `hl7` (with CR as line ends), `json`, `yaml` or `toml`. Without it, the text as it is, in which `change` counts. */
+  format?: string;
+  /** How JSON, YAML and TOML are laid out. Default `segments`. */
+  shape?: HermesShape;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `hermes/document/get`. */
+export interface HermesText {
+  /** The text. */
+  text: string;
+  /** The version that it is of. */
+  version: number;
+}
+
+/** Params of `hermes/document/change`. */
+export interface HermesChangeParams {
+  /** Made one after the other, all or none. */
+  edits: HermesEdit[];
+  /** The Thread. */
+  threadId: string;
+  /** The version that the edits were made on. */
+  version: number;
+}
+
+/** Params of `hermes/document/set`. */
+export interface HermesSetParams {
+  /** `hl7`, `json`, `yaml` or `toml`. Default `hl7`. */
+  format?: string;
+  /** The message. */
+  text: string;
+  /** The Thread. */
+  threadId: string;
+  /** Refused with the reason `conflict` if the document has another one. */
+  version?: number;
+}
+
+/** Params of `hermes/document/patch`. */
+export interface HermesPatchParams {
+  /** Made one after the other; one that fails is skipped. */
+  patches: HermesPatch[];
+  /** The Thread. */
+  threadId: string;
+  /** Refused with the reason `conflict` if the document has another one. */
+  version?: number;
+}
+
+/** Result of `hermes/document/patch`. */
+export interface HermesPatchResult {
+  /** Those that were skipped. */
+  errors?: HermesPatchFailure[];
+  /** How many were. */
+  patchesApplied: number;
+  /** Whether all were made. */
+  success: boolean;
+}
+
+/** Params of `hermes/document/undo` and `redo`. */
+export interface HermesStepParams {
+  /** The Thread. */
+  threadId: string;
+  /** Refused with the reason `conflict` if the document has another one. */
+  version?: number;
+}
+
+/** Params of `hermes/document/save`. */
+export interface HermesSaveParams {
+  /** Another file, which is the document's from then on. */
+  path?: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `hermes/document/close`. */
+export interface HermesCloseParams {
+  /** Discards changes. Default `false`. */
+  discard?: boolean;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** A Thread. */
+export interface HermesFocusParams {
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `hermes/document/validate`. */
+export interface HermesFindings {
+  /** In the order of the message. */
+  findings: HermesFinding[];
+  /** Whether there are more. */
+  truncated: boolean;
+}
+
+/** Params of `hermes/schema/segment`. */
+export interface HermesSegmentParams {
+  /** The name of the segment. */
+  segment: string;
+}
+
+/** Result of `hermes/schema/segment`. */
+export interface HermesSegment {
+  /** By field and component. */
+  fields: HermesField[];
+}
+
+/** Result of `finecode/project/list`. */
+export interface FineCodeProjectListResult {
+  /** The projects, by path. */
+  projects: FineCodeProject[];
+}
+
+/** Parameters of `finecode/action/list`. */
+export interface FineCodeActionListParams {
+  /** Whether runners are started to find presets. Without it, actions of presets are there once a run has needed them. */
+  loadPresets?: boolean;
+  /** Only of the project in this directory. */
+  projectPath?: string;
+}
+
+/** Result of `finecode/action/list`. */
+export interface FineCodeActionListResult {
+  /** The actions, by project. */
+  actions: FineCodeAction[];
+}
+
+/** Parameters of `finecode/action/run`. */
+export interface FineCodeActionRunParams {
+  /** The name or import path of the action. */
+  action: string;
+  /** Whether projects run side by side. Default true. */
+  concurrently?: boolean;
+  /** `json` and `string`; both when left out. */
+  formats?: string[];
+  /** Whether partial results are sent. Needs `runId`. */
+  partialResults?: boolean;
+  /** The payload, of the action's own type; an empty object when left out. */
+  payload?: unknown;
+  /** The directories of the projects; all that have the action when left out. */
+  projectPaths?: string[];
+  /** A name for the run, of this connection: it is cancelled by it, and notifications carry it. */
+  runId?: string;
+}
+
+/** Result of `finecode/action/run`. */
+export interface FineCodeActionRunResult {
+  /** What came of it in each project. */
+  results: FineCodeRunResult[];
+}
+
+/** Parameters of `finecode/action/cancel`. */
+export interface FineCodeActionCancelParams {
+  /** The run's name. */
+  runId: string;
+}
+
+/** Result of `finecode/action/cancel`. */
+export interface FineCodeActionCancelResult {
+  /** Whether there was such a run. */
+  cancelled: boolean;
+}
+
+/** Result of `finecode/runner/list`. */
+export interface FineCodeRunnerListResult {
+  /** The runners, by project and environment. */
+  runners: FineCodeRunner[];
+}
+
+/** Parameters of `finecode/runner/restart`, `stop` and `logs`. */
+export interface FineCodeRunnerParams {
+  /** Its environment. */
+  env: string;
+  /** The directory of its project. */
+  projectPath: string;
+}
+
+/** Result of `finecode/runner/restart` and `stop`. */
+export interface FineCodeRunnerResult {
+  /** Whether there is such a runner. */
+  found: boolean;
+}
+
+/** Result of `finecode/runner/logs`. */
+export interface FineCodeRunnerLogsResult {
+  /** The last lines that it has printed, those of its standard error last. */
+  lines: string[];
+}
+
+/** What clients ask. */
+export interface Requests {
+  /** Opens the connection. Must be the first request. */
+  initialize: { params: InitializeParams; result: InitializeResult };
+  /** Creates a Thread. */
+  "thread/start": { params: ThreadStartParams; result: ThreadResult };
+  /** Makes a Thread active and binds its client-side tools to this connection. */
+  "thread/resume": { params: ThreadResumeParams; result: ThreadResult };
+  /** Lists Threads, latest activity first. */
+  "thread/list": { params: ThreadListParams; result: ThreadListResult };
+  /** Extension: finds text in the history of all Threads. */
+  "thread/search": { params: ThreadSearchParams; result: ThreadSearchResult };
+  /** Reads a Thread without changing anything. */
+  "thread/read": { params: ThreadReadParams; result: ThreadReadResult };
+  /** Starts the delivery of a Thread's events to this connection. */
+  "thread/subscribe": { params: ThreadSubscribeParams; result: ThreadSubscribeResult };
+  /** Ends that delivery. */
+  "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: EmptyResult };
+  /** Gives a Thread another title. */
+  "thread/rename": { params: ThreadRenameParams; result: EmptyResult };
+  /** Deletes a Thread and its subagents for good. */
+  "thread/delete": { params: ThreadTargetParams; result: EmptyResult };
+  /** Keeps new Turns from starting. A running one goes on. */
+  "thread/pause": { params: ThreadTargetParams; result: EmptyResult };
+  /** Puts a Thread and its subagents away. */
+  "thread/archive": { params: ThreadTargetParams; result: EmptyResult };
+  /** Takes them out again. */
+  "thread/unarchive": { params: ThreadTargetParams; result: EmptyResult };
+  /** Sets the agent's mode, from the next Turn on. */
+  "thread/mode/set": { params: ThreadModeSetParams; result: EmptyResult };
+  /** Replaces a Thread's configuration, from the next Turn on. */
+  "thread/config/update": { params: ThreadConfigUpdateParams; result: EmptyResult };
+  /** Drops Turns from the end of the conversation. Files stay as they are. */
+  "thread/rollback": { params: ThreadRollbackParams; result: ThreadRollbackResult };
+  /** Lists the channels that Threads may come from. */
+  "channel/list": { params: EmptyParams; result: ChannelListResult };
+  /** Starts a Turn. */
+  "turn/start": { params: TurnStartParams; result: TurnStartResult };
+  /** Puts an input into the queue. */
+  "turn/enqueue": { params: TurnEnqueueParams; result: TurnEnqueueResult };
+  /** Asks the running Turn to stop. It has stopped when `turn/cancelled` comes. */
+  "turn/interrupt": { params: TurnInterruptParams; result: EmptyResult };
+  /** Takes an input out of the queue. */
+  "turn/queue/remove": { params: TurnQueueRemoveParams; result: TurnQueueRemoveResult };
+  /** Makes a queued input guidance for the running Turn. */
+  "turn/steer": { params: TurnSteerParams; result: TurnSteerResult };
+  /** Extension: undoes what a Turn did to files. The conversation stays. */
+  "turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
+  /** Lists the subagents of a Thread. */
+  "subagent/children/list": { params: SubagentChildrenListParams; result: SubagentChildrenListResult };
+  /** Closes a subagent; what it does is stopped. */
+  "subagent/close": { params: SubagentTargetParams; result: SubagentTargetResult };
+  /** Opens a subagent again. Nothing is given to it. */
+  "subagent/resume": { params: SubagentTargetParams; result: SubagentTargetResult };
+  /** Lists background terminals. */
+  "terminal/list": { params: TerminalListParams; result: TerminalsResult };
+  /** Reads a background terminal. */
+  "terminal/read": { params: TerminalReadParams; result: TerminalResult };
+  /** Types into a background terminal. */
+  "terminal/write": { params: TerminalWriteParams; result: TerminalResult };
+  /** Ends a background terminal. */
+  "terminal/stop": { params: TerminalStopParams; result: TerminalResult };
+  /** Removes a Thread's background terminals. */
+  "terminal/clean": { params: TerminalCleanParams; result: TerminalsResult };
+  /** Lists the configurations of MCP servers that are in effect. */
+  "mcp/list": { params: EmptyParams; result: McpListResult };
+  /** Returns the configuration of one MCP server. */
+  "mcp/get": { params: McpGetParams; result: McpServerResult };
+  /** Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background. */
+  "mcp/upsert": { params: McpUpsertParams; result: McpServerResult };
+  /** Removes an MCP server from the workspace's configuration. */
+  "mcp/remove": { params: McpRemoveParams; result: McpRemoveResult };
+  /** Tells how MCP servers are. */
+  "mcp/status/list": { params: EmptyParams; result: McpStatusListResult };
+  /** Starts an MCP server for a moment and counts its tools. */
+  "mcp/test": { params: McpTestParams; result: McpTestResult };
+  /** Lists the tools of MCP servers that run, page by page. */
+  "mcp/tool/list": { params: McpPageParams; result: McpToolListResult };
+  /** Lists the resources of MCP servers that run, page by page. */
+  "mcp/resource/list": { params: McpPageParams; result: McpResourceListResult };
+  /** Reads a resource of an MCP server as text. */
+  "mcp/resource/read": { params: McpResourceReadParams; result: McpTextResult };
+  /** Lists the prompts of MCP servers that run, page by page. */
+  "mcp/prompt/list": { params: McpPageParams; result: McpPromptListResult };
+  /** Returns a prompt of an MCP server, filled in. */
+  "mcp/prompt/get": { params: McpPromptGetParams; result: McpTextResult };
+  /** Lists the skills. */
+  "skills/list": { params: SkillsListParams; result: SkillsListResult };
+  /** Returns a skill's file as it is. */
+  "skills/read": { params: SkillParams; result: SkillsReadResult };
+  /** Returns what an agent reads of a skill. */
+  "skills/view": { params: SkillParams; result: SkillsViewResult };
+  /** Takes back the workspace's adaptation of a skill. There are none, so every skill is the original. */
+  "skills/restoreOriginal": { params: SkillParams; result: SkillsRestoreOriginalResult };
+  /** Switches a skill on or off in this workspace. */
+  "skills/setEnabled": { params: SkillsSetEnabledParams; result: SkillsSetEnabledResult };
+  /** Removes a skill of the workspace or the user from the disk. */
+  "skills/uninstall": { params: SkillParams; result: SkillsUninstallResult };
+  /** Lists the slash commands. */
+  "command/list": { params: CommandListParams; result: CommandListResult };
+  /** Runs a slash command, or returns the text of a custom one. */
+  "command/execute": { params: CommandExecuteParams; result: CommandExecuteResult };
+  /** Suggests a commit message for changed files. */
+  "workspace/commitMessage/suggest": { params: CommitMessageSuggestParams; result: CommitMessageSuggestResult };
+  /** Suggests first inputs. */
+  "welcome/suggestions": { params: WelcomeSuggestionsParams; result: WelcomeSuggestionsResult };
+  /** Lists the models that a Thread can be given. */
+  "model/list": { params: EmptyParams; result: ModelListResult };
+  /** Extension: the server's counters. */
+  "server/stats": { params: EmptyParams; result: ServerStatsResult };
+  /** Extension: says what would happen to a command, and which rule decides. */
+  "policy/explain": { params: PolicyExplainParams; result: PolicyExplainResult };
+  /** Extension: lists the rules in force and the answers that were given for ever. */
+  "approval/rules/list": { params: EmptyParams; result: ApprovalRulesListResult };
+  /** Extension: takes back answers that were given for ever. */
+  "approval/rules/remove": { params: ApprovalRulesRemoveParams; result: ApprovalRulesRemoveResult };
+  /** Extension: says what the folder brings along, and what of it counts. */
+  "workspace/trust/get": { params: EmptyParams; result: WorkspaceTrustResult };
+  /** Extension: takes the user's word about the folder. */
+  "workspace/trust/set": { params: WorkspaceTrustSetParams; result: WorkspaceTrustResult };
+  /** Lists the extensions in the order of the configuration. */
+  "hermes/extension/list": { params: EmptyParams; result: HermesExtensionListResult };
+  /** Ends all extensions and starts them again. */
+  "hermes/extension/reload": { params: EmptyParams; result: EmptyResult };
+  /** Starts or ends an extension until the server ends. */
+  "hermes/extension/setEnabled": { params: HermesSetEnabledParams; result: EmptyResult };
+  /** Reads the log of an extension. */
+  "hermes/extension/logs": { params: HermesLogsParams; result: HermesLogsResult };
+  /** Lists the buttons of running extensions. */
+  "hermes/toolbar/list": { params: EmptyParams; result: HermesToolbarResult };
+  /** Sends a command to the first extension that has it. No extension has it: -32009. */
+  "hermes/command/execute": { params: HermesCommandParams; result: EmptyResult };
+  /** Opens a file or a new text as the document of a Thread. */
+  "hermes/document/open": { params: HermesOpenParams; result: HermesDocument };
+  /** Reads a document in a format. */
+  "hermes/document/get": { params: HermesGetParams; result: HermesText };
+  /** Replaces parts of the text of a version. */
+  "hermes/document/change": { params: HermesChangeParams; result: HermesDocument };
+  /** Replaces the message. */
+  "hermes/document/set": { params: HermesSetParams; result: HermesDocument };
+  /** Sets places by path. */
+  "hermes/document/patch": { params: HermesPatchParams; result: HermesPatchResult };
+  /** Takes the last change back. */
+  "hermes/document/undo": { params: HermesStepParams; result: HermesDocument };
+  /** Makes the change again that was taken back last. */
+  "hermes/document/redo": { params: HermesStepParams; result: HermesDocument };
+  /** Writes a document to its file or to another one. */
+  "hermes/document/save": { params: HermesSaveParams; result: HermesDocument };
+  /** Closes a document. */
+  "hermes/document/close": { params: HermesCloseParams; result: EmptyResult };
+  /** Says which Thread the user looks at. */
+  "hermes/document/focus": { params: HermesFocusParams; result: EmptyResult };
+  /** Compares a document with the schema. */
+  "hermes/document/validate": { params: HermesFocusParams; result: HermesFindings };
+  /** Returns what is known of the fields of a segment. */
+  "hermes/schema/segment": { params: HermesSegmentParams; result: HermesSegment };
+  /** Extension: lists the FineCode projects of the workspace, with what is wrong with their configuration. */
+  "finecode/project/list": { params: EmptyParams; result: FineCodeProjectListResult };
+  /** Extension: lists actions. */
+  "finecode/action/list": { params: FineCodeActionListParams; result: FineCodeActionListResult };
+  /** Extension: runs an action and answers when it has ended in all projects. */
+  "finecode/action/run": { params: FineCodeActionRunParams; result: FineCodeActionRunResult };
+  /** Extension: cancels a run of this connection. */
+  "finecode/action/cancel": { params: FineCodeActionCancelParams; result: FineCodeActionCancelResult };
+  /** Extension: lists the runners that were used. */
+  "finecode/runner/list": { params: EmptyParams; result: FineCodeRunnerListResult };
+  /** Extension: restarts a runner. */
+  "finecode/runner/restart": { params: FineCodeRunnerParams; result: FineCodeRunnerResult };
+  /** Extension: stops a runner; its next use starts it. */
+  "finecode/runner/stop": { params: FineCodeRunnerParams; result: FineCodeRunnerResult };
+  /** Extension: returns the last lines that a runner has printed. */
+  "finecode/runner/logs": { params: FineCodeRunnerParams; result: FineCodeRunnerLogsResult };
+}
+
+/** Params of `$/cancelRequest`. */
+export interface CancelRequestParams {
+  /** The id of the request to cancel, as it was sent. */
+  id: unknown;
+}
+
+/** A window. */
+export interface HermesWindowClosedParams {
+  /** The window. */
+  windowId: string;
+}
+
+/** What clients say without asking. */
+export interface ClientNotifications {
+  /** Ends the handshake. */
+  initialized: EmptyParams;
+  /** Gives up a request that is still running. */
+  "$/cancelRequest": CancelRequestParams;
+  /** The request of the same name, without an answer: some clients send it so after a reconnect. */
+  "thread/subscribe": ThreadSubscribeParams;
+  /** The user has closed a window. */
+  "hermes/ui/windowClosed": HermesWindowClosedParams;
+}
+
+/** Params of `thread/started`. */
+export interface ThreadStartedNotification {
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The new Thread. */
+  thread: Thread;
+}
+
+/** Params of `thread/resumed`. */
+export interface ThreadResumedNotification {
+  /** Display name of who resumed it. */
+  resumedBy: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  thread: Thread;
+}
+
+/** Params of `thread/renamed`. */
+export interface ThreadRenamedNotification {
+  /** Its new title. */
+  displayName: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/deleted`. */
+export interface ThreadDeletedNotification {
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread that is gone. */
+  threadId: string;
+}
+
+/** Params of `thread/statusChanged`. */
+export interface ThreadStatusChangedNotification {
+  /** What it is. */
+  newStatus: ThreadStatus;
+  /** What it was. */
+  previousStatus: ThreadStatus;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/runtimeChanged`. */
+export interface ThreadRuntimeChangedNotification {
+  /** What it is doing now. */
+  runtime: ThreadRuntime;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `thread/queue/updated`. */
+export interface ThreadQueueUpdatedNotification {
+  /** The whole queue. */
+  queuedInputs: QueuedTurnInput[];
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Extension: Turns were dropped from the end of the conversation. Only to clients with `eventCursors`. */
+export interface ThreadRolledBackNotification {
+  /** The oldest Turn that was dropped; every later one is gone too. */
+  firstTurnId: string;
+  /** How many were dropped. */
+  numTurns: number;
+  /** Number of this message. */
+  seq: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Extension: params of `thread/synced`, the end of a replay. Everything after it is live. */
+export interface ThreadSyncedNotification {
+  /** The last event of the replay. */
+  seq: number;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Params of `turn/started`, with the user's Item in the Turn, and of `turn/completed`, with all Items. */
+export interface TurnNotification {
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turn: Turn;
+  /** The Turn's id. */
+  turnId: string;
+}
+
+/** Params of `turn/failed`. */
+export interface TurnFailedNotification {
+  /** Why, for people. */
+  error: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn; its `error` has the same text. */
+  turn: Turn;
+  /** The Turn's id. */
+  turnId: string;
+}
+
+/** Params of `turn/cancelled`. */
+export interface TurnCancelledNotification {
+  /** Why, for people. */
+  reason: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turn: Turn;
+  /** The Turn's id. */
+  turnId: string;
+}
+
+/** Params of `turn/diff/updated`: cumulative over the Turn. */
+export interface TurnDiffUpdatedNotification {
+  /** Unified diff of all changes, git style, paths relative to the workspace; empty when all was undone. */
+  diff: string;
+  /** The changed files; complete even when `diff` was cut. */
+  files?: DiffFile[];
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** `true` when `diff` was cut. */
+  truncated?: boolean;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `turn/reverted`: to every client. */
+export interface TurnRevertedNotification {
+  /** The files that were put back. */
+  files: RevertedFile[];
+  /** As in the result. */
+  notes?: string[];
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `plan/updated`: always the complete plan. */
+export interface PlanUpdatedNotification {
+  /** The plan itself, Markdown. */
+  content: string;
+  /** A paragraph. */
+  overview: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread whose plan it is. */
+  threadId: string;
+  /** One line. */
+  title: string;
+  /** The steps. */
+  todos: PlanTodo[];
+}
+
+/** Params of `item/started`, `item/completed` and `item/approval/resolved`. */
+export interface ItemNotification {
+  /** The Item; final in `item/completed`. */
+  item: Item;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/agentMessage/delta`. */
+export interface AgentMessageDeltaNotification {
+  /** The text to append. */
+  delta: string;
+  /** Always the same in this notification. */
+  deltaKind: DeltaKind;
+  /** The Item. */
+  itemId: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/reasoning/delta`. */
+export interface ReasoningDeltaNotification {
+  /** The text to append. */
+  delta: string;
+  /** Always the same in this notification. */
+  deltaKind: DeltaKind;
+  /** The Item. */
+  itemId: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/toolCall/argumentsDelta`. */
+export interface ToolCallArgumentsDeltaNotification {
+  /** The call; sent every time, since some clients match by nothing else. */
+  callId?: string;
+  /** The JSON text to append; not parseable before the end. */
+  delta: string;
+  /** Always `toolCallArguments`. */
+  deltaKind: DeltaKind;
+  /** The Item. */
+  itemId: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The tool; sent every time, though the protocol does not ask for it. */
+  toolName?: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/commandExecution/outputDelta`. Has no `deltaKind`. */
+export interface CommandOutputDeltaNotification {
+  /** The output to append. */
+  delta: string;
+  /** The Item. */
+  itemId: string;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/tool/requestUserInput/resolved`: it is answered, or nobody waits for the answer any more. */
+export interface UserInputResolvedNotification {
+  /** The tool call. */
+  callId: string;
+  /** The request. */
+  requestId: string;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `item/usage/delta`: one call of the model. */
+export interface UsageDeltaNotification {
+  /** Those of `inputTokens` that the provider had in a cache. */
+  cachedInputTokens?: number;
+  /** The window now. */
+  contextUsage?: ContextUsage;
+  /** What this call cost, in the currency of the prices, where a price is known. */
+  cost?: number;
+  /** Tokens sent in this call. */
+  inputTokens: number;
+  /** Tokens received in this call. */
+  outputTokens: number;
+  /** Those of `outputTokens` that are reasoning. */
+  reasoningOutputTokens?: number;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** Tokens in the window now. */
+  totalInputTokens?: number;
+  /** Tokens received in this Turn so far. */
+  totalOutputTokens?: number;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `system/event`. */
+export interface SystemEventNotification {
+  /** The channel, with `channelRejected`. */
+  channelName?: string;
+  /** What happened. */
+  kind: SystemEventKind;
+  /** In words. */
+  message?: string;
+  /** Free part of the window, 0.0 to 1.0. */
+  percentLeft?: number;
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread; absent with `channelRejected` and `workspaceNotTrusted` only. */
+  threadId?: string;
+  /** Tokens in the window. */
+  tokenCount?: number;
+  /** The Turn; consolidation may have none. */
+  turnId?: string;
+}
+
+/** Params of `subagent/progress`: a full snapshot. */
+export interface SubagentProgressNotification {
+  /** One entry for each child. */
+  entries: SubagentProgress[];
+  /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `subagent/graphChanged`. */
+export interface SubagentGraphChangedNotification {
+  /** The Thread that was started. */
+  childThreadId: string;
+  /** The Thread that started the other. */
+  parentThreadId: string;
+}
+
+/** Params of `terminal/started`, `terminal/completed`, `terminal/stalled` and `terminal/cleaned`. */
+export interface TerminalNotification {
+  /** The terminal. */
+  terminal: BackgroundTerminal;
+}
+
+/** Params of `terminal/outputDelta`. */
+export interface TerminalOutputDeltaNotification {
+  /** The output to append. */
+  delta: string;
+  /** The terminal. */
+  terminal: BackgroundTerminal;
+}
+
+/** Params of `mcp/status/updated`. */
+export interface McpStatusUpdatedNotification {
+  /** The server as it is now. */
+  server: McpServerStatus;
+}
+
+/** Params of `workspace/configChanged` (05 §1). */
+export interface WorkspaceConfigChangedNotification {
+  /** When. */
+  changedAt: string;
+  /** The parts that are different now. */
+  regions: string[];
+  /** The method that caused the change. */
+  source: string;
+}
+
+/** Params of `workspace/trustChanged`: the user has said something about the folder. `workspace/trust/get` says what. */
+export interface WorkspaceTrustChangedNotification {
+  /** Whether the folder is trusted now. */
+  trusted: boolean;
+}
+
+/** Params of `hermes/toolbar/changed`: read the list again. */
+export type HermesToolbarChanged = Record<string, unknown>;
+
+/** Params of `hermes/document/changed`. */
+export interface HermesDocumentChanged {
+  /** The document. */
+  document: HermesDocument;
+  /** Who changed it. */
+  origin: HermesOrigin;
+}
+
+/** Parameters of `finecode/action/progress`. */
+export interface FineCodeProgressNotification {
+  /** `begin`, `report` or `end`. */
+  kind: string;
+  /** What is done right now. */
+  message?: string;
+  /** How much is done. */
+  percentage?: number;
+  /** The run's name. */
+  runId: string;
+  /** What is done; with `begin`. */
+  title?: string;
+}
+
+/** Parameters of `finecode/action/partialResult`. */
+export interface FineCodePartialResultNotification {
+  /** The directory of the project. */
+  projectPath: string;
+  /** The part, of the action's own type. */
+  result?: unknown;
+  /** The run's name. */
+  runId: string;
+  /** The part as text. */
+  text?: string;
+}
+
+/** Parameters of `finecode/runner/updated`. */
+export interface FineCodeRunnerUpdatedNotification {
+  /** The runner as it is now. */
+  runner: FineCodeRunner;
+}
+
+/** Parameters of `finecode/message`. */
+export interface FineCodeMessageNotification {
+  /** Where the runner waits for a debugger. */
+  debugger?: string;
+  /** The environment. */
+  env: string;
+  /** `info`, `warning` or `error`. */
+  level: string;
+  /** The directory of the project. */
+  projectPath: string;
+  /** What is said. */
+  text: string;
+}
+
+/** What the server says without asking. */
+export interface Notifications {
+  /** A Thread was created. */
+  "thread/started": ThreadStartedNotification;
+  /** A Thread was resumed. */
+  "thread/resumed": ThreadResumedNotification;
+  /** A Thread has another title. */
+  "thread/renamed": ThreadRenamedNotification;
+  /** A Thread is gone. */
+  "thread/deleted": ThreadDeletedNotification;
+  /** A Thread was paused, archived, or is active again. */
+  "thread/statusChanged": ThreadStatusChangedNotification;
+  /** What a Thread is doing has changed. */
+  "thread/runtimeChanged": ThreadRuntimeChangedNotification;
+  /** A Thread's queue has changed. */
+  "thread/queue/updated": ThreadQueueUpdatedNotification;
+  /** Extension: Turns were dropped from the end of the conversation. */
+  "thread/rolledBack": ThreadRolledBackNotification;
+  /** Extension: the end of a replay. */
+  "thread/synced": ThreadSyncedNotification;
+  /** A Turn began; the user's Item is in it. */
+  "turn/started": TurnNotification;
+  /** A Turn ended well. */
+  "turn/completed": TurnNotification;
+  /** A Turn ended by an error. */
+  "turn/failed": TurnFailedNotification;
+  /** A Turn was cancelled. */
+  "turn/cancelled": TurnCancelledNotification;
+  /** The Turn has changed files. */
+  "turn/diff/updated": TurnDiffUpdatedNotification;
+  /** Extension: what a Turn did to files was undone. */
+  "turn/reverted": TurnRevertedNotification;
+  /** A Thread has another plan. */
+  "plan/updated": PlanUpdatedNotification;
+  /** An Item was begun. */
+  "item/started": ItemNotification;
+  /** An Item is final. */
+  "item/completed": ItemNotification;
+  /** A piece of the agent's answer. */
+  "item/agentMessage/delta": AgentMessageDeltaNotification;
+  /** A piece of the agent's reasoning. */
+  "item/reasoning/delta": ReasoningDeltaNotification;
+  /** A piece of a tool call's arguments. */
+  "item/toolCall/argumentsDelta": ToolCallArgumentsDeltaNotification;
+  /** A piece of a command's output. */
+  "item/commandExecution/outputDelta": CommandOutputDeltaNotification;
+  /** An approval is settled; open dialogs about it should close. */
+  "item/approval/resolved": ItemNotification;
+  /** What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close. */
+  "item/tool/requestUserInput/resolved": UserInputResolvedNotification;
+  /** One call of the model and its tokens. */
+  "item/usage/delta": UsageDeltaNotification;
+  /** The server did something to a conversation. */
+  "system/event": SystemEventNotification;
+  /** How far the subagents of a Turn are. */
+  "subagent/progress": SubagentProgressNotification;
+  /** The tree of subagents has changed. */
+  "subagent/graphChanged": SubagentGraphChangedNotification;
+  /** A command went into the background. */
+  "terminal/started": TerminalNotification;
+  /** Output of a background terminal. */
+  "terminal/outputDelta": TerminalOutputDeltaNotification;
+  /** A background terminal ended. */
+  "terminal/completed": TerminalNotification;
+  /** A background terminal has been silent for long. */
+  "terminal/stalled": TerminalNotification;
+  /** A background terminal was removed. */
+  "terminal/cleaned": TerminalNotification;
+  /** An MCP server is another way than before. */
+  "mcp/status/updated": McpStatusUpdatedNotification;
+  /** The configuration was changed. */
+  "workspace/configChanged": WorkspaceConfigChangedNotification;
+  /** Extension: the user has said something about the folder. */
+  "workspace/trustChanged": WorkspaceTrustChangedNotification;
+  /** An extension is in another state. */
+  "hermes/extension/changed": HermesExtension;
+  /** There are other extensions or buttons. */
+  "hermes/toolbar/changed": HermesToolbarChanged;
+  /** A document was opened, changed or saved. */
+  "hermes/document/changed": HermesDocumentChanged;
+  /** The document of a Thread was closed. */
+  "hermes/document/closed": HermesFocusParams;
+  /** An extension has closed its window, or has ended. */
+  "hermes/ui/closeWindow": HermesWindowClosedParams;
+  /** Extension: how far a run is. */
+  "finecode/action/progress": FineCodeProgressNotification;
+  /** Extension: a part of a run's result. */
+  "finecode/action/partialResult": FineCodePartialResultNotification;
+  /** Extension: a runner is in another state. */
+  "finecode/runner/updated": FineCodeRunnerUpdatedNotification;
+  /** Extension: a runner has something to say to the user. */
+  "finecode/message": FineCodeMessageNotification;
+}
+
+/** Params of `item/approval/request`. */
+export interface ApprovalRequestParams {
+  /** What kind of thing is asked about. */
+  approvalType: ApprovalKind;
+  /** The answers that make sense; absent means all five. */
+  availableDecisions?: ApprovalDecision[];
+  /** The `approvalRequest` Item. */
+  itemId: string;
+  /** The command line, or what is done to the target. */
+  operation: string;
+  /** A sentence for the user. */
+  reason?: string;
+  /** Tells approvals apart across Items; 12 hexadecimal digits. */
+  requestId: string;
+  /** What `acceptForSession` would cover. */
+  scopeKey: string;
+  /** Working directory, absolute path, or id of the resource. */
+  target: string;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Result of `item/approval/request`. */
+export interface ApprovalRequestResult {
+  /** The answer. */
+  decision: ApprovalDecision;
+}
+
+/** Params of `item/tool/call`: run a tool that the client gave in `thread/start`. */
+export interface ToolCallParams {
+  /** A JSON object. */
+  arguments: unknown;
+  /** The call; begins with `dyntool_`. */
+  callId: string;
+  /** The tool's group, when it has one. */
+  namespace?: string;
+  /** The Thread. */
+  threadId: string;
+  /** The tool. */
+  tool: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Result of `item/tool/call`. */
+export interface ToolCallResult {
+  /** What it brought back, to show. */
+  contentItems?: ContentItem[];
+  /** A stable word for what went wrong. */
+  errorCode?: string;
+  /** What went wrong, for people. */
+  errorMessage?: string;
+  /** What it brought back, for programs. */
+  structuredResult?: unknown;
+  /** Whether the tool did what it was asked. */
+  success: boolean;
+}
+
+/** Params of `item/tool/requestUserInput`. */
+export interface RequestUserInputParams {
+  /** The tool call that waits. */
+  callId: string;
+  /** What is asked; this server asks one question at a time. */
+  questions: UserInputQuestion[];
+  /** Tells requests apart; a connection is asked once for each. */
+  requestId: string;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Result of `item/tool/requestUserInput`; without an answer to a question, nobody wants to give one. */
+export interface RequestUserInputResult {
+  /** By the ids of the questions. */
+  answers: Record<string, UserInputAnswer>;
+}
+
+/** Params of `ext/acp/fs/readTextFile`. */
+export interface AcpReadTextFileParams {
+  /** At most so many lines. */
+  limit?: number;
+  /** First line, counted from 1. */
+  offset?: number;
+  /** The file, absolute. */
+  path: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `ext/acp/fs/readTextFile`. */
+export interface AcpReadTextFileResult {
+  /** The text, with unsaved changes of the editor. */
+  content: string;
+}
+
+/** Params of `ext/acp/fs/writeTextFile`. */
+export interface AcpWriteTextFileParams {
+  /** The new text. */
+  content: string;
+  /** The file, absolute. */
+  path: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `ext/acp/fs/writeTextFile`. */
+export interface AcpWriteTextFileResult {
+  /** Whether it was written. */
+  success: boolean;
+}
+
+/** Params of `ext/acp/terminal/create`. */
+export interface AcpTerminalCreateParams {
+  /** The command line. */
+  command: string;
+  /** Where to run it. */
+  cwd?: string;
+  /** Its environment, besides the editor's. */
+  env?: Record<string, string>;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `ext/acp/terminal/create`. */
+export interface AcpTerminalCreateResult {
+  /** The editor's id for the terminal. */
+  terminalId: string;
+}
+
+/** Params of `ext/acp/terminal/getOutput`, `kill` and `release`. */
+export interface AcpTerminalParams {
+  /** The editor's id for the terminal. */
+  terminalId: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `ext/acp/terminal/getOutput`. */
+export interface AcpTerminalOutputResult {
+  /** The exit code, once there is one. */
+  exitCode?: number;
+  /** The output so far. */
+  output: string;
+}
+
+/** Params of `ext/acp/terminal/waitForExit`. */
+export interface AcpTerminalWaitParams {
+  /** The editor's id for the terminal. */
+  terminalId: string;
+  /** The Thread. */
+  threadId: string;
+  /** Wait at most so long, seconds. */
+  timeout?: number;
+}
+
+/** Result of `ext/acp/terminal/waitForExit`. */
+export interface AcpTerminalWaitResult {
+  /** The exit code, if it ended. */
+  exitCode?: number;
+}
+
+/** Params of `hermes/ui/openWindow`. */
+export interface HermesWindow {
+  /** The extension that asks. */
+  extensionId: string;
+  /** The height. */
+  height: number;
+  /** Whether the user deals with it first. */
+  modal: boolean;
+  /** Whether its size can be changed. */
+  resizable: boolean;
+  /** The Thread that it is about. */
+  threadId?: string;
+  /** The title. */
+  title: string;
+  /** The page: `http` or `https`. */
+  url: string;
+  /** The width. */
+  width: number;
+  /** Its id, for `hermes/ui/windowClosed`. */
+  windowId: string;
+}
+
+/** Params of `hermes/ui/showMessage`. */
+export interface HermesMessage {
+  /** The extension that asks. */
+  extensionId: string;
+  /** How much it matters. */
+  kind: HermesSeverity;
+  /** The message. */
+  message: string;
+  /** The Thread that it is about. */
+  threadId?: string;
+  /** The title. */
+  title?: string;
+}
+
+/** Params of `hermes/ui/showConfirm`. */
+export interface HermesConfirm {
+  /** The two answers. */
+  buttons: HermesButtons;
+  /** The extension that asks. */
+  extensionId: string;
+  /** The question. */
+  message: string;
+  /** The Thread that it is about. */
+  threadId?: string;
+  /** The title. */
+  title?: string;
+}
+
+/** Result of `hermes/ui/showConfirm`. */
+export interface HermesConfirmed {
+  /** Whether the user agrees. */
+  confirmed: boolean;
+}
+
+/** Params of the choices of files and directories. All paths are of the server's machine. */
+export interface HermesChoice {
+  /** The name to start with, where a file is saved. */
+  defaultName?: string;
+  /** Where to start. */
+  defaultPath?: string;
+  /** The extension that asks. */
+  extensionId: string;
+  /** The kinds of files. */
+  filters?: HermesFilter[];
+  /** The Thread that it is about. */
+  threadId?: string;
+  /** The title. */
+  title?: string;
+}
+
+/** Result of a choice of one path. */
+export interface HermesPath {
+  /** The path; absent or `null` if the user cancels. */
+  path?: string;
+}
+
+/** Result of a choice of paths. */
+export interface HermesPaths {
+  /** The paths; absent or `null` if the user cancels. */
+  paths?: string[];
+}
+
+/** What the server asks. */
+export interface ServerRequests {
+  /** Asks a person. An error or an unknown answer counts as `decline`. */
+  "item/approval/request": { params: ApprovalRequestParams; result: ApprovalRequestResult };
+  /** Runs a tool that the client gave in `thread/start`. */
+  "item/tool/call": { params: ToolCallParams; result: ToolCallResult };
+  /** Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer. */
+  "item/tool/requestUserInput": { params: RequestUserInputParams; result: RequestUserInputResult };
+  /** Reads a file through the editor. */
+  "ext/acp/fs/readTextFile": { params: AcpReadTextFileParams; result: AcpReadTextFileResult };
+  /** Writes a file through the editor. */
+  "ext/acp/fs/writeTextFile": { params: AcpWriteTextFileParams; result: AcpWriteTextFileResult };
+  /** Runs a command in the editor. */
+  "ext/acp/terminal/create": { params: AcpTerminalCreateParams; result: AcpTerminalCreateResult };
+  /** Reads the output of a command in the editor. */
+  "ext/acp/terminal/getOutput": { params: AcpTerminalParams; result: AcpTerminalOutputResult };
+  /** Waits for a command in the editor. */
+  "ext/acp/terminal/waitForExit": { params: AcpTerminalWaitParams; result: AcpTerminalWaitResult };
+  /** Ends a command in the editor. */
+  "ext/acp/terminal/kill": { params: AcpTerminalParams; result: EmptyResult };
+  /** Closes a terminal in the editor. */
+  "ext/acp/terminal/release": { params: AcpTerminalParams; result: EmptyResult };
+  /** Shows a page in a window. */
+  "hermes/ui/openWindow": { params: HermesWindow; result: EmptyResult };
+  /** Shows a message and waits until the user has read it. */
+  "hermes/ui/showMessage": { params: HermesMessage; result: EmptyResult };
+  /** Asks the user a question. */
+  "hermes/ui/showConfirm": { params: HermesConfirm; result: HermesConfirmed };
+  /** Asks for a file to open. */
+  "hermes/ui/openFile": { params: HermesChoice; result: HermesPath };
+  /** Asks for files to open. */
+  "hermes/ui/openFiles": { params: HermesChoice; result: HermesPaths };
+  /** Asks where to save. */
+  "hermes/ui/saveFile": { params: HermesChoice; result: HermesPath };
+  /** Asks for a directory. */
+  "hermes/ui/selectDirectory": { params: HermesChoice; result: HermesPath };
+}
+
+/** Requests that the server carries out once, however often they come with the same `clientRequestId`. */
+export const ONCE: ReadonlySet<string> = new Set([
+  "thread/start",
+  "thread/resume",
+  "thread/rename",
+  "thread/delete",
+  "thread/pause",
+  "thread/archive",
+  "thread/unarchive",
+  "thread/mode/set",
+  "thread/config/update",
+  "thread/rollback",
+  "turn/start",
+  "turn/enqueue",
+  "turn/interrupt",
+  "turn/queue/remove",
+  "turn/steer",
+  "turn/revert",
+  "subagent/close",
+  "subagent/resume",
+  "terminal/write",
+  "terminal/stop",
+  "terminal/clean",
+  "mcp/upsert",
+  "mcp/remove",
+  "command/execute",
+  "approval/rules/remove",
+  "workspace/trust/set",
+]);
+
+/** The codes of {@link RpcError}. */
+export const ErrorCode = {
+  /** The message is not JSON. The connection stays open. */
+  parseError: -32700,
+  /** Not a JSON-RPC object, the handshake is incomplete, or the feature is not usable in this workspace. */
+  invalidRequest: -32600,
+  /** Unknown method, or a family that is not available. */
+  methodNotFound: -32601,
+  /** Missing or ill-typed members, or a broken constraint. */
+  invalidParams: -32602,
+  /** Unexpected failure, or a domain rule without its own code. */
+  internalError: -32603,
+  /** Too many requests in flight; safe to retry. */
+  overloaded: -32001,
+  /** A request before `initialize`. */
+  notInitialized: -32002,
+  /** A second `initialize`. */
+  alreadyInitialized: -32003,
+  /** Unknown Thread; also used for unknown queued inputs and terminal sessions. */
+  threadNotFound: -32010,
+  /** The Thread is paused or archived where an active one is needed. */
+  threadNotActive: -32011,
+  /** A Turn is running or waiting for an approval. */
+  turnInProgress: -32012,
+  /** Unknown Turn. */
+  turnNotFound: -32013,
+  /** The Turn has already ended. */
+  turnNotRunning: -32014,
+  /** Reserved: an approval that nobody answered is declined and the Turn goes on. */
+  approvalTimeout: -32020,
+  /** The channel adapter is unknown or disabled. */
+  channelRejected: -32030,
+  /** Unknown cron job. */
+  cronJobNotFound: -32031,
+  /** Unknown skill. */
+  skillNotFound: -32040,
+  /** Unknown automation task. */
+  taskNotFound: -32051,
+  /** The task's state does not allow this; the message says why. */
+  taskStateInvalid: -32052,
+  /** The task's id is taken. */
+  taskExists: -32054,
+  /** The Thread that a task is bound to is unknown or archived. */
+  bindingInvalid: -32055,
+  /** Unknown command. */
+  commandNotFound: -32060,
+  /** The command is for administrators. */
+  commandDenied: -32061,
+  /** The service behind the command is not running. */
+  commandServiceMissing: -32062,
+  /** Unknown MCP server. */
+  mcpServerNotFound: -32070,
+  /** The MCP server's configuration is not valid. */
+  mcpInvalid: -32072,
+  /** Reserved: `mcp/test` reports failures in its result. */
+  mcpTestFailed: -32073,
+  /** The MCP server's name is taken. */
+  mcpNameConflict: -32074,
+  /** The MCP server belongs to a plugin. */
+  mcpReadOnly: -32075,
+  /** Unknown external channel. */
+  channelNotFound: -32080,
+  /** The external channel's configuration is not valid. */
+  channelInvalid: -32081,
+  /** The external channel's name is that of a built-in one. */
+  channelNameConflict: -32082,
+  /** Unknown subagent profile. */
+  profileNotFound: -32083,
+  /** The subagent profile is not valid. */
+  profileInvalid: -32084,
+  /** The subagent profile may not be changed in this way. */
+  profileProtected: -32085,
+} as const;
