@@ -263,6 +263,7 @@ export class Client extends Store<Status> {
   }
 
   #lost(reason: CloseReason): void {
+    if (this.getSnapshot().state === "closed") return;
     this.#connection = undefined;
     this.questions.disconnected();
     for (const [key, call] of this.#calls) if (key.startsWith(CALL)) call.abort();
