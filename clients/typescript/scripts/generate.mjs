@@ -7,28 +7,6 @@ const read = (path) => JSON.parse(readFileSync(new URL(path, schemas), "utf8"));
 const index = read("index.json");
 const definitions = read(index.types).$defs;
 
-// TEMPORARY until the schemas say it themselves.
-for (const schema of Object.values(definitions)) {
-  for (const branch of schema.oneOf ?? schema.anyOf ?? []) {
-    if (!branch.$ref || !branch.properties) continue;
-    const of = definitions[branch.$ref.split("/").pop()];
-    Object.assign(of.properties, branch.properties);
-    of.required = [...new Set([...(of.required ?? []), ...branch.required])];
-  }
-  if (schema.properties && schema.oneOf) {
-    const { oneOf, properties, required, ...rest } = schema;
-    delete schema.properties;
-    delete schema.required;
-    required.splice(required.indexOf("completedAt"), 1);
-    schema.oneOf = oneOf.filter((branch) => !branch.properties.type?.not).map((branch) => {
-      const kind = branch.properties.type.const;
-      const name = kind[0].toUpperCase() + kind.slice(1) + "Item";
-      definitions[name] = { type: "object", properties: { ...properties, ...branch.properties, completedAt: { type: "string" } }, required };
-      return { $ref: `#/$defs/${name}` };
-    });
-  }
-}
-
 /** Returns a doc comment, or nothing. */
 function doc(text, indent = "") {
   if (!text) return "";

@@ -15,6 +15,29 @@ export interface AcpExtensions {
 /** Whether an agent may start and steer other agents. */
 export type AgentControlToolAccess = "disabled" | "full" | "allowList";
 
+/** The agent of the Thread. */
+export interface AgentHermesOrigin {
+  kind: "agent";
+}
+
+/** An Item of the type `agentMessage`. */
+export interface AgentMessageItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: TextPayload;
+  payloadKind: "agentMessage";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "agentMessage";
+}
+
 /** A user's answer. */
 export type ApprovalDecision = "accept" | "acceptForSession" | "acceptAlways" | "decline" | "cancel";
 
@@ -23,6 +46,24 @@ export type ApprovalKind = "shell" | "file" | "remoteResource";
 
 /** How a Thread's Approvals are decided (AppServer protocol 04 §4). */
 export type ApprovalPolicy = "default" | "autoApprove" | "interrupt" | "sandboxed" | "askWrites" | "refuse";
+
+/** An Item of the type `approvalRequest`. */
+export interface ApprovalRequestItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ApprovalRequestPayload;
+  payloadKind: "approvalRequest";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "approvalRequest";
+}
 
 /** Payload of `approvalRequest`: a person is asked. */
 export interface ApprovalRequestPayload {
@@ -38,6 +79,24 @@ export interface ApprovalRequestPayload {
   scopeKey: string;
   /** Working directory, absolute path, or id of the resource. */
   target: string;
+}
+
+/** An Item of the type `approvalResponse`. */
+export interface ApprovalResponseItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ApprovalResponsePayload;
+  payloadKind: "approvalResponse";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "approvalResponse";
 }
 
 /** Payload of `approvalResponse`: the answer. */
@@ -150,6 +209,11 @@ export interface ClientCapabilities {
   workspaceTrust?: boolean;
 }
 
+/** A user, through a client. */
+export interface ClientHermesOrigin {
+  kind: "client";
+}
+
 /** Who is connecting. */
 export interface ClientInfo {
   /** Machine name of the client. */
@@ -162,6 +226,24 @@ export interface ClientInfo {
 
 /** Where a command comes from. */
 export type CommandCategory = "builtin" | "custom";
+
+/** An Item of the type `commandExecution`. */
+export interface CommandExecutionItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: CommandExecutionPayload;
+  payloadKind: "commandExecution";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "commandExecution";
+}
 
 /** Payload of `commandExecution`: the terminal view of a tool call. */
 export interface CommandExecutionPayload {
@@ -265,7 +347,7 @@ export interface ConnectionStats {
 }
 
 /** A piece of what a tool brought back. */
-export type ContentItem = TextContent | ImageContent;
+export type ContentItem = TextContent | ImageContentItem;
 
 /** How full the model's window is now. Not what was billed. */
 export interface ContextUsage {
@@ -318,6 +400,24 @@ export interface DynamicToolApproval {
   targetArgument: string;
 }
 
+/** An Item of the type `dynamicToolCall`. */
+export interface DynamicToolCallItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: DynamicToolCallPayload;
+  payloadKind: "dynamicToolCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "dynamicToolCall";
+}
+
 /** Payload of `dynamicToolCall`: a tool that a client serves, call and result in one Item. */
 export interface DynamicToolCallPayload {
   /** A JSON object. */
@@ -356,6 +456,24 @@ export interface DynamicToolSpec {
   namespace?: string;
 }
 
+/** An Item of the type `error`. */
+export interface ErrorItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ErrorPayload;
+  payloadKind: "error";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "error";
+}
+
 /** Payload of `error`: something went wrong in the Turn. */
 export interface ErrorPayload {
   /** A stable word: `agent_error`, `timeout`, `hook_blocked`, `approval_timeout`, `subagent_error`, …. */
@@ -364,6 +482,13 @@ export interface ErrorPayload {
   fatal: boolean;
   /** What, for people. */
   message: string;
+}
+
+/** An extension. */
+export interface ExtensionHermesOrigin {
+  /** Its id. */
+  extensionId: string;
+  kind: "extension";
 }
 
 /** A change to one file. */
@@ -376,6 +501,24 @@ export interface FileChange {
   oldPath?: string;
   /** The file. */
   path: string;
+}
+
+/** An Item of the type `fileChange`. */
+export interface FileChangeItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: FileChangePayload;
+  payloadKind: "fileChange";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "fileChange";
 }
 
 /** What happens to a file. */
@@ -592,15 +735,7 @@ export interface HermesLogEntry {
 export type HermesLogLevel = "error" | "warn" | "info";
 
 /** Who changed a document. */
-export type HermesOrigin = {
-  kind: "client";
-} | {
-  /** Its id. */
-  extensionId: string;
-  kind: "extension";
-} | {
-  kind: "agent";
-};
+export type HermesOrigin = ClientHermesOrigin | ExtensionHermesOrigin | AgentHermesOrigin;
 
 /** A change of one place. */
 export interface HermesPatch {
@@ -647,14 +782,22 @@ export interface ImageContent {
   dataBase64: string;
   /** Its media type. */
   mediaType: string;
+}
+
+/** A picture that a tool brought back. */
+export interface ImageContentItem {
+  /** The picture, Base64. */
+  dataBase64: string;
+  /** Its media type. */
+  mediaType: string;
   type: "image";
 }
 
 /** A remote picture. */
 export interface ImagePart {
+  type: "image";
   /** `http` or `https` address. */
   url: string;
-  type: "image";
 }
 
 /** One part of an input. */
@@ -906,6 +1049,24 @@ export interface PlanTodo {
   status: TodoStatus;
 }
 
+/** An Item of the type `pluginFunctionCall`. */
+export interface PluginFunctionCallItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: PluginFunctionCallPayload;
+  payloadKind: "pluginFunctionCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "pluginFunctionCall";
+}
+
 /** Payload of `pluginFunctionCall`: a tool of a plugin or channel adapter, call and result in one Item. */
 export interface PluginFunctionCallPayload {
   /** A JSON object. */
@@ -981,6 +1142,24 @@ export interface QueuedTurnInput {
   status: QueuedInputStatus;
   /** The Thread it waits in. */
   threadId: string;
+}
+
+/** An Item of the type `reasoningContent`. */
+export interface ReasoningContentItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: TextPayload;
+  payloadKind: "reasoningContent";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "reasoningContent";
 }
 
 /** How much a model reasons before it answers, as users choose it. In ascending order. */
@@ -1254,11 +1433,36 @@ export interface SubagentProgress {
   outputTokens: number;
 }
 
+/** Another Thread's agent. */
+export interface SubagentThreadSource {
+  kind: "subagent";
+  /** Its place in the tree of Threads. */
+  subAgent: SubAgentSource;
+}
+
 /** How a subscriber gets from where it stopped to the present. */
 export type SubscribeMode = "replay" | "snapshot";
 
 /** What happened. */
 export type SystemEventKind = "compactWarning" | "compactError" | "compacting" | "compacted" | "compactSkipped" | "compactFailed" | "consolidating" | "consolidated" | "consolidationSkipped" | "consolidationFailed" | "channelRejected" | "turnResumed" | "workspaceNotTrusted";
+
+/** An Item of the type `systemNotice`. */
+export interface SystemNoticeItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: SystemNoticePayload;
+  payloadKind: "systemNotice";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "systemNotice";
+}
 
 /** What the server did to the conversation. */
 export type SystemNoticeKind = "compacted" | "memoryConsolidated";
@@ -1420,13 +1624,7 @@ export interface ThreadSearchHit {
 }
 
 /** Who started a Thread. */
-export type ThreadSource = {
-  kind: "user";
-} | {
-  kind: "subagent";
-  /** Its place in the tree of Threads. */
-  subAgent: SubAgentSource;
-};
+export type ThreadSource = UserThreadSource | SubagentThreadSource;
 
 /** Status of a Thread. */
 export type ThreadStatus = "active" | "paused" | "archived";
@@ -1481,6 +1679,24 @@ export interface TokenUsage {
   totalTokens: number;
 }
 
+/** An Item of the type `toolCall`. */
+export interface ToolCallItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ToolCallPayload;
+  payloadKind: "toolCall";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolCall";
+}
+
 /** Payload of `toolCall`: the model asks for a tool. */
 export interface ToolCallPayload {
   /** A JSON object; absent in `item/started` when argument deltas follow. */
@@ -1494,6 +1710,24 @@ export interface ToolCallPayload {
   callId: string;
   /** The tool. */
   toolName: string;
+}
+
+/** An Item of the type `toolExecution`. */
+export interface ToolExecutionItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ToolExecutionPayload;
+  payloadKind: "toolExecution";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolExecution";
 }
 
 /** Payload of `toolExecution`: one call among parallel ones, as it runs. The result is in `toolResult`. */
@@ -1516,6 +1750,24 @@ export interface ToolExecutionPayload {
 
 /** State of one call among parallel ones. */
 export type ToolExecutionStatus = "inProgress" | "completed" | "failed" | "cancelled";
+
+/** An Item of the type `toolResult`. */
+export interface ToolResultItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: ToolResultPayload;
+  payloadKind: "toolResult";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "toolResult";
+}
 
 /** Payload of `toolResult`: what the model gets back. */
 export interface ToolResultPayload {
@@ -1622,6 +1874,24 @@ export interface UserInputQuestion {
   question: string;
 }
 
+/** An Item of the type `userMessage`. */
+export interface UserMessageItem {
+  /** When it was completed. */
+  completedAt?: string;
+  /** When it was begun. */
+  createdAt: string;
+  /** `item_` and its number in the Turn; unique inside the Turn only. */
+  id: string;
+  /** What it holds. */
+  payload: UserMessagePayload;
+  payloadKind: "userMessage";
+  /** How far it is. */
+  status: ItemStatus;
+  /** The Turn. */
+  turnId: string;
+  type: "userMessage";
+}
+
 /** Payload of `userMessage`: what a person, or a trigger in a person's place, said. */
 export interface UserMessagePayload {
   /** The scope it came from. */
@@ -1654,6 +1924,11 @@ export interface UserMessagePayload {
   triggerRefId?: string;
 }
 
+/** A person. */
+export interface UserThreadSource {
+  kind: "user";
+}
+
 /** An idea for a first input. */
 export interface WelcomeSuggestion {
   /** The input. */
@@ -1666,216 +1941,6 @@ export interface WelcomeSuggestion {
 
 /** Where suggestions came from. */
 export type WelcomeSuggestionSource = "dynamic" | "none";
-
-export interface UserMessageItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: UserMessagePayload;
-  payloadKind: "userMessage";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "userMessage";
-}
-
-export interface AgentMessageItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: TextPayload;
-  payloadKind: "agentMessage";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "agentMessage";
-}
-
-export interface ReasoningContentItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: TextPayload;
-  payloadKind: "reasoningContent";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "reasoningContent";
-}
-
-export interface ToolCallItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ToolCallPayload;
-  payloadKind: "toolCall";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "toolCall";
-}
-
-export interface ToolResultItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ToolResultPayload;
-  payloadKind: "toolResult";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "toolResult";
-}
-
-export interface CommandExecutionItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: CommandExecutionPayload;
-  payloadKind: "commandExecution";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "commandExecution";
-}
-
-export interface ToolExecutionItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ToolExecutionPayload;
-  payloadKind: "toolExecution";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "toolExecution";
-}
-
-export interface PluginFunctionCallItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: PluginFunctionCallPayload;
-  payloadKind: "pluginFunctionCall";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "pluginFunctionCall";
-}
-
-export interface DynamicToolCallItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: DynamicToolCallPayload;
-  payloadKind: "dynamicToolCall";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "dynamicToolCall";
-}
-
-export interface ApprovalRequestItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ApprovalRequestPayload;
-  payloadKind: "approvalRequest";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "approvalRequest";
-}
-
-export interface ApprovalResponseItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ApprovalResponsePayload;
-  payloadKind: "approvalResponse";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "approvalResponse";
-}
-
-export interface ErrorItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: ErrorPayload;
-  payloadKind: "error";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "error";
-}
-
-export interface SystemNoticeItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: SystemNoticePayload;
-  payloadKind: "systemNotice";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "systemNotice";
-}
-
-export interface FileChangeItem {
-  completedAt?: string;
-  /** When it was begun. */
-  createdAt: string;
-  /** `item_` and its number in the Turn; unique inside the Turn only. */
-  id: string;
-  payload: FileChangePayload;
-  payloadKind: "fileChange";
-  /** How far it is. */
-  status: ItemStatus;
-  /** The Turn. */
-  turnId: string;
-  type: "fileChange";
-}
 
 /** Params of `initialize`. */
 export interface InitializeParams {

@@ -25,6 +25,8 @@ use crate::groups::groups;
 use crate::index;
 use crate::stale::Files;
 
+mod variants;
+
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 const TYPES_FILE: &str = "types.json";
 const CONFIGURATION_FILE: &str = "configuration.json";
@@ -36,7 +38,7 @@ const CONFIGURATION_FILE: &str = "configuration.json";
 pub(crate) fn files() -> anyhow::Result<Files> {
     let mut read = generator(SchemaSettings::draft2020_12().for_deserialize());
     let mut written = generator(SchemaSettings::draft2020_12().for_serialize());
-    let mut files = Files::new();
+    let mut messages = Vec::new();
 
     for method in groups().methods() {
         let paths = Paths::of(method);
@@ -44,14 +46,15 @@ pub(crate) fn files() -> anyhow::Result<Files> {
             Direction::Request | Direction::ClientNotification => (&mut read, &mut written),
             Direction::Notification | Direction::ServerRequest => (&mut written, &mut read),
         };
-        files.insert(paths.params, text(message(method, method.params, ask))?);
+        messages.push((paths.params, message(method, method.params, ask)));
         if let (Some(path), Some(shape)) = (paths.result, method.result) {
-            files.insert(path, text(message(method, shape, answer))?);
+            messages.push((path, message(method, shape, answer)));
         }
     }
 
     let mut definitions = written.take_definitions(true);
     merge(&mut definitions, read.take_definitions(true))?;
+    variants::name(&mut definitions, &messages)?;
     let mut types = json!({
         "$schema": DRAFT,
         "title": "Types",
@@ -59,6 +62,12 @@ pub(crate) fn files() -> anyhow::Result<Files> {
         "$defs": definitions,
     });
     point_at(&mut types, "");
+
+    let mut files = Files::new();
+    for (path, mut schema) in messages {
+        point_at(&mut schema, "../types.json");
+        files.insert(path, text(schema)?);
+    }
     files.insert(TYPES_FILE.to_owned(), text(types)?);
     files.insert(
         CONFIGURATION_FILE.to_owned(),
@@ -110,7 +119,7 @@ fn generator(settings: SchemaSettings) -> SchemaGenerator {
     settings.with_transform(AbsentNotNull).into_generator()
 }
 
-/// Returns the schema of one message, with references into the file of shared types.
+/// Returns the schema of one message.
 fn message(method: &Method, shape: Shape, generator: &mut SchemaGenerator) -> Value {
     let mut schema = shape.schema(generator);
     for transform in generator.transforms_mut() {
@@ -119,20 +128,25 @@ fn message(method: &Method, shape: Shape, generator: &mut SchemaGenerator) -> Va
     schema.insert("$schema".to_owned(), DRAFT.into());
     schema.insert("title".to_owned(), shape.name().into());
     schema.insert("$comment".to_owned(), method.name.into());
-    let mut schema = schema.to_value();
-    point_at(&mut schema, "../types.json");
-    schema
+    schema.to_value()
 }
 
-/// Makes every reference to a shared type point into `file`.
+/// Makes every reference to a shared type point into `file`, and puts those with something beside them into
+/// `allOf`: generators of code take a reference with members beside it for a type of its own, or lose the
+/// members.
 fn point_at(schema: &mut Value, file: &str) {
     match schema {
         Value::Object(members) => {
-            for (name, value) in members {
+            for (name, value) in members.iter_mut() {
                 match value {
                     Value::String(target) if name == "$ref" => *target = format!("{file}{target}"),
                     _ => point_at(value, file),
                 }
+            }
+            if members.len() > 1
+                && let Some(target) = members.remove("$ref")
+            {
+                members.insert("allOf".to_owned(), json!([{ "$ref": target }]));
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(|element| point_at(element, file)),

@@ -96,14 +96,64 @@ fn everything_is_described() {
             };
             for (name, property) in properties {
                 let tag = property.get("const").is_some() || property.get("not").is_some();
-                let shape_of_an_item = members.len() == 1 && name == "payload";
                 assert!(
-                    tag || shape_of_an_item || property.get("description").is_some(),
+                    tag || property.get("description").is_some(),
                     "{path}: {name} is not described"
                 );
             }
         });
     }
+}
+
+#[test]
+fn nothing_stands_beside_a_reference() {
+    for (path, schema) in generated() {
+        each_object(&schema, &mut |members| {
+            let is_alone = members.len() == 1 || members.get("$ref").is_none_or(|target| !target.is_string());
+            assert!(is_alone || path == CONFIGURATION_FILE, "{path}: {members:?}");
+        });
+    }
+}
+
+#[test]
+fn a_variant_is_a_type_with_its_tag_inside() {
+    let tag = |value: &str| json!({ "type": { "type": "string", "const": value } });
+    let mut definitions = json!({
+        "Part": { "oneOf": [
+            { "$ref": "#/$defs/Text", "properties": tag("text"), "required": ["type"] },
+            { "type": "object", "properties": tag("end"), "required": ["type"] },
+        ]},
+        "Text": { "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] },
+    });
+    variants::name(definitions.as_object_mut().unwrap(), &[]).unwrap();
+    let wanted = json!({
+        "Part": { "oneOf": [{ "$ref": "#/$defs/Text" }, { "$ref": "#/$defs/EndPart" }] },
+        "Text": {
+            "type": "object",
+            "properties": { "text": { "type": "string" }, "type": { "type": "string", "const": "text" } },
+            "required": ["type", "text"],
+        },
+        "EndPart": { "type": "object", "properties": tag("end"), "required": ["type"] },
+    });
+    assert_eq!(definitions, wanted);
+}
+
+#[test]
+fn a_variant_that_stands_elsewhere_without_its_tag_is_a_type_of_its_own() {
+    let tag = json!({ "type": { "const": "text" } });
+    let mut definitions = json!({
+        "Part": { "oneOf": [{ "$ref": "#/$defs/Text", "properties": tag, "required": ["type"] }] },
+        "Text": { "type": "object", "properties": {} },
+    });
+    let plain = definitions["Text"].clone();
+    let messages = [("m.json".to_owned(), json!({ "$ref": "#/$defs/Text" }))];
+    variants::name(definitions.as_object_mut().unwrap(), &messages).unwrap();
+    assert_eq!(definitions["Text"], plain);
+    assert_eq!(
+        definitions["Part"]["oneOf"],
+        json!([{ "$ref": "#/$defs/TextPart" }])
+    );
+    assert_eq!(definitions["TextPart"]["properties"], tag);
 }
 
 #[test]

@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use bobbin_model::ItemStatus;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::wire::{ItemPayload, Json, Timestamp};
 
@@ -75,8 +75,9 @@ struct ItemFrame {
     /// When it was begun.
     created_at: Timestamp,
     /// When it was completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
-    /// Shape by `type`.
+    /// What it holds.
     payload: Json,
 }
 
@@ -102,22 +103,33 @@ impl JsonSchema for Item {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let frame = ItemFrame::json_schema(generator);
+        // Each type is a whole object: generators of code lose members that stand beside `oneOf`.
+        let shape = |description: String, tag: Value, payload: Option<Schema>| {
+            let mut shape = frame.clone();
+            shape.insert("description".to_owned(), description.into());
+            if let Some(properties) = shape.get_mut("properties").and_then(Value::as_object_mut) {
+                properties.insert("type".to_owned(), tag.clone());
+                properties.insert("payloadKind".to_owned(), tag);
+                if let Some(mut payload) = payload {
+                    let description = properties["payload"]["description"].take();
+                    payload.insert("description".to_owned(), description);
+                    properties.insert("payload".to_owned(), payload.to_value());
+                }
+            }
+            shape
+        };
         let mut shapes: Vec<_> = ItemPayload::schemas(generator)
             .into_iter()
             .map(|(kind, payload)| {
-                json!({
-                    "properties": {
-                        "type": { "const": kind },
-                        "payloadKind": { "const": kind },
-                        "payload": payload,
-                    },
-                })
+                let tag = json!({ "type": "string", "const": kind });
+                shape(format!("An Item of the type `{kind}`."), tag, Some(payload))
             })
             .collect();
-        shapes.push(json!({ "properties": { "type": { "not": { "enum": ItemPayload::KINDS } } } }));
-        let mut schema = ItemFrame::json_schema(generator);
-        schema.insert("oneOf".to_owned(), shapes.into());
-        schema
+        let other = json!({ "type": "string", "not": { "enum": ItemPayload::KINDS } });
+        let description = "An Item of a type that is not known yet.".to_owned();
+        shapes.push(shape(description, other, None));
+        json_schema!({ "description": frame.get("description"), "oneOf": shapes })
     }
 }
 
