@@ -131,11 +131,12 @@ export async function scripted(t, answers = {}) {
     server.sockets.push(socket);
     socket.notify = (method, params) => socket.send(JSON.stringify({ jsonrpc: "2.0", method, params }));
     socket.ask = (id, method, params) => socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    socket.on("message", (text) => {
+    socket.on("message", async (text) => {
       const message = JSON.parse(text);
       server.seen.push(message);
       if (message.id === undefined || !message.method) return;
-      const answer = answers[message.method]?.(message.params, socket);
+      const made = answers[message.method]?.(message.params, socket);
+      const answer = made instanceof Promise ? await made : made;
       if (answer === null) return;
       const body = answer?.error ? answer : { result: answer ?? {} };
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...body }));
