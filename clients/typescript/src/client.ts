@@ -26,6 +26,7 @@ const MAX_IN_FLIGHT = 28;
 const MAX_WAITING = 1_000;
 const REQUEST_MS = 120_000;
 const SILENCE_MS = 30_000;
+const TICKET_MS = 15_000;
 const MAX_DELAY_MS = 30_000;
 /** Requests that change nothing, by their last word. */
 const READS = /(^|\/)(list|read|get|search|view|explain|stats|suggestions|subscribe|unsubscribe)$/;
@@ -108,6 +109,9 @@ export class Client extends Store<Status> {
   #connection: Connection | undefined;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** What the server said of itself on the last connection. */
+  server: InitializeResult | undefined;
 
   /** Begins to connect. Failed attempts are repeated. */
   constructor(options: ClientOptions) {
@@ -196,7 +200,7 @@ export class Client extends Store<Status> {
     return new ThreadList(this, options);
   }
 
-  /** Has a Thread followed, over all connections. Returns the function that ends it. */
+  /** @internal Has a Thread followed, over all connections. Returns the function that ends it. */
   follow(threadId: string, follower: Follower): () => void {
     const follow = new Follow(
       threadId,
@@ -238,11 +242,12 @@ export class Client extends Store<Status> {
       silenceMs,
     );
     try {
-      const address: Address = { url: ticket ? withQuery(url, "ticket", await ticket()) : url, token };
+      const address: Address = { url: ticket ? withQuery(url, "ticket", await inTime(ticket())) : url, token };
       const server = await connection.open(address, webSocket, this.#hello());
       if (this.getSnapshot().state === "closed") return connection.end({ kind: "closed", message: "" });
       this.#connection = connection;
       this.#attempt = 0;
+      this.server = server;
       this.questions.connected();
       this.set({ state: "ready", server });
       for (const follow of this.#follows.values()) void follow.start();
@@ -274,10 +279,10 @@ export class Client extends Store<Status> {
     for (const pending of sent) {
       if (!repeated.includes(pending)) this.#settle(pending, new ConnectionError(reason, true));
     }
-    // Following is begun anew on the next connection.
-    const isOurs = ({ method }: Pending) => method === "thread/subscribe";
-    for (const pending of repeated.filter(isOurs)) this.#settle(pending, new ConnectionError(reason));
-    this.#waiting.unshift(...repeated.filter((pending) => !isOurs(pending)));
+    // Subscriptions end with their connection, and are begun anew on the next one.
+    const isOver = ({ method }: Pending) => method === "thread/subscribe" || method === "thread/unsubscribe";
+    for (const pending of repeated.filter(isOver)) this.#settle(pending, new ConnectionError(reason));
+    this.#waiting.unshift(...repeated.filter((pending) => !isOver(pending)));
     if (reason.kind === "unauthorized" || reason.kind === "refused" || this.#options.reconnect === false) {
       return this.#end(reason);
     }
@@ -467,6 +472,15 @@ export class Client extends Store<Status> {
 /** Calls that end with their connection. Those of questions go on. */
 const CALL = "call ";
 const callKey = (id: unknown) => `${CALL}${String(id)}`;
+
+/** Rejects if a ticket takes too long. */
+function inTime(ticket: Promise<string>): Promise<string> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError("There was no ticket in time.")), TICKET_MS);
+  });
+  return Promise.race([ticket, late]).finally(() => clearTimeout(timer));
+}
 
 /** Returns the Thread that a notification is about. */
 function threadOf(params: Record<string, unknown>): string | undefined {

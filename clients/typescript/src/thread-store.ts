@@ -60,6 +60,8 @@ export class ThreadStore extends Store<ThreadSnapshot> implements Follower {
 
   /** Starts a Turn and resolves with it when it has ended, in whichever way. */
   async ask(input: string | InputPart[], params?: Partial<TurnStartParams>): Promise<TurnState> {
+    // Listeners of the client get the Turn's notifications only once the Thread has been read.
+    await this.#until(({ phase }) => phase !== "loading");
     const { turn } = await this.start(input, params);
     const ended = ({ turns }: ThreadSnapshot) => turns.find(({ id, completedAt }) => id === turn.id && completedAt);
     return ended(await this.#until((snapshot) => ended(snapshot) !== undefined))!;

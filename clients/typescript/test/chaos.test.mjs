@@ -40,43 +40,58 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
     assert.ok(!completed.has(key), `${key} came twice`);
     completed.add(key);
   });
-  const counts = { kills: 0, snapshots: 0 };
-  const { replace } = thread;
-  thread.replace = (read) => {
-    counts.snapshots += 1;
-    replace.call(thread, read);
-  };
+  const counts = { kills: 0, reconnects: 0, statuses: {} };
+  own.subscribe(() => (counts.reconnects += own.getSnapshot().state === "ready" ? 1 : 0));
+  // Another client that only looks, over the same broken line.
+  const other = await client(t, server.url(proxy.port), { capabilities: { toolExecutionLifecycle: true } });
+  const watched = await other.openThread(thread.id, { turnLimit: 1000 }).ready();
 
+  let inputs = 0;
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const asked = thread.ask(`run \`echo ${round} >> made; seq ${below(400)}\`\nsay ${"one two three ".repeat(below(40))}`);
     const about = `round ${round} of seed ${SEED}`;
+    const prompt = `run \`echo ${round} >> made; seq ${below(400)}\`\nsay ${"one two three ".repeat(below(40))}`;
+    const asked = thread.ask(prompt);
+    inputs += 1;
     if (round % 4 === 0) {
       await pause(below(120));
       counts.kills += 1;
       await server.end("SIGKILL");
       await server.start();
     } else {
+      let renamed = round % 4 === 1 && own.request("thread/rename", { threadId: thread.id, displayName: `Tea ${round}` });
       for (let cuts = 1 + below(3); cuts > 0; cuts -= 1) {
         proxy.left = 1 + below(6_000);
         await pause(below(150));
       }
+      await renamed;
+      if (round % 4 === 2) {
+        inputs += 1;
+        await thread.enqueue(`say later ${round}`);
+      }
     }
     const turn = await asked;
     proxy.left = Infinity;
-    assert.ok(turn.completedAt, about);
-    await until(thread, ({ phase, thread }) => phase === "live" && !thread.runtime.running, about);
-    const other = await client(t, server.url(), { capabilities: { toolExecutionLifecycle: true } });
-    const read = await other.request("thread/read", { threadId: thread.id, includeTurns: true });
-    other.close();
-    const { turns, lastActiveAt, queuedInputs, ...stored } = read.thread;
-    const now = thread.getSnapshot();
-    assert.deepEqual(now.turns.map(asStored), turns, about);
-    assert.equal(turns.length, round, about);
-    assert.deepEqual(now.queuedInputs, queuedInputs, about);
-    const { lastActiveAt: _, queuedInputs: __, ...known } = now.thread;
-    assert.deepEqual(known, stored, about);
+    counts.statuses[turn.status] = 1 + (counts.statuses[turn.status] ?? 0);
+
+    const isDone = ({ phase, thread, turns }) =>
+      phase === "live" && !thread.runtime.running && turns.length === inputs && turns.every(({ completedAt }) => completedAt);
+    for (const store of [thread, watched]) await until(store, isDone, about);
+    const reader = await client(t, server.url(), { capabilities: { toolExecutionLifecycle: true } });
+    const read = await reader.request("thread/read", { threadId: thread.id, includeTurns: true });
+    reader.close();
+    const { turns, lastActiveAt, ...stored } = read.thread;
+    for (const store of [thread, watched]) {
+      const now = store.getSnapshot();
+      assert.deepEqual(now.turns.map(asStored), turns, about);
+      assert.deepEqual(now.queuedInputs, stored.queuedInputs, about);
+      assert.deepEqual({ ...now.thread, lastActiveAt }, { ...stored, lastActiveAt }, about);
+    }
+    assert.deepEqual(own.questions.getSnapshot(), [], about);
   }
   const made = readFileSync(join(server.dir, "workspace/made"), "utf8").trim().split("\n");
   assert.equal(new Set(made).size, made.length, "a command ran twice");
-  t.diagnostic(`${ROUNDS} rounds, ${proxy.cuts} cuts, ${counts.kills} kills, ${counts.snapshots} readings, seed ${SEED}`);
+  const turns = Object.entries(counts.statuses).map(([status, number]) => `${number} ${status}`);
+  t.diagnostic(
+    `${ROUNDS} rounds, ${proxy.cuts} cuts, ${counts.kills} kills, ${counts.reconnects} reconnects; ${turns.join(", ")}; seed ${SEED}`,
+  );
 });
