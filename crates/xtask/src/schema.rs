@@ -3,6 +3,7 @@
 //! ```text
 //! index.json                            every method: who sends it, its files, its errors
 //! types.json                            what messages share, under $defs
+//! openrpc.json                          all of it as one OpenRPC document
 //! configuration.json                    configuration files, for editors
 //! requests/thread.start.params.json     client to server
 //! requests/thread.start.result.json
@@ -25,10 +26,13 @@ use crate::groups::groups;
 use crate::index;
 use crate::stale::Files;
 
+mod openrpc;
 mod variants;
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 const TYPES_FILE: &str = "types.json";
+/// Where Schemars puts shared types.
+const DEFINITIONS: &str = "#/$defs/";
 const CONFIGURATION_FILE: &str = "configuration.json";
 
 /// Returns every file of `proto-schema/`.
@@ -55,17 +59,20 @@ pub(crate) fn files() -> anyhow::Result<Files> {
     let mut definitions = written.take_definitions(true);
     merge(&mut definitions, read.take_definitions(true))?;
     variants::name(&mut definitions, &messages)?;
+
+    let mut files = Files::new();
+    let mut document = openrpc::document(&messages, &definitions)?;
+    point_at(&mut document, openrpc::SCHEMAS);
+    files.insert(openrpc::FILE.to_owned(), text(document)?);
     let mut types = json!({
         "$schema": DRAFT,
         "title": "Types",
         "description": "What the messages of the protocol share.",
         "$defs": definitions,
     });
-    point_at(&mut types, "");
-
-    let mut files = Files::new();
+    point_at(&mut types, DEFINITIONS);
     for (path, mut schema) in messages {
-        point_at(&mut schema, "../types.json");
+        point_at(&mut schema, "../types.json#/$defs/");
         files.insert(path, text(schema)?);
     }
     files.insert(TYPES_FILE.to_owned(), text(types)?);
@@ -131,16 +138,18 @@ fn message(method: &Method, shape: Shape, generator: &mut SchemaGenerator) -> Va
     schema.to_value()
 }
 
-/// Makes every reference to a shared type point into `file`, and puts those with something beside them into
+/// Makes every reference to a shared type point to its name behind `place`, and puts those with something beside them into
 /// `allOf`: generators of code take a reference with members beside it for a type of its own, or lose the
 /// members.
-fn point_at(schema: &mut Value, file: &str) {
+fn point_at(schema: &mut Value, place: &str) {
     match schema {
         Value::Object(members) => {
             for (name, value) in members.iter_mut() {
                 match value {
-                    Value::String(target) if name == "$ref" => *target = format!("{file}{target}"),
-                    _ => point_at(value, file),
+                    Value::String(target) if name == "$ref" => {
+                        *target = target.replacen(DEFINITIONS, place, 1);
+                    }
+                    _ => point_at(value, place),
                 }
             }
             if members.len() > 1
@@ -149,7 +158,7 @@ fn point_at(schema: &mut Value, file: &str) {
                 members.insert("allOf".to_owned(), json!([{ "$ref": target }]));
             }
         }
-        Value::Array(elements) => elements.iter_mut().for_each(|element| point_at(element, file)),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| point_at(element, place)),
         _ => {}
     }
 }

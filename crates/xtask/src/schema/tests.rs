@@ -23,10 +23,10 @@ fn every_reference_leads_to_a_shared_type() {
     let generated = generated();
     let types = &generated.iter().find(|(path, _)| path == TYPES_FILE).unwrap().1["$defs"];
     for (path, schema) in &generated {
-        let prefix = if path == TYPES_FILE {
-            "#/$defs/"
-        } else {
-            "../types.json#/$defs/"
+        let (prefix, types) = match path.as_str() {
+            TYPES_FILE => (DEFINITIONS, types),
+            openrpc::FILE => (openrpc::SCHEMAS, &schema["components"]["schemas"]),
+            _ => ("../types.json#/$defs/", types),
         };
         each_object(schema, &mut |members| {
             if let Some(target) = members.get("$ref").and_then(Value::as_str) {
@@ -46,6 +46,7 @@ fn the_index_names_exactly_the_files_there_are() {
     let mut named = vec![
         "index.json".to_owned(),
         CONFIGURATION_FILE.to_owned(),
+        openrpc::FILE.to_owned(),
         index["types"].as_str().unwrap().to_owned(),
     ];
     for group in [
