@@ -80,9 +80,15 @@ export class Connection {
     this.#socket = socket;
     const id = this.#nextId++;
     socket.onopen = () => this.#write({ id, method: "initialize", params: hello as never });
-    socket.onerror = () => {};
+    socket.onerror = (event) => {
+      if (this.server) return;
+      const { message } = event as { message?: string };
+      this.#refusal ??= { kind: "lost", message: `Cannot connect: ${message || "there is no answer"}` };
+      // A close follows, but not in every implementation.
+      setTimeout(() => fail(this.#refusal!), 100);
+    };
     socket.onclose = ({ code, reason }) => {
-      const why = this.#refusal ?? closeReason(code, reason);
+      const why = this.server ? closeReason(code, reason) : (this.#refusal ?? closeReason(code, reason));
       if (this.server) this.end(why);
       else fail(why);
     };
