@@ -77,7 +77,7 @@ export type Status =
 type Params<M extends keyof Requests> = Requests[M]["params"];
 /** The parameters may be left out where none is required. */
 type Arguments<M extends keyof Requests> =
-  Record<string, never> extends Params<M>
+  {} extends Params<M>
     ? [params?: Params<M>, options?: RequestOptions]
     : [params: Params<M>, options?: RequestOptions];
 
@@ -117,7 +117,10 @@ export class Client extends Store<Status> {
   constructor(options: ClientOptions) {
     super({ state: "connecting", attempt: 0 });
     this.#options = options;
-    this.questions = new Questions((id, result) => this.#connection?.answer(id, { result }));
+    this.questions = new Questions(
+      (id, result) => this.#connection?.answer(id, { result }),
+      (requestId) => this.#calls.get(requestId)?.abort(),
+    );
     this.#unlisten = this.#watchNetwork();
     void this.#connect();
   }
@@ -150,7 +153,7 @@ export class Client extends Store<Status> {
       if (status.state === "closed") return reject(new ConnectionError(status.reason));
       if (signal?.aborted) return reject(signal.reason);
       if (this.#waiting.length >= MAX_WAITING) return reject(new LimitError(`${MAX_WAITING} requests are waiting.`));
-      const name = ONCE.has(method) ? { clientRequestId: crypto.randomUUID() } : {};
+      const name = ONCE.has(method) ? { clientRequestId: randomName() } : {};
       const pending: Pending = { method, params: { ...name, ...params }, resolve, reject, done: () => {}, attempts: 0, isSettled: false };
       const abort = () => this.#giveUp(pending, signal?.reason as Error);
       const late = () => this.#giveUp(pending, new TimeoutError(`${method} was not answered in ${timeoutMs} ms.`));
@@ -391,16 +394,25 @@ export class Client extends Store<Status> {
       if (question && handler) void this.#ask(question, handler);
       return;
     }
-    if (!handler) {
-      return this.#connection?.answer(id, {
-        error: { code: ErrorCode.methodNotFound, message: `Method not found: ${method}` },
-      });
-    }
+    void this.#serve(method, id, params, handler);
+  }
+
+  /** Has the user's handler answer a request that is no question. */
+  async #serve(
+    method: string,
+    id: number | string,
+    params: Record<string, unknown>,
+    handler: ((params: unknown, signal: AbortSignal) => unknown) | undefined,
+  ): Promise<void> {
     const connection = this.#connection;
-    void this.#call(callKey(id), handler, params).then(
-      (result) => connection?.answer(id, { result: result ?? {} }),
-      (error: unknown) => connection?.answer(id, { error: { code: ErrorCode.internalError, message: String(error) } }),
-    );
+    const fail = (code: number, message: string) => connection?.answer(id, { error: { code, message } });
+    if (!handler) return fail(ErrorCode.methodNotFound, `Method not found: ${method}`);
+    try {
+      const result = await this.#call(callKey(id), handler, params);
+      connection?.answer(id, { result: result ?? {} });
+    } catch (error) {
+      fail(ErrorCode.internalError, String(error));
+    }
   }
 
   /** Has the user's handler answer a question. One that throws declines. */
@@ -436,10 +448,7 @@ export class Client extends Store<Status> {
 
   #emit({ method, params }: ThreadMessage): void {
     const requestId = settledQuestion(method, params);
-    if (requestId !== undefined) {
-      this.questions.settled(requestId);
-      this.#calls.get(requestId)?.abort();
-    }
+    if (requestId !== undefined) this.questions.settled(requestId);
     for (const listener of [...(this.#listeners.get(method) ?? [])]) guarded(() => listener(params as never));
   }
 
@@ -472,6 +481,11 @@ export class Client extends Store<Status> {
 /** Calls that end with their connection. Those of questions go on. */
 const CALL = "call ";
 const callKey = (id: unknown) => `${CALL}${String(id)}`;
+
+/** Returns 128 random bits. `randomUUID` is missing from pages without TLS. */
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /** Rejects if a ticket takes too long. */
 function inTime(ticket: Promise<string>): Promise<string> {

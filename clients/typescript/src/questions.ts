@@ -37,7 +37,7 @@ interface Entry {
   result: unknown;
 }
 
-/** Sends an answer. Returns whether there was a connection to send it on. */
+/** Sends an answer on the present connection. */
 export type Reply = (rpcId: Message["id"], result: unknown) => void;
 
 /**
@@ -48,7 +48,11 @@ export class Questions extends Store<readonly Question[]> {
   readonly #entries = new Map<string, Entry>();
   #grace: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly reply: Reply) {
+  /** `over` is called with each question that needs no answer any more. */
+  constructor(
+    private readonly reply: Reply,
+    private readonly over: (requestId: string) => void,
+  ) {
     super([]);
   }
 
@@ -86,7 +90,9 @@ export class Questions extends Store<readonly Question[]> {
 
   /** Forgets a question that is settled. */
   settled(requestId: string): void {
-    if (this.#entries.delete(requestId)) this.#show();
+    if (!this.#entries.delete(requestId)) return;
+    this.over(requestId);
+    this.#show();
   }
 
   /** Forgets a question that the server withdrew. */

@@ -44,7 +44,6 @@ export class ThreadList extends Store<ThreadListSnapshot> {
         }),
       );
     on("thread/started", ({ thread }) => this.#add(thread));
-    on("thread/resumed", ({ thread }) => this.#add(thread));
     on("thread/deleted", ({ threadId }) => this.#threads.delete(threadId));
     on("thread/renamed", ({ threadId, displayName }) => this.#change(threadId, { displayName }));
     on("thread/statusChanged", ({ threadId, newStatus }) => {

@@ -22,6 +22,21 @@ function random(seed) {
 }
 
 const asStored = ({ diff, reverted, ...turn }) => turn;
+const textOf = ({ payload }) => payload.text ?? payload.aggregatedOutput;
+
+/** Checks at each change that streamed text only grows, and that it grows into the final text. */
+function watchText(store, isCalm, faults) {
+  const texts = new Map();
+  return store.subscribe(() => {
+    for (const item of store.getSnapshot().turns.at(-1)?.items ?? []) {
+      const key = `${item.turnId} ${item.id}`;
+      const [before, now] = [texts.get(key) ?? "", textOf(item) ?? ""];
+      if (isCalm() && !now.startsWith(before)) faults.push(`${key}: ${JSON.stringify(before)} became ${JSON.stringify(now)}`);
+      texts.set(key, now);
+    }
+  });
+}
+
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, { ...needsServer, timeout: 60_000 + ROUNDS * 20_000 }, async (t) => {
@@ -34,10 +49,11 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
     handlers: { "item/approval/request": () => ({ decision: "accept" }) },
   });
   const thread = await openThread(own);
+  const faults = [];
   const completed = new Set();
   own.on("item/completed", ({ turnId, item }) => {
     const key = `${turnId} ${item.id}`;
-    assert.ok(!completed.has(key), `${key} came twice`);
+    if (completed.has(key)) faults.push(`${key} came twice`);
     completed.add(key);
   });
   const counts = { kills: 0, reconnects: 0, statuses: {} };
@@ -46,13 +62,19 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
   const other = await client(t, server.url(proxy.port), { capabilities: { toolExecutionLifecycle: true } });
   const watched = await other.openThread(thread.id, { turnLimit: 1000 }).ready();
 
+  // What a killed server had streamed and not stored is streamed again.
+  let isCalm = true;
+  for (const store of [thread, watched]) watchText(store, () => isCalm, faults);
+
   let inputs = 0;
   for (let round = 1; round <= ROUNDS; round += 1) {
     const about = `round ${round} of seed ${SEED}`;
-    const prompt = `run \`echo ${round} >> made; seq ${below(400)}\`\nsay ${"one two three ".repeat(below(40))}`;
+    const prompt = `run \`echo ${round} >> made; seq ${below(400)}\`\nsay ${"one two three ".repeat(below(200))}`;
     const asked = thread.ask(prompt);
+    let late;
     inputs += 1;
-    if (round % 4 === 0) {
+    isCalm = round % 4 !== 0;
+    if (!isCalm) {
       await pause(below(120));
       counts.kills += 1;
       await server.end("SIGKILL");
@@ -64,6 +86,9 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
         await pause(below(150));
       }
       await renamed;
+      // One more comes in the middle of what happens.
+      late = await client(t, server.url(), { capabilities: { toolExecutionLifecycle: true } });
+      watchText(late.openThread(thread.id, { turnLimit: 1000 }), () => true, faults);
       if (round % 4 === 2) {
         inputs += 1;
         await thread.enqueue(`say later ${round}`);
@@ -75,18 +100,21 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
 
     const isDone = ({ phase, thread, turns }) =>
       phase === "live" && !thread.runtime.running && turns.length === inputs && turns.every(({ completedAt }) => completedAt);
-    for (const store of [thread, watched]) await until(store, isDone, about);
+    const stores = [thread, watched, ...(late ? [late.openThread(thread.id)] : [])];
+    for (const store of stores) await until(store, isDone, about);
     const reader = await client(t, server.url(), { capabilities: { toolExecutionLifecycle: true } });
     const read = await reader.request("thread/read", { threadId: thread.id, includeTurns: true });
     reader.close();
     const { turns, lastActiveAt, ...stored } = read.thread;
-    for (const store of [thread, watched]) {
+    for (const store of stores) {
       const now = store.getSnapshot();
       assert.deepEqual(now.turns.map(asStored), turns, about);
       assert.deepEqual(now.queuedInputs, stored.queuedInputs, about);
       assert.deepEqual({ ...now.thread, lastActiveAt }, { ...stored, lastActiveAt }, about);
     }
     assert.deepEqual(own.questions.getSnapshot(), [], about);
+    assert.deepEqual(faults, [], about);
+    late?.close();
   }
   const made = readFileSync(join(server.dir, "workspace/made"), "utf8").trim().split("\n");
   assert.equal(new Set(made).size, made.length, "a command ran twice");

@@ -40,6 +40,23 @@ test("an unknown request of the server is answered with an error", async (t) => 
   assert.equal(server.seen.find(({ id, error }) => id === 7 && error).error.code, ErrorCode.methodNotFound);
 });
 
+test("a handler's result is the answer; what it throws or cannot be sent is an error", async (t) => {
+  const server = await scripted(t);
+  const handler = ({ tool }) => {
+    if (tool === "spill") throw new Error("wet");
+    return { success: true, errorMessage: "x".repeat(tool === "flood" ? 5 << 20 : 1) };
+  };
+  const own = await client(t, server.url, { handlers: { "item/tool/call": handler } });
+  ["pour", "spill", "flood"].forEach((tool, id) => server.sockets[0].ask(id, "item/tool/call", { tool }));
+  await settled(own);
+  const answers = server.seen.filter(({ method }) => method === undefined);
+  assert.deepEqual(answers.map(({ id, result, error }) => [id, result?.success ?? error.message]).sort(), [
+    [0, true],
+    [1, "Error: wet"],
+    [2, "LimitError: A message may have 4 MiB."],
+  ]);
+});
+
 test("a listener that throws disturbs no other", async (t) => {
   t.mock.method(console, "error", () => {});
   const server = await scripted(t);
