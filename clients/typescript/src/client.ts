@@ -1,6 +1,7 @@
 import { type Address, Connection, type Message } from "./connection.js";
-import { type CloseReason, ConnectionError, LimitError, RpcError, TimeoutError, UnauthorizedError } from "./errors.js";
+import { type CloseReason, ConnectionError, TimeoutError, UnauthorizedError } from "./errors.js";
 import { Follow, type Follower, type ThreadMessage } from "./follow.js";
+import { Outbox, type RequestOptions } from "./outbox.js";
 import {
   type ClientCapabilities,
   type ClientInfo,
@@ -8,7 +9,6 @@ import {
   ErrorCode,
   type InitializeResult,
   type Notifications,
-  ONCE,
   type Requests,
   type ServerRequests,
 } from "./protocol.js";
@@ -20,16 +20,9 @@ import { ThreadList, type ThreadListOptions } from "./thread-list.js";
 import { ThreadStore, type ThreadStoreOptions } from "./thread-store.js";
 import { openSocket } from "#socket";
 
-/** Requests that this client has unanswered at most; a server takes 32. */
-const MAX_IN_FLIGHT = 28;
-/** Requests that wait for their turn or for a connection. */
-const MAX_WAITING = 1_000;
-const REQUEST_MS = 120_000;
 const SILENCE_MS = 30_000;
 const TICKET_MS = 15_000;
 const MAX_DELAY_MS = 30_000;
-/** Requests that change nothing, by their last word. */
-const READS = /(^|\/)(list|read|get|search|view|explain|stats|suggestions|subscribe|unsubscribe)$/;
 
 export interface ClientOptions {
   /** For example `ws://127.0.0.1:9100/ws`. */
@@ -61,12 +54,6 @@ export type Handlers = {
   ) => Promise<ServerRequests[M]["result"]> | ServerRequests[M]["result"];
 };
 
-export interface RequestOptions {
-  /** How long to wait, through reconnects. Default 120 s, 0 for ever. */
-  timeoutMs?: number;
-  signal?: AbortSignal;
-}
-
 export type Status =
   | { readonly state: "connecting"; readonly attempt: number }
   | { readonly state: "ready"; readonly server: InitializeResult }
@@ -81,27 +68,13 @@ type Arguments<M extends keyof Requests> =
     ? [params?: Params<M>, options?: RequestOptions]
     : [params: Params<M>, options?: RequestOptions];
 
-interface Pending {
-  readonly method: string;
-  readonly params: Record<string, unknown>;
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-  /** Forgets its timer and its signal. */
-  done: () => void;
-  attempts: number;
-  isSettled: boolean;
-}
-
 /** A client of one server, over any number of connections. Its value is its status. */
 export class Client extends Store<Status> {
   /** Questions of the server that wait for this user. */
   readonly questions: Questions;
   readonly #options: ClientOptions;
   readonly #listeners = new Map<string, Set<(params: never) => void>>();
-  /** Every request without an answer: sent, waiting, or waiting out an overload. */
-  readonly #unsettled = new Set<Pending>();
-  readonly #inFlight = new Map<number, Pending>();
-  readonly #waiting: Pending[] = [];
+  readonly #outbox = new Outbox();
   readonly #follows = new Map<string, Follow>();
   readonly #threads = new Map<string, { store: ThreadStore; users: number }>();
   readonly #calls = new Map<string, AbortController>();
@@ -147,26 +120,9 @@ export class Client extends Store<Status> {
    * and those of `ONCE`, which get a `clientRequestId`. Others reject with an uncertain `ConnectionError`.
    */
   request<M extends keyof Requests>(method: M, ...[params, options]: Arguments<M>): Promise<Requests[M]["result"]> {
-    const { timeoutMs = REQUEST_MS, signal } = options ?? {};
-    return new Promise((resolve, reject) => {
-      const status = this.getSnapshot();
-      if (status.state === "closed") return reject(new ConnectionError(status.reason));
-      if (signal?.aborted) return reject(signal.reason);
-      if (this.#waiting.length >= MAX_WAITING) return reject(new LimitError(`${MAX_WAITING} requests are waiting.`));
-      const name = ONCE.has(method) ? { clientRequestId: randomName() } : {};
-      const pending: Pending = { method, params: { ...name, ...params }, resolve, reject, done: () => {}, attempts: 0, isSettled: false };
-      const abort = () => this.#giveUp(pending, signal?.reason as Error);
-      const late = () => this.#giveUp(pending, new TimeoutError(`${method} was not answered in ${timeoutMs} ms.`));
-      const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs) : undefined;
-      signal?.addEventListener("abort", abort, { once: true });
-      pending.done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", abort);
-      };
-      this.#unsettled.add(pending);
-      this.#waiting.push(pending);
-      this.#pump();
-    });
+    const status = this.getSnapshot();
+    if (status.state === "closed") return Promise.reject(new ConnectionError(status.reason));
+    return this.#outbox.request(method, params, options ?? {}) as Promise<Requests[M]["result"]>;
   }
 
   /** Sends a notification, if there is a connection. */
@@ -254,7 +210,7 @@ export class Client extends Store<Status> {
       this.questions.connected();
       this.set({ state: "ready", server });
       for (const follow of this.#follows.values()) void follow.start();
-      this.#pump();
+      this.#outbox.connected(connection);
     } catch (error) {
       if (this.getSnapshot().state === "closed") return;
       if (error instanceof UnauthorizedError) this.#end({ kind: "unauthorized", message: error.message });
@@ -276,16 +232,7 @@ export class Client extends Store<Status> {
     this.questions.disconnected();
     for (const [key, call] of this.#calls) if (key.startsWith(CALL)) call.abort();
     for (const follow of this.#follows.values()) follow.stop();
-    const sent = [...this.#inFlight.values()];
-    this.#inFlight.clear();
-    const repeated = sent.filter(({ method }) => ONCE.has(method) || READS.test(method));
-    for (const pending of sent) {
-      if (!repeated.includes(pending)) this.#settle(pending, new ConnectionError(reason, true));
-    }
-    // Subscriptions end with their connection, and are begun anew on the next one.
-    const isOver = ({ method }: Pending) => method === "thread/subscribe" || method === "thread/unsubscribe";
-    for (const pending of repeated.filter(isOver)) this.#settle(pending, new ConnectionError(reason));
-    this.#waiting.unshift(...repeated.filter((pending) => !isOver(pending)));
+    this.#outbox.lost(reason);
     if (reason.kind === "unauthorized" || reason.kind === "refused" || this.#options.reconnect === false) {
       return this.#end(reason);
     }
@@ -306,52 +253,11 @@ export class Client extends Store<Status> {
     this.#calls.clear();
     this.questions.close();
     for (const follow of this.#follows.values()) follow.stop();
-    this.#inFlight.clear();
-    this.#waiting.length = 0;
-    for (const pending of this.#unsettled) this.#settle(pending, new ConnectionError(reason, pending.attempts > 0));
-  }
-
-  /** Sends waiting requests as far as the server takes them. */
-  #pump(): void {
-    while (this.#connection && this.#inFlight.size < MAX_IN_FLIGHT) {
-      const pending = this.#waiting.shift();
-      if (!pending) return;
-      try {
-        const id = this.#connection.request(pending.method, pending.params);
-        pending.attempts += 1;
-        this.#inFlight.set(id, pending);
-      } catch (error) {
-        this.#settle(pending, error as Error);
-      }
-    }
-  }
-
-  #settle(pending: Pending, error: Error): void {
-    this.#done(pending);
-    pending.reject(error);
-  }
-
-  #done(pending: Pending): void {
-    pending.isSettled = true;
-    this.#unsettled.delete(pending);
-    pending.done();
-  }
-
-  /** Rejects a request that is no longer wanted, and has the server cancel it. */
-  #giveUp(pending: Pending, error: Error): void {
-    this.#settle(pending, error);
-    const place = this.#waiting.indexOf(pending);
-    if (place >= 0) this.#waiting.splice(place, 1);
-    for (const [id, sent] of this.#inFlight) {
-      if (sent !== pending) continue;
-      this.#inFlight.delete(id);
-      this.notify("$/cancelRequest", { id });
-    }
-    this.#pump();
+    this.#outbox.end(reason);
   }
 
   #receive(message: Message): void {
-    if (message.method === undefined) return this.#answered(message);
+    if (message.method === undefined) return this.#outbox.answered(message);
     const params = message.params ?? {};
     if (message.id !== undefined && message.id !== null) return this.#asked(message.method, message.id, params);
     if (message.method === "$/cancelRequest") return this.#withdrawn(params["id"] as Message["id"]);
@@ -359,30 +265,6 @@ export class Client extends Store<Status> {
     const follow = this.#follows.get(threadOf(params) ?? "");
     if (follow) follow.receive(notification);
     else this.#emit(notification);
-  }
-
-  #answered(message: Message): void {
-    const id = message.id as number;
-    const pending = this.#inFlight.get(id);
-    if (!pending) return;
-    this.#inFlight.delete(id);
-    const { error } = message;
-    if (error?.code === ErrorCode.overloaded) {
-      const wait = Number(error.data?.["retryAfterMs"] ?? Math.min(5_000, 50 * 2 ** pending.attempts));
-      setTimeout(() => this.#again(pending), wait * (1 + Math.random() / 2));
-    } else if (error) {
-      this.#settle(pending, new RpcError(pending.method, error.code, error.message, error.data));
-    } else {
-      this.#done(pending);
-      pending.resolve(message.result as never);
-    }
-    this.#pump();
-  }
-
-  #again(pending: Pending): void {
-    if (pending.isSettled) return;
-    this.#waiting.unshift(pending);
-    this.#pump();
   }
 
   #asked(method: string, id: number | string, params: Record<string, unknown>): void {
@@ -481,11 +363,6 @@ export class Client extends Store<Status> {
 /** Calls that end with their connection. Those of questions go on. */
 const CALL = "call ";
 const callKey = (id: unknown) => `${CALL}${String(id)}`;
-
-/** Returns 128 random bits. `randomUUID` is missing from pages without TLS. */
-function randomName(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** Rejects if a ticket takes too long. */
 function inTime(ticket: Promise<string>): Promise<string> {

@@ -1,5 +1,6 @@
-export { Client, type ClientOptions, connect, type Handlers, type RequestOptions, type Status } from "./client.js";
+export { Client, type ClientOptions, connect, type Handlers, type Status } from "./client.js";
 export { type CloseReason, ConnectionError, LimitError, RpcError, TimeoutError, UnauthorizedError } from "./errors.js";
+export type { RequestOptions } from "./outbox.js";
 export * from "./protocol.js";
 export type { Approval, Question, UserInput } from "./questions.js";
 export type { SocketEvents, SocketFactory, SocketLike } from "./socket.js";

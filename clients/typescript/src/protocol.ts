@@ -3290,6 +3290,17 @@ export interface ThreadQueueUpdatedNotification {
   threadId: string;
 }
 
+/**
+ * Extension: a Thread's configuration is another one, which `thread/read` returns. Only to clients with
+ * `eventCursors`.
+ */
+export interface ThreadConfiguredNotification {
+  /** Number of this message. */
+  seq: number;
+  /** The Thread. */
+  threadId: string;
+}
+
 /** Extension: Turns were dropped from the end of the conversation. Only to clients with `eventCursors`. */
 export interface ThreadRolledBackNotification {
   /** The oldest Turn that was dropped; every later one is gone too. */
@@ -3661,6 +3672,8 @@ export interface Notifications {
   "thread/runtimeChanged": ThreadRuntimeChangedNotification;
   /** A Thread's queue has changed. */
   "thread/queue/updated": ThreadQueueUpdatedNotification;
+  /** Extension: a Thread's configuration is another one. */
+  "thread/configured": ThreadConfiguredNotification;
   /** Extension: Turns were dropped from the end of the conversation. */
   "thread/rolledBack": ThreadRolledBackNotification;
   /** Extension: the end of a replay. */

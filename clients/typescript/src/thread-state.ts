@@ -94,6 +94,11 @@ export class ThreadState {
     this.#olderCursor = turnPage?.nextCursor;
   }
 
+  /** Takes another configuration. */
+  configure({ configuration }: Thread): void {
+    if (configuration) this.#thread({ configuration });
+  }
+
   /** Takes one change. Unknown ones are ignored. */
   apply({ method, params }: ThreadMessage): void {
     const { turnId } = params as { turnId?: string };

@@ -110,6 +110,7 @@ export class ThreadStore extends Store<ThreadSnapshot> implements Follower {
   /** @internal */
   apply(message: ThreadMessage): void {
     if (message.method === "thread/deleted") return this.failed("The Thread was deleted.", true);
+    if (message.method === "thread/configured") void this.#readConfiguration();
     this.#state.apply(message);
     this.#changed();
   }
@@ -139,6 +140,16 @@ export class ThreadStore extends Store<ThreadSnapshot> implements Follower {
     const read = await this.client.request("thread/read", page);
     if (this.#state.olderCursor === cursor) this.#state.prepend(read);
     this.#changed();
+  }
+
+  async #readConfiguration(): Promise<void> {
+    try {
+      const { thread } = await this.client.request("thread/read", { threadId: this.id });
+      this.#state.configure(thread);
+      this.#changed();
+    } catch {
+      // It is read again with the next change, or with the Thread.
+    }
   }
 
   #connectionChanged(): void {

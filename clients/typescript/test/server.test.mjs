@@ -76,6 +76,8 @@ test("another client's Thread is followed, and its question answered", needsServ
   assert.deepEqual(mine.getSnapshot().turns, [turn]);
   await until(list, ({ threads }) => !threads[0].runtime.running && threads[0].turnCount === 1);
 
+  await one.request("thread/mode/set", { threadId: theirs.id, mode: "plan" });
+  await until(mine, ({ thread }) => thread.configuration?.mode === "plan");
   await one.request("thread/rename", { threadId: theirs.id, displayName: "Tea" });
   await until(mine, ({ thread }) => thread.displayName === "Tea");
   await until(list, ({ threads }) => threads[0].displayName === "Tea");

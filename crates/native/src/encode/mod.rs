@@ -196,7 +196,11 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             };
             message(wire::THREAD_QUEUE_UPDATED, &params)
         }
-        // Version 1 has no notification for it; a client that reads by number would miss the event without one.
+        // Version 1 has no notification for these two; a client that reads by number would miss the event without one.
+        (Event::ThreadConfigured { .. }, _) => {
+            let params = wire::ThreadConfiguredNotification { thread_id, seq: seq? };
+            message(wire::THREAD_CONFIGURED, &params)
+        }
         (Event::TurnsRolledBack { first, count }, _) => {
             let params = wire::ThreadRolledBackNotification {
                 thread_id,

@@ -75,6 +75,7 @@ bobbin_testkit::examples! {
     TurnRevertParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","force":true,"clientRequestId":"r-1"}"#;
     TurnRevertResult: r#"{"turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"},{"path":"kiln.log","action":"removed"}],"notes":["A command may have changed more."]}"#;
     TurnRevertedNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"}],"seq":91}"#;
+    ThreadConfiguredNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":89}"#;
     ThreadRolledBackNotification: r#"{"threadId":"thread_20270301_ab12cd","firstTurnId":"turn_003","numTurns":2,"seq":90}"#;
     ThreadSyncedNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":88}"#;
     TurnNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"seq":6}}"#, turn(r#","completedAt":"2027-03-01T08:01:00.000Z","tokenUsage":{"inputTokens":10,"outputTokens":2,"totalTokens":12,"cachedInputTokens":8,"reasoningOutputTokens":1},"cost":0.0125,"originChannel":"cli","initiator":{"channelName":"cli","userId":"u-1","userName":"Ada"}"#));

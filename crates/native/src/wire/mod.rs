@@ -62,8 +62,8 @@ pub use crate::groups::thread::params::*;
 pub use crate::groups::thread::search_types::*;
 pub use crate::groups::thread::types::*;
 pub(crate) use crate::groups::thread::{
-    THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED, THREAD_ROLLED_BACK,
-    THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED, THREAD_SYNCED,
+    THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
+    THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED, THREAD_SYNCED,
 };
 pub use crate::groups::turn::diff::*;
 pub use crate::groups::turn::input_types::*;

@@ -153,3 +153,30 @@ async fn the_beginning_and_the_end_of_a_thread_are_numbered_where_it_is_followed
     let deleted = client.wait_for("thread/deleted").await;
     assert!(seq(&deleted) > begun["seq"].as_u64());
 }
+
+#[tokio::test]
+async fn a_new_configuration_is_news_to_clients_that_read_by_number() {
+    let server = Server::start().await;
+    let mut watcher = server.client_with(capabilities()).await;
+    let mut plain = server.client().await;
+    let thread = plain.start_thread().await;
+    plain
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let begun = subscribe(&mut watcher, &thread, 0).await;
+    watcher.wait_for("thread/synced").await;
+
+    let mode = json!({ "threadId": thread, "mode": "plan" });
+    plain.call("thread/mode/set", mode).await;
+    let told = watcher.wait_for("thread/configured").await;
+    assert_eq!(told["params"]["threadId"], json!(thread));
+    assert!(seq(&told) > begun["seq"].as_u64(), "{told}");
+    let name = json!({ "threadId": thread, "displayName": "Cups" });
+    plain.call("thread/rename", name).await;
+    let seen = plain.until("thread/renamed").await;
+    assert!(
+        seen.iter()
+            .all(|message| message["method"] != "thread/configured"),
+        "{seen:?}"
+    );
+}

@@ -14,13 +14,14 @@ pub mod types;
 
 use crate::group::{Group, rows};
 use crate::wire::{
-    ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadDeletedNotification,
-    ThreadListParams, ThreadListResult, ThreadModeSetParams, ThreadQueueUpdatedNotification,
-    ThreadReadParams, ThreadReadResult, ThreadRenameParams, ThreadRenamedNotification, ThreadResult,
-    ThreadResumeParams, ThreadResumedNotification, ThreadRollbackParams, ThreadRollbackResult,
-    ThreadRolledBackNotification, ThreadRuntimeChangedNotification, ThreadSearchParams, ThreadSearchResult,
-    ThreadStartParams, ThreadStartedNotification, ThreadStatusChangedNotification, ThreadSubscribeParams,
-    ThreadSubscribeResult, ThreadSyncedNotification, ThreadTargetParams, ThreadUnsubscribeParams,
+    ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadConfiguredNotification,
+    ThreadDeletedNotification, ThreadListParams, ThreadListResult, ThreadModeSetParams,
+    ThreadQueueUpdatedNotification, ThreadReadParams, ThreadReadResult, ThreadRenameParams,
+    ThreadRenamedNotification, ThreadResult, ThreadResumeParams, ThreadResumedNotification,
+    ThreadRollbackParams, ThreadRollbackResult, ThreadRolledBackNotification,
+    ThreadRuntimeChangedNotification, ThreadSearchParams, ThreadSearchResult, ThreadStartParams,
+    ThreadStartedNotification, ThreadStatusChangedNotification, ThreadSubscribeParams, ThreadSubscribeResult,
+    ThreadSyncedNotification, ThreadTargetParams, ThreadUnsubscribeParams,
 };
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";
@@ -31,6 +32,7 @@ pub(crate) const THREAD_DELETED: &str = "thread/deleted";
 pub(crate) const THREAD_STATUS_CHANGED: &str = "thread/statusChanged";
 pub(crate) const THREAD_RUNTIME_CHANGED: &str = "thread/runtimeChanged";
 pub(crate) const THREAD_QUEUE_UPDATED: &str = "thread/queue/updated";
+pub(crate) const THREAD_CONFIGURED: &str = "thread/configured";
 pub(crate) const THREAD_ROLLED_BACK: &str = "thread/rolledBack";
 pub(crate) const THREAD_SYNCED: &str = "thread/synced";
 
@@ -86,6 +88,8 @@ pub static GROUP: Group = Group {
         notification THREAD_RUNTIME_CHANGED (ThreadRuntimeChangedNotification):
             "What a Thread is doing has changed.";
         notification THREAD_QUEUE_UPDATED (ThreadQueueUpdatedNotification): "A Thread's queue has changed.";
+        notification THREAD_CONFIGURED (ThreadConfiguredNotification):
+            "Extension: a Thread's configuration is another one.";
         notification THREAD_ROLLED_BACK (ThreadRolledBackNotification):
             "Extension: Turns were dropped from the end of the conversation.";
         notification THREAD_SYNCED (ThreadSyncedNotification): "Extension: the end of a replay.";

@@ -109,6 +109,17 @@ pub struct ThreadSyncedNotification {
     pub seq: u64,
 }
 
+/// Extension: a Thread's configuration is another one, which `thread/read` returns. Only to clients with
+/// `eventCursors`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadConfiguredNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// Number of this message.
+    pub seq: u64,
+}
+
 /// Extension: Turns were dropped from the end of the conversation. Only to clients with `eventCursors`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
