@@ -23,6 +23,8 @@ import { openSocket } from "#socket";
 const SILENCE_MS = 30_000;
 const TICKET_MS = 15_000;
 const MAX_DELAY_MS = 30_000;
+/** A connection that lasted so long was a good one. */
+const STABLE_MS = 5_000;
 
 export interface ClientOptions {
   /** For example `ws://127.0.0.1:9100/ws`. */
@@ -43,6 +45,8 @@ export interface ClientOptions {
   webSocket?: SocketFactory;
   /** Whether to connect again after a lost connection. Default `true`. */
   reconnect?: boolean;
+  /** Longest pause between two attempts. Default 30 s; the first ones are short. */
+  maxDelayMs?: number;
   /** After so long without a message the server is asked whether it lives. Default 30 s. */
   silenceMs?: number;
 }
@@ -81,6 +85,7 @@ export class Client extends Store<Status> {
   readonly #unlisten: () => void;
   #connection: Connection | undefined;
   #attempt = 0;
+  #readyAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** What the server said of itself on the last connection. */
@@ -204,8 +209,9 @@ export class Client extends Store<Status> {
       const address: Address = { url: ticket ? withQuery(url, "ticket", await inTime(ticket())) : url, token };
       const server = await connection.open(address, webSocket, this.#hello());
       if (this.getSnapshot().state === "closed") return connection.end({ kind: "closed", message: "" });
+      if (connection.isEnded) return;
       this.#connection = connection;
-      this.#attempt = 0;
+      this.#readyAt = Date.now();
       this.server = server;
       this.questions.connected();
       this.set({ state: "ready", server });
@@ -228,6 +234,8 @@ export class Client extends Store<Status> {
 
   #lost(reason: CloseReason): void {
     if (this.getSnapshot().state === "closed") return;
+    // One that ends at once is as good as none: the pauses grow.
+    if (this.#connection && Date.now() - this.#readyAt > STABLE_MS) this.#attempt = 0;
     this.#connection = undefined;
     this.questions.disconnected();
     for (const [key, call] of this.#calls) if (key.startsWith(CALL)) call.abort();
@@ -236,7 +244,8 @@ export class Client extends Store<Status> {
     if (reason.kind === "unauthorized" || reason.kind === "refused" || this.#options.reconnect === false) {
       return this.#end(reason);
     }
-    const delay = Math.min(MAX_DELAY_MS, 200 * 2 ** Math.min(this.#attempt, 10)) * (0.5 + Math.random() / 2);
+    const { maxDelayMs = MAX_DELAY_MS } = this.#options;
+    const delay = Math.min(maxDelayMs, 200 * 2 ** Math.min(this.#attempt, 10)) * (0.5 + Math.random() / 2);
     this.set({ state: "waiting", attempt: this.#attempt, retryAt: Date.now() + delay, reason });
     this.#timer = setTimeout(() => void this.#connect(), delay);
   }
@@ -307,7 +316,7 @@ export class Client extends Store<Status> {
         question.answer(Object.fromEntries(Object.entries(answers).map(([id, { answers }]) => [id, answers])));
       }
     } catch (error) {
-      console.error(error);
+      if (!(error instanceof Error && error.name === "AbortError")) console.error(error);
       if (question.kind === "approval") question.answer("decline");
       else question.answer({});
     }

@@ -30,6 +30,11 @@ export interface Address {
 export class Connection {
   server: InitializeResult | undefined;
   #socket: SocketLike | undefined;
+  /** Whether this connection is over. */
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
   #ended = false;
   #lastHeard = Date.now();
   #refusal: CloseReason | undefined;
