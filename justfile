@@ -14,6 +14,11 @@ one crate:
 schema:
     cargo xtask schema
 
+# The TypeScript client, against the debug build.
+client:
+    cargo build --locked -p bobbin-appserver
+    cd clients/typescript && npm ci && npm run check && BOBBIN_BIN="$PWD/../../target/debug/bobbin" npm test
+
 # Licences, advisories, banned and doubled crates.
 deny:
     cargo deny check
