@@ -40,7 +40,8 @@ export class Connection {
   #refusal: CloseReason | undefined;
   #silence: ReturnType<typeof setInterval> | undefined;
   #nextId = 0;
-  #pingId: number | undefined;
+  /** When the server was asked whether it lives, if it has said nothing since. */
+  #probedAt: number | undefined;
 
   constructor(
     private readonly receiver: Receiver,
@@ -131,11 +132,10 @@ export class Connection {
 
   /** Finds out soon whether the server still answers. */
   probe(): void {
-    if (this.server && !this.#ended && this.#pingId === undefined) {
-      this.#lastHeard = Math.min(this.#lastHeard, Date.now() - this.silenceMs);
-      // The smallest request there is; its answer is constant.
-      this.#pingId = this.request("channel/list", {});
-    }
+    if (!this.server || this.#ended || this.#probedAt !== undefined) return;
+    this.#probedAt = Date.now();
+    // The smallest request there is; its answer is constant.
+    this.request("channel/list", {});
   }
 
   /** Ends the connection; its receiver learns why. */
@@ -157,15 +157,15 @@ export class Connection {
 
   #heard(): void {
     this.#lastHeard = Date.now();
-    this.#pingId = undefined;
+    this.#probedAt = undefined;
   }
 
   #listen(): void {
-    const silence = Date.now() - this.#lastHeard;
-    if (silence >= this.silenceMs * 1.5) {
+    // Timers of hidden pages are late: only a server that was asked can be too late.
+    if (this.#probedAt === undefined) {
+      if (Date.now() - this.#lastHeard >= this.silenceMs) this.probe();
+    } else if (Date.now() - this.#probedAt >= this.silenceMs / 2) {
       this.end({ kind: "silent", message: "The server did not answer in time." });
-    } else if (silence >= this.silenceMs) {
-      this.probe();
     }
   }
 

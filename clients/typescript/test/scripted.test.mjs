@@ -116,6 +116,18 @@ test("a silent server is left for another connection", async (t) => {
   assert.equal(reason.kind, "silent");
 });
 
+test("late timers, as in hidden pages, do not end a connection", async (t) => {
+  const server = await scripted(t);
+  t.mock.timers.enable({ apis: ["Date"], now: 1 });
+  const own = await client(t, server.url, { silenceMs: 40 });
+  for (let minute = 1; minute < 4; minute += 1) {
+    t.mock.timers.setTime(60_000 * minute);
+    const probes = () => server.seen.filter(({ method }) => method === "channel/list").length;
+    while (probes() < minute && own.getSnapshot().state === "ready") await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.equal(own.getSnapshot().state, "ready");
+});
+
 test("a write is sent again under its name, another request is uncertain", async (t) => {
   const answers = {
     "turn/start": (_params, socket) => (server.sockets.length === 1 ? (socket.terminate(), null) : { turn: turn() }),
