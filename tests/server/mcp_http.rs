@@ -1,9 +1,11 @@
 //! An MCP server over HTTP under the whole binary.
 
+use bobbin_testkit::kiosk::Kiosk;
 use bobbin_testkit::{Client, Link, tea_server};
 use serde_json::json;
 use std::process::Stdio;
 
+use crate::mcp;
 use crate::support::{Workspace, rich};
 
 #[tokio::test]
@@ -42,6 +44,61 @@ async fn the_proxy_of_the_environment_gets_nothing_of_it() {
         asked = proxy.accept() => panic!("the proxy was asked: {asked:?}"),
     };
     assert!(ended.to_string().contains("steeped for 4 minutes"), "{ended:#}");
+    client.finish().await;
+    assert!(child.wait().await.unwrap().success());
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_client_logs_its_user_in_and_the_server_starts() {
+    let (kiosk, serving) = Kiosk::open().await;
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    mcp::configure(
+        home.path(),
+        &json!({ "kiosk": { "url": kiosk.url() }, "here": { "command": "/no/such/server" } }),
+    );
+    mcp::configure(workspace.path(), &json!({ "foreign": { "url": kiosk.url() } }));
+    let (mut child, mut client) = mcp::start(&workspace, &home).await;
+    for (name, code, word) in [
+        ("ghost", -32070, "ghost"),
+        ("here", -32072, "no login"),
+        ("foreign", -32072, "trust"),
+    ] {
+        let error = client.error("mcp/login", json!({ "name": name })).await;
+        assert_eq!(error["code"], code, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+
+    let started = client.call("mcp/login", json!({ "name": "Kiosk" })).await;
+    let page = started["url"].as_str().unwrap();
+    let again = client.call("mcp/login", json!({ "name": "kiosk" })).await;
+    assert_eq!(again["url"], page, "one login at a time");
+    kiosk
+        .browse(page, "/callback", "error=access_denied&state=STATE")
+        .await;
+    let ended = client.wait_for("mcp/login/completed").await;
+    assert_eq!(ended["params"]["success"], false);
+    let why = ended["params"]["errorMessage"].as_str().unwrap();
+    assert!(why.contains("access_denied"), "{why}");
+
+    let started = client.call("mcp/login", json!({ "name": "kiosk" })).await;
+    let page = started["url"].as_str().unwrap();
+    kiosk.browse(page, "/callback", "code=leaf&state=STATE").await;
+    let ended = client.wait_for("mcp/login/completed").await;
+    assert_eq!(ended["params"], json!({ "name": "kiosk", "success": true }));
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "call mcp__kiosk__sell with {}").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let ended = client.wait_for("turn/completed").await;
+    assert!(ended.to_string().contains("sold"), "{ended:#}");
+
+    let removed = client.call("mcp/logout", json!({ "name": "kiosk" })).await;
+    assert_eq!(removed, json!({ "removed": true }));
+    let removed = client.call("mcp/logout", json!({ "name": "kiosk" })).await;
+    assert_eq!(removed, json!({ "removed": false }));
+    // A login that waits ends with the server.
+    client.call("mcp/login", json!({ "name": "kiosk" })).await;
     client.finish().await;
     assert!(child.wait().await.unwrap().success());
     serving.abort();

@@ -185,6 +185,15 @@ pub type ServerReply<T> = Box<dyn FnOnce(Result<T, ToolServerError>) + Send>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolServerNews(pub Arc<ToolServer>);
 
+/// Broadcast: a login at a tool server has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginNews {
+    /// The server.
+    pub server: String,
+    /// Whether the user is logged in; the error is the end of a sentence that begins with the server's name.
+    pub outcome: Result<(), String>,
+}
+
 /// Runs the workspace's tool servers.
 pub trait ToolServers: Send + Sync + 'static {
     /// Returns how they are, by name.
@@ -248,6 +257,17 @@ pub trait ToolServers: Send + Sync + 'static {
         let _ = name;
         drop(arguments);
         ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
+    }
+
+    /// Starts a login at a server, because a user asked for it. Returns the page that the user opens; a login that
+    /// waits already has the same page. Its end is a [`LoginNews`].
+    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        ready(Err(ToolServerError::NotFound(name.to_owned()))).boxed()
+    }
+
+    /// Removes what a login has given. Returns whether there was anything.
+    fn log_out<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, ToolServerError>> {
+        ready(Err(ToolServerError::NotFound(name.to_owned()))).boxed()
     }
 
     /// Ends them all, for good.

@@ -41,7 +41,7 @@ use crate::hermes::{self, Hermes};
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
-use crate::tool_servers::Servers;
+use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{cli, console, exit, join, models, prompts, small_requests, state, telemetry, undo};
 use bobbin_config::{Config, file};
@@ -226,6 +226,7 @@ pub(crate) async fn prepare(
     let servers = Arc::new(Servers::new(
         &workspace.root,
         trust_file.clone(),
+        tool_servers::logins(state.path()),
         config.tool_servers.clone(),
         with_search_path(variables, &own),
         children.clone(),

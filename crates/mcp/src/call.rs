@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, InputRequest, JsonObject};
 use rmcp::service::{Peer, ServiceError};
+use rmcp::transport::streamable_http_client::AuthRequiredError;
 use tokio::time::timeout;
 
 use crate::answer;
@@ -122,6 +123,9 @@ impl Prepared {
                 "the MCP server {name} answered with a request of its own, which cannot be served here"
             )),
             Err(ServiceError::McpError(error)) => said(&error.message),
+            Err(ServiceError::TransportSend(error)) if wants_login(&*error.error) => failed(format!(
+                "the MCP server {name} wants a login: its user runs `bobbin mcp login {name}`"
+            )),
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => failed(format!(
                 "the MCP server {name} ended while this call ran; it may have had some or all of its effect, and \
                  it was not repeated"
@@ -178,6 +182,12 @@ async fn store(
         }
     }
     stored
+}
+
+/// Whether a server has answered that it does not know its caller.
+fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.source());
+    chain.any(<dyn std::error::Error>::is::<AuthRequiredError>)
 }
 
 fn late(limit: Duration) -> ToolOutput {

@@ -14,15 +14,18 @@ use rmcp::service::{
     ClientInitializeError, Peer, RunningService, RunningServiceCancellationToken, ServiceError,
     ServiceExt as _,
 };
-use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthClient;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::elicit::OpenCalls;
 use crate::handler::Handler;
+use crate::http;
 use crate::large::{Large, MAX_MESSAGE};
 use crate::listing::{self, Listing};
+use crate::login::authorized;
 use crate::text::shown;
 use crate::{HttpSpec, Launch, ServerSpec};
 
@@ -133,17 +136,48 @@ async fn start(
 async fn reach(
     spec: &ServerSpec,
     root: Option<&Arc<str>>,
-    http: &HttpSpec,
+    at: &HttpSpec,
 ) -> Result<(Connection, Listing), Trouble> {
-    let transport = crate::http::transport(http).map_err(Trouble::Setting)?;
-    let error = match greet(spec, root, transport).await {
+    let config = http::config(at).map_err(Trouble::Setting)?;
+    let client = http::client().map_err(Trouble::Setting)?;
+    let manager = match &at.bearer {
+        Some(_) => None,
+        None => authorized(at)
+            .await
+            .map_err(|how| Trouble::Talk { how, said: None })?,
+    };
+    let has_tokens = manager.is_some();
+    let greeted = match manager {
+        Some(manager) => {
+            let client = AuthClient::new(client, manager);
+            greet(
+                spec,
+                root,
+                StreamableHttpClientTransport::with_client(client, config),
+            )
+            .await
+        }
+        None => {
+            greet(
+                spec,
+                root,
+                StreamableHttpClientTransport::with_client(client, config),
+            )
+            .await
+        }
+    };
+    let error = match greeted {
         Ok(greeted) => return Ok(Connection::new(greeted, None)),
         Err(error) => error,
     };
-    if error.is_authorization_required() || crate::http::wants_login(http).await {
-        return Err(Trouble::Setting(match &http.bearer {
-            Some(_) => "it does not accept its token (BearerTokenEnvVar)".to_owned(),
-            None => "it wants a login; give it a token (BearerTokenEnvVar)".to_owned(),
+    if error.is_authorization_required() || (!has_tokens && http::challenge(at).await.is_some()) {
+        let login = format!("`bobbin mcp login {}`", spec.name);
+        return Err(Trouble::Setting(if at.bearer.is_some() {
+            "it does not accept its token (BearerTokenEnvVar)".to_owned()
+        } else if has_tokens {
+            format!("its login is over; run {login} again, then start it")
+        } else {
+            format!("it wants a login; run {login}, or give it a token (BearerTokenEnvVar)")
         }));
     }
     Err(Trouble::Talk {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::transport::StreamableHttpClientTransport;
+use reqwest::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::time::timeout;
 
 use crate::HttpSpec;
 
@@ -21,12 +21,14 @@ const MAX_EVENT: usize = 16 << 20;
 const REOPENED: usize = 5;
 /// Longest pause between them.
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+/// How long a server may take to say that it does not know its caller.
+const ANSWER: Duration = Duration::from_secs(10);
 
-/// Returns the transport to a server.
+/// Returns how a server is spoken with.
 ///
 /// # Errors
 /// A header cannot be sent: a sentence for the user, without its value.
-pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+pub(crate) fn config(spec: &HttpSpec) -> Result<StreamableHttpClientTransportConfig, String> {
     let headers = headers(spec)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str())
         .custom_headers(headers)
@@ -41,20 +43,23 @@ pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport
         }
         config = config.auth_header(bearer);
     }
-    Ok(StreamableHttpClientTransport::with_client(client()?, config))
+    Ok(config)
 }
 
-/// Returns whether a server answers that it does not know its caller. Not all say so in a way that the transport reports.
-pub(crate) async fn wants_login(spec: &HttpSpec) -> bool {
-    let (Ok(headers), Ok(client)) = (headers(spec), client()) else {
-        return false;
-    };
+/// Returns the challenge of a server that answers that it does not know its caller; empty where it says no more than that.
+/// Not all servers say so in a way that the transport reports.
+pub(crate) async fn challenge(spec: &HttpSpec) -> Option<String> {
+    let (headers, client) = (headers(spec).ok()?, client().ok()?);
     let mut request = client.get(&spec.url).headers(headers.into_iter().collect());
     if let Some(bearer) = &spec.bearer {
         request = request.bearer_auth(bearer);
     }
-    let answered = request.send().await;
-    answered.is_ok_and(|answer| answer.status() == StatusCode::UNAUTHORIZED)
+    let answer = timeout(ANSWER, request.send()).await.ok()?.ok()?;
+    let challenge = answer.headers().get(WWW_AUTHENTICATE);
+    let challenge = challenge
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    (answer.status() == StatusCode::UNAUTHORIZED).then(|| challenge.to_owned())
 }
 
 fn headers(spec: &HttpSpec) -> Result<HashMap<HeaderName, HeaderValue>, String> {
@@ -69,7 +74,8 @@ fn headers(spec: &HttpSpec) -> Result<HashMap<HeaderName, HeaderValue>, String> 
     Ok(headers)
 }
 
-fn client() -> Result<reqwest::Client, String> {
+/// Returns the client that all servers are reached with.
+pub(crate) fn client() -> Result<reqwest::Client, String> {
     // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place. No proxy
     // of the environment, which is not read here: what goes to a server goes there and nowhere else.
     reqwest::Client::builder()

@@ -20,11 +20,16 @@ mod host;
 mod http;
 mod large;
 mod listing;
+mod login;
+mod outbound;
 mod permission;
 mod server;
 mod spec;
 mod text;
+mod tokens;
 
 pub use announce::Announce;
 pub use host::{Full, Host};
+pub use login::Login;
 pub use spec::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
+pub use tokens::TokenFile;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use bobbin_children::ProcessSpec;
 use bobbin_model::{Reach, ServerOrigin};
 
+use crate::TokenFile;
+
 /// A server to run.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
@@ -62,6 +64,8 @@ pub struct HttpSpec {
     pub bearer: Option<String>,
     /// Other headers of every request.
     pub headers: Vec<(String, String)>,
+    /// Where the tokens of a login are; a bearer token counts before them.
+    pub tokens: TokenFile,
 }
 
 impl fmt::Debug for HttpSpec {

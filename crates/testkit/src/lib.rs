@@ -6,6 +6,8 @@ mod clock;
 mod engine;
 mod examples;
 mod folder;
+#[cfg(feature = "mcp-server")]
+pub mod kiosk;
 mod model_server;
 mod redact;
 pub mod store_story;

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use bobbin_mcp::Host;
+use bobbin_mcp::{Host, Login, ServerSpec};
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
 use super::add::{Add, Files, Remove};
+use super::login::{self, over_http};
 use super::resolve;
 use crate::config;
 use crate::state;
@@ -38,6 +39,19 @@ enum Action {
     Add(Add),
     /// Remove a server.
     Remove(Remove),
+    /// Log in at a server that is reached over HTTP.
+    Login {
+        /// Its name.
+        name: String,
+        /// Our name at its authorization server, if that registers no clients by itself.
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+    },
+    /// Remove what a login has given.
+    Logout {
+        /// Its name.
+        name: String,
+    },
     /// Start a server, ask it for its tools, end it.
     Test {
         /// Its name.
@@ -94,7 +108,17 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
             };
             console::say(&files.remove(&remove, known)?);
         }
-        Action::Test { name } => return test(&config, &workspace, &name).await,
+        Action::Test { name } => test(runnable(&config, &workspace, &name)?).await?,
+        Action::Login { name, client_id } => {
+            log_in(runnable(&config, &workspace, &name)?, client_id.as_deref()).await?;
+        }
+        Action::Logout { name } => {
+            let spec = runnable(&config, &workspace, &name)?;
+            let name = plain(&spec.name);
+            let server = over_http(spec).map_err(anyhow::Error::msg)?;
+            let said = if server.tokens.remove()? { "is logged out" } else { "was not logged in" };
+            console::say(&format!("{name} {said}"));
+        }
         Action::Allow { name } => {
             let mut declared = of_workspace(&config, &name)?.clone();
             file.change(|record| declared.fingerprint.iter().for_each(|one| record.add(one)))?;
@@ -114,8 +138,8 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tries a server that may run. Of two with one name this is the workspace's, as when the server runs.
-async fn test(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Result<ExitCode> {
+/// Returns a server that may run. Of two with one name this is the workspace's, as when the server runs.
+fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Result<ServerSpec> {
     let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
     let mut found: Vec<&Declared> = config.tool_servers.iter().filter(named).collect();
     found.sort_by_key(|declared| (declared.trusted, !declared.is_users()));
@@ -126,17 +150,30 @@ async fn test(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Res
         bail!("{name} may not run yet: read `bobbin mcp list`, then `bobbin mcp allow {name}`");
     }
     let variables: Vec<_> = std::env::vars_os().collect();
-    let spec = resolve::spec(declared, &workspace.root, &variables);
+    let logins = login::directory(state::directory()?.path());
+    Ok(resolve::spec(declared, &workspace.root, &logins, &variables))
+}
+
+async fn test(spec: ServerSpec) -> anyhow::Result<()> {
     let host = Host::new(server::children(), Arc::new(drop));
     let tried = host.probe(&spec).await;
     host.end().await;
     match tried {
-        Ok(tools) => {
-            console::say(&format!("{}: works, {tools} tools", declared.config.name));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(why) => bail!("{}: {why}", declared.config.name),
+        Ok(tools) => console::say(&format!("{}: works, {tools} tools", plain(&spec.name))),
+        Err(why) => bail!("{}: {why}", plain(&spec.name)),
     }
+    Ok(())
+}
+
+async fn log_in(spec: ServerSpec, client_id: Option<&str>) -> anyhow::Result<()> {
+    let name = plain(&spec.name);
+    let server = over_http(spec).map_err(anyhow::Error::msg)?;
+    let failed = |why| anyhow::anyhow!("{name} {why}");
+    let login = Login::start(&server, client_id).await.map_err(failed)?;
+    console::say(&format!("Open this page and log in:\n\n{}\n", plain(login.link())));
+    login.finish().await.map_err(failed)?;
+    console::say(&format!("{name} is logged in; try it with `bobbin mcp test {name}`"));
+    Ok(())
 }
 
 fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declared> {

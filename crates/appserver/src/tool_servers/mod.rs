@@ -6,8 +6,10 @@
 
 mod add;
 mod command;
+mod login;
 mod resolve;
 mod servers;
 
 pub(crate) use command::{Mcp, run};
+pub(crate) use login::directory as logins;
 pub(crate) use servers::Servers;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::tool_server::ServerAccess;
 use bobbin_children::{Environment, ProcessSpec};
-use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
+use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
 use bobbin_model::{Reach, ServerOrigin};
 
 use crate::trust;
@@ -22,8 +22,14 @@ const CALL: Duration = Duration::from_mins(2);
 const LONGEST_START: Duration = Duration::from_mins(10);
 const LONGEST_CALL: Duration = Duration::from_hours(24);
 
-/// Returns what the host is told of a server, which is started only if it is trusted. `variables` is our own environment.
-pub(super) fn spec(declared: &Declared, root: &Path, variables: &[(OsString, OsString)]) -> ServerSpec {
+/// Returns what the host is told of a server, which is started only if it is trusted. `logins` is the directory of tokens,
+/// `variables` our own environment.
+pub(super) fn spec(
+    declared: &Declared,
+    root: &Path,
+    logins: &Path,
+    variables: &[(OsString, OsString)],
+) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
     let (reach, launch, secrets) = match &config.access {
@@ -80,6 +86,7 @@ pub(super) fn spec(declared: &Declared, root: &Path, variables: &[(OsString, OsS
                 url: url.clone(),
                 bearer,
                 headers,
+                tokens: TokenFile::of(logins, name, url),
             };
             (
                 Reach::Http { url: url.clone() },
@@ -140,7 +147,7 @@ mod tests {
 
     fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
         let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
-        let spec = spec(&declared(entry, true), Path::new("/srv/tea"), &variables);
+        let spec = spec(&declared(entry, true), Path::new("/srv/tea"), Path::new("/logins"), &variables);
         let Launch::Child(process) = spec.launch else {
             panic!("it is started");
         };
@@ -165,7 +172,7 @@ mod tests {
     #[test]
     fn without_trust_it_is_not_started() {
         let declared = declared(&json!({ "Command": "x" }), false);
-        let spec = spec(&declared, Path::new("/"), &[]);
+        let spec = spec(&declared, Path::new("/"), Path::new("/logins"), &[]);
         let Launch::Withheld(why) = spec.launch else {
             panic!("it is withheld");
         };

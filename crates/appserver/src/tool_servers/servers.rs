@@ -12,17 +12,18 @@ use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, ServerPrompt, ServerReply, ServerResource, ToolServerConfig, ToolServerError,
-    ToolServerNews, ToolServers,
+    ConfiguredServer, LoginNews, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
+    ToolServerError, ToolServerNews, ToolServers,
 };
 use bobbin_children::Children;
 use bobbin_core::Hub;
-use bobbin_mcp::Host;
+use bobbin_mcp::{Host, ServerSpec};
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
+use super::login::{Logins, over_http};
 use super::resolve;
 use crate::trust::{self, TrustFile, TrustRecord};
 use bobbin_config::edit;
@@ -40,6 +41,7 @@ pub(crate) struct Servers {
     /// Our own environment.
     variables: Vec<(OsString, OsString)>,
     host: Arc<Host>,
+    logins: Logins,
     hub: Arc<OnceLock<Weak<Hub>>>,
     state: Mutex<State>,
     /// Held while the configuration is changed.
@@ -57,6 +59,7 @@ impl Servers {
     pub(crate) fn new(
         root: &Path,
         trust: TrustFile,
+        logins: PathBuf,
         declared: Vec<Declared>,
         variables: Vec<(OsString, OsString)>,
         children: Children,
@@ -79,6 +82,7 @@ impl Servers {
                     .with_pictures(pictures)
                     .with_root(root),
             ),
+            logins: Logins::new(logins),
             hub,
             state: Mutex::new(State {
                 declared,
@@ -144,8 +148,12 @@ impl Servers {
         found.ok_or_else(|| ToolServerError::NotFound(name.to_owned()))
     }
 
+    fn spec(&self, declared: &Declared) -> ServerSpec {
+        resolve::spec(declared, &self.root, self.logins.directory(), &self.variables)
+    }
+
     fn set(&self, declared: &Declared) {
-        let spec = resolve::spec(declared, &self.root, &self.variables);
+        let spec = self.spec(declared);
         if let Err(full) = self.host.set(spec) {
             tracing::warn!(server = declared.config.name, %full, "an MCP server is left out");
         }
@@ -325,7 +333,7 @@ impl ToolServers for Servers {
                 trusted: true,
                 origin: ServerOrigin::Workspace,
             };
-            let spec = resolve::spec(&declared, &self.root, &self.variables);
+            let spec = self.spec(&declared);
             Ok(self.host.probe(&spec).await)
         }
         .boxed()
@@ -358,7 +366,41 @@ impl ToolServers for Servers {
         filled.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
     }
 
+    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        async move {
+            let declared = self.find(name)?;
+            let server = over_http(self.spec(&declared)).map_err(ToolServerError::Invalid)?;
+            let name = declared.config.name;
+            let (host, hub, server_name) = (self.host.clone(), self.hub.clone(), name.clone());
+            let ended = move |outcome: Result<(), String>| {
+                if outcome.is_ok() {
+                    host.start(&server_name);
+                }
+                if let Some(hub) = hub.get().and_then(Weak::upgrade) {
+                    let server = server_name;
+                    hub.broadcast(LoginNews { server, outcome }, 0);
+                }
+            };
+            let started = self.logins.start(&server, ended).await;
+            started.map_err(|why| ToolServerError::Invalid(format!("The server {name} {why}.")))
+        }
+        .boxed()
+    }
+
+    fn log_out<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, ToolServerError>> {
+        async move {
+            let server = over_http(self.spec(&self.find(name)?)).map_err(ToolServerError::Invalid)?;
+            let removed = tokio::task::spawn_blocking(move || server.tokens.remove()).await;
+            let removed = removed.map_err(std::io::Error::other).flatten();
+            removed.map_err(|error| ToolServerError::Unwritable(error.to_string()))
+        }
+        .boxed()
+    }
+
     fn end(&self) -> BoxFuture<'_, ()> {
-        self.host.end().boxed()
+        async {
+            tokio::join!(self.logins.end(), self.host.end());
+        }
+        .boxed()
     }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::tool_server::{
-    ConfiguredServer, Secrets, ServerAccess, ToolServerConfig, ToolServerNews,
+    ConfiguredServer, LoginNews, Secrets, ServerAccess, ToolServerConfig, ToolServerNews,
 };
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::{Reach, ServerOrigin, ServerState, ToolServer, UnixMillis};
 
-use super::{MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
+use super::{MCP_LOGIN_COMPLETED, MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
 use crate::wire::{self, McpTransport, Seconds};
 use bobbin_native::convert::time;
 use bobbin_native::message;
@@ -176,6 +176,17 @@ pub(crate) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage>
         let server = status(server);
         let params = wire::McpStatusUpdatedNotification { server };
         return Some(message(MCP_STATUS_UPDATED, &params));
+    }
+    if let Some(LoginNews { server, outcome }) = news.get() {
+        let params = wire::McpLoginCompletedNotification {
+            name: server.clone(),
+            success: outcome.is_ok(),
+            error_message: outcome
+                .as_ref()
+                .err()
+                .map(|why| format!("The server {server} {why}.")),
+        };
+        return Some(message(MCP_LOGIN_COMPLETED, &params));
     }
     let ConfigNews { source, regions } = news.get()?;
     let params = wire::WorkspaceConfigChangedNotification {

@@ -118,6 +118,33 @@ pub(super) fn test(
     });
 }
 
+pub(super) fn log_in(
+    client: &Client,
+    servers: &Servers,
+    wire::McpLoginParams { name }: wire::McpLoginParams,
+    responder: Responder,
+) {
+    let servers = servers.clone();
+    client.spawn(async move {
+        match servers.log_in(&name).await {
+            Ok(url) => responder.ok(wire::McpLoginResult { url }),
+            Err(error) => refuse(responder, wire_error(&error)),
+        }
+    });
+}
+
+pub(super) async fn log_out(
+    _: &Client,
+    servers: &Servers,
+    wire::McpLoginParams { name }: wire::McpLoginParams,
+    responder: Responder,
+) {
+    match servers.log_out(&name).await {
+        Ok(removed) => responder.ok(wire::McpLogoutResult { removed }),
+        Err(error) => refuse(responder, wire_error(&error)),
+    }
+}
+
 /// Returns the wire's error for one about tool servers.
 pub(super) fn wire_error(error: &ToolServerError) -> RpcError {
     match error {

@@ -9,13 +9,15 @@ pub mod types;
 use bobbin_native::group::{Group, rows};
 
 use crate::wire::{
-    EmptyParams, McpGetParams, McpListResult, McpPageParams, McpPromptGetParams, McpPromptListResult,
-    McpRemoveParams, McpRemoveResult, McpResourceListResult, McpResourceReadParams, McpServerResult,
-    McpStatusListResult, McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpTextResult,
-    McpToolListResult, McpUpsertParams, WorkspaceConfigChangedNotification,
+    EmptyParams, McpGetParams, McpListResult, McpLoginCompletedNotification, McpLoginParams, McpLoginResult,
+    McpLogoutResult, McpPageParams, McpPromptGetParams, McpPromptListResult, McpRemoveParams,
+    McpRemoveResult, McpResourceListResult, McpResourceReadParams, McpServerResult, McpStatusListResult,
+    McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpTextResult, McpToolListResult,
+    McpUpsertParams, WorkspaceConfigChangedNotification,
 };
 
 pub(crate) const MCP_STATUS_UPDATED: &str = "mcp/status/updated";
+pub(crate) const MCP_LOGIN_COMPLETED: &str = "mcp/login/completed";
 pub(crate) const WORKSPACE_CONFIG_CHANGED: &str = "workspace/configChanged";
 
 /// The group.
@@ -37,6 +39,12 @@ pub static GROUP: Group = Group {
             "Tells how MCP servers are.";
         request "mcp/test" (McpTestParams => McpTestResult) [McpInvalid] now_with(tool_servers) handlers::test:
             "Starts an MCP server for a moment and counts its tools.";
+        request "mcp/login" (McpLoginParams => McpLoginResult)
+            [McpServerNotFound, McpInvalid] now_with(tool_servers) handlers::log_in:
+            "Extension: starts a login at an MCP server over HTTP. Its end is `mcp/login/completed`.";
+        request "mcp/logout" (McpLoginParams => McpLogoutResult)
+            [McpServerNotFound, McpInvalid] wait_with(tool_servers) handlers::log_out:
+            "Extension: removes what a login at an MCP server has given.";
         request "mcp/tool/list" (McpPageParams => McpToolListResult)
             [McpServerNotFound] now_with(tool_servers) pages::tools:
             "Lists the tools of MCP servers that run, page by page.";
@@ -54,6 +62,8 @@ pub static GROUP: Group = Group {
             "Returns a prompt of an MCP server, filled in.";
         notification MCP_STATUS_UPDATED (McpStatusUpdatedNotification):
             "An MCP server is another way than before.";
+        notification MCP_LOGIN_COMPLETED (McpLoginCompletedNotification):
+            "Extension: a login at an MCP server has ended.";
         notification WORKSPACE_CONFIG_CHANGED (WorkspaceConfigChangedNotification):
             "The configuration was changed.";
     },

@@ -224,6 +224,43 @@ pub struct McpTestResult {
     pub error_message: Option<String>,
 }
 
+/// Params of `mcp/login` and `mcp/logout`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpLoginParams {
+    /// The server.
+    pub name: String,
+}
+
+/// Result of `mcp/login`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpLoginResult {
+    /// The page that the user opens, in a browser on the machine of this server.
+    pub url: String,
+}
+
+/// Result of `mcp/logout`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpLogoutResult {
+    /// Whether the user was logged in.
+    pub removed: bool,
+}
+
+/// Params of `mcp/login/completed`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpLoginCompletedNotification {
+    /// The server.
+    pub name: String,
+    /// Whether the user is logged in. The server is started then.
+    pub success: bool,
+    /// What went wrong, for people.
+    pub error_message: Option<String>,
+}
+
 /// Params of `mcp/status/updated`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

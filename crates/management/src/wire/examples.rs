@@ -44,6 +44,10 @@ bobbin_testkit::examples! {
     McpPromptListResult: r#"{"prompts":[{"server":"pantry","name":"brew","description":"Asks for a cup.","arguments":[{"name":"leaf","description":"Which.","required":true}]}]}"#;
     McpPromptGetParams: r#"{"server":"pantry","name":"brew","arguments":{"leaf":"green"}}"#;
     McpTextResult: r#"{"text":"green, oolong"}"#;
+    McpLoginParams: r#"{"name":"cellar"}"#;
+    McpLoginResult: r#"{"url":"https://login.example/authorize?state=x"}"#;
+    McpLogoutResult: r#"{"removed":true}"#;
+    McpLoginCompletedNotification: r#"{"name":"cellar","success":false,"errorMessage":"The server cellar refused the login (access_denied)."}"#;
     McpTestParams: r#"{"server":{"name":"x","enabled":true,"transport":"streamableHttp","url":"http://127.0.0.1:9/mcp"}}"#;
     McpTestResult: r#"{"success":true,"toolCount":3}"#;
     McpTestResult: r#"{"success":false,"errorCode":"McpServerTestFailed","errorMessage":"Connection refused"}"#;

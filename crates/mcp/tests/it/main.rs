@@ -5,6 +5,8 @@ mod hostile;
 #[cfg(test)]
 mod hosting;
 #[cfg(test)]
+mod login;
+#[cfg(test)]
 mod over_http;
 #[cfg(test)]
 mod support;

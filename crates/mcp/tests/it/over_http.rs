@@ -1,8 +1,9 @@
 //! Servers that are reached over streamable HTTP.
 
+use std::path::Path;
 use std::time::Duration;
 
-use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec};
+use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, TokenFile};
 use bobbin_model::Reach;
 use bobbin_model::ServerState::{Error, Ready, Starting};
 use bobbin_testkit::tea_server;
@@ -19,6 +20,7 @@ fn at(bench: &Bench, url: &str, headers: &[(&str, &str)]) -> ServerSpec {
             url: url.to_owned(),
             bearer: Some("hunter2".to_owned()),
             headers: headers.collect(),
+            tokens: TokenFile::of(Path::new("/nowhere"), "pantry", url),
         })),
         secrets: vec![Secret("hunter2".to_owned())],
         ..bench.shell("")

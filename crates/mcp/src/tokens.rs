@@ -1,0 +1,138 @@
+//! The tokens of a login, in a file of the state directory that only its owner may read.
+//!
+//! One file for each server's name and address. Several Bobbins may run: a lock beside the file is for one refresh at a
+//! time, another for one login at a time.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
+use sha2::{Digest as _, Sha256};
+
+/// The file with the tokens for one server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TokenFile(PathBuf);
+
+impl TokenFile {
+    /// Returns the file in a directory for the server of this name at this address. Another address has another file, so
+    /// no tokens reach a server whose definition has changed.
+    pub fn of(directory: &Path, name: &str, url: &str) -> Self {
+        let name = name.to_lowercase();
+        let hash = Sha256::new()
+            .chain_update(name)
+            .chain_update([0])
+            .chain_update(url);
+        let hash = hash.finalize();
+        let hash = hex::encode(&hash[..16]);
+        Self(directory.join(format!("{hash}.json")))
+    }
+
+    /// Removes the tokens. Returns whether there were any.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn remove(&self) -> io::Result<bool> {
+        match fs::remove_file(&self.0) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self) -> io::Result<Option<StoredCredentials>> {
+        match fs::read(&self.0) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the file as a whole: a crash leaves the tokens before or those after.
+    fn write(&self, credentials: &StoredCredentials) -> io::Result<()> {
+        self.make_directory()?;
+        let next = self.0.with_extension(format!("{}.new", std::process::id()));
+        drop(fs::remove_file(&next));
+        let mut file = private().create_new(true).open(&next)?;
+        file.write_all(&serde_json::to_vec(credentials)?)?;
+        file.sync_data()?;
+        fs::rename(&next, &self.0)
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        let directory = self.0.parent().unwrap_or(Path::new("."));
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .recursive(true)
+            .create(directory)
+    }
+
+    fn lock_file(&self, of: &str) -> io::Result<File> {
+        self.make_directory()?;
+        private().create(true).open(self.0.with_extension(of))
+    }
+
+    /// Returns what stands for the one login at this server. `None` while there is another.
+    pub(crate) async fn lock_login(&self) -> io::Result<Option<File>> {
+        self.on_disk(|file| {
+            let lock = file.lock_file("login")?;
+            match lock.try_lock() {
+                Ok(()) => Ok(Some(lock)),
+                Err(TryLockError::WouldBlock) => Ok(None),
+                Err(TryLockError::Error(error)) => Err(error),
+            }
+        })
+        .await
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let file = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&file)).await;
+        done.map_err(io::Error::other).flatten()
+    }
+}
+
+/// Returns how a file is opened for writing that nobody else may read.
+fn private() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+fn unusable(error: &io::Error) -> AuthError {
+    AuthError::CredentialStoreError(error.to_string())
+}
+
+#[async_trait]
+impl CredentialStore for TokenFile {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        self.on_disk(Self::read).await.map_err(|error| unusable(&error))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let saved = self.on_disk(move |file| file.write(&credentials)).await;
+        saved.map_err(|error| unusable(&error))
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.on_disk(|file| file.remove().map(drop))
+            .await
+            .map_err(|error| unusable(&error))
+    }
+
+    /// A refresh token is often good for one use, and several Bobbins of a user may have the same one.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let locked = self.on_disk(|file| {
+            let lock = file.lock_file("lock")?;
+            lock.lock()?;
+            Ok(lock)
+        });
+        let lock = locked.await.map_err(|error| unusable(&error))?;
+        Ok(Some(CredentialRefreshGuard::new(lock)))
+    }
+}

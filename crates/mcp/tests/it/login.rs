@@ -1,0 +1,184 @@
+//! Logins at servers over HTTP, with a small authorization server.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use bobbin_mcp::{HttpSpec, Launch, Login, ServerSpec, TokenFile};
+use bobbin_model::Reach;
+use bobbin_model::ServerState::{Error, Ready};
+use bobbin_testkit::kiosk::Kiosk;
+use serde_json::json;
+
+use crate::support::Bench;
+
+fn server(kiosk: &Kiosk, directory: &Path) -> HttpSpec {
+    HttpSpec {
+        url: kiosk.url(),
+        bearer: None,
+        headers: Vec::new(),
+        tokens: TokenFile::of(directory, "Pantry", &kiosk.url()),
+    }
+}
+
+fn spec(bench: &Bench, server: &HttpSpec) -> ServerSpec {
+    ServerSpec {
+        reach: Reach::Http {
+            url: server.url.clone(),
+        },
+        launch: Launch::Http(Box::new(server.clone())),
+        ..bench.shell("")
+    }
+}
+
+async fn log_in(kiosk: &Kiosk, server: &HttpSpec) {
+    let login = Login::start(server, None).await.unwrap();
+    let link = login.link().to_owned();
+    let finishing = tokio::spawn(login.finish());
+    let page = kiosk.browse(&link, "/callback", "code=leaf&state=STATE").await;
+    assert!(page.contains("logged in"), "{page}");
+    finishing.await.unwrap().unwrap();
+}
+
+fn tokens_in(directory: &Path) -> Vec<std::fs::DirEntry> {
+    let files = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
+    let is_json = |file: &std::fs::DirEntry| file.path().extension().is_some_and(|it| it == "json");
+    files.filter(is_json).collect()
+}
+
+#[tokio::test]
+async fn a_login_is_stored_for_its_owner_presented_and_refreshed() {
+    let directory = tempfile::tempdir().unwrap();
+    let logins = directory.path().join("logins");
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, &logins);
+    let mut bench = Bench::new();
+    bench.host.set(spec(&bench, &server)).unwrap();
+    let seen = bench.until(Error).await;
+    let problem = seen.last().unwrap().problem.clone().unwrap();
+    assert!(problem.contains("bobbin mcp login pantry"), "{problem}");
+
+    // This token is over before it is used.
+    kiosk.give_for(1);
+    log_in(&kiosk, &server).await;
+    kiosk.give_for(3600);
+    let files = tokens_in(&logins);
+    assert_eq!(files.len(), 1);
+    let mode = files[0].metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mode = logins.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+
+    assert!(bench.host.start("pantry"));
+    let seen = bench.until(Ready).await;
+    assert_eq!(seen.last().unwrap().tools.len(), 1);
+    assert_eq!((kiosk.given(), kiosk.registered()), (2, 1));
+    let sold = bench.call("sell", json!({})).await;
+    assert_eq!((sold.text.as_str(), sold.success), ("sold", true));
+
+    // Another server process reads the refreshed token.
+    let mut other = Bench::new();
+    other.host.set(spec(&other, &server)).unwrap();
+    other.until(Ready).await;
+    assert_eq!(kiosk.given(), 2);
+    other.host.end().await;
+
+    // From now on no token counts.
+    kiosk.close();
+    let failed = bench.call("sell", json!({})).await;
+    assert!(failed.text.contains("bobbin mcp login pantry"), "{}", failed.text);
+    assert!(bench.host.stop("pantry") && bench.host.start("pantry"));
+    let seen = bench.until(Error).await;
+    let problem = seen.last().unwrap().problem.clone().unwrap();
+    assert!(
+        problem.contains("its login is over; run `bobbin mcp login pantry`"),
+        "{problem}"
+    );
+    bench.host.end().await;
+
+    assert!(server.tokens.remove().unwrap());
+    assert!(!server.tokens.remove().unwrap());
+    serving.abort();
+}
+
+#[tokio::test]
+async fn answers_of_other_pages_do_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    let login = Login::start(&server, None).await.unwrap();
+    let link = login.link().to_owned();
+    let finishing = tokio::spawn(login.finish());
+    // A browser that only opens a connection holds nobody up.
+    let port = reqwest::Url::parse(&link).unwrap();
+    let port = port
+        .query_pairs()
+        .find(|(name, _)| name == "redirect_uri")
+        .unwrap()
+        .1;
+    let port = reqwest::Url::parse(&port).unwrap().port().unwrap();
+    let _idle = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    for (path, answer) in [
+        ("/callback", "code=leaf&state=other"),
+        ("/callback", "error=access_denied"),
+        ("/callback/more", "code=leaf&state=STATE"),
+        ("/", "code=leaf&state=STATE"),
+        ("//elsewhere/callback", "code=bad&state="),
+    ] {
+        let page = kiosk.browse(&link, path, answer).await;
+        assert!(page.starts_with("HTTP/1.1 404"), "{path} {answer}: {page}");
+    }
+    assert!(
+        Login::start(&server, None)
+            .await
+            .err()
+            .unwrap()
+            .contains("already")
+    );
+    let page = kiosk.browse(&link, "/callback", "code=leaf&state=STATE").await;
+    assert!(page.contains("logged in"), "{page}");
+    finishing.await.unwrap().unwrap();
+    assert!(
+        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err(),
+        "the port is closed"
+    );
+    log_in(&kiosk, &server).await;
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_login_that_is_refused_or_has_no_server_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    for (answer, word) in [
+        (
+            "error=access_denied&error_description=not+you&state=STATE",
+            "access_denied: not you",
+        ),
+        ("code=old&state=STATE", "tokens"),
+        ("state=STATE", "tokens"),
+    ] {
+        let login = Login::start(&server, None).await.unwrap();
+        let link = login.link().to_owned();
+        let finishing = tokio::spawn(login.finish());
+        let page = kiosk.browse(&link, "/callback", answer).await;
+        assert!(page.contains("failed"), "{page}");
+        let why = finishing.await.unwrap().unwrap_err();
+        assert!(why.contains(word), "{why}");
+    }
+    assert!(tokens_in(directory.path()).is_empty());
+    serving.abort();
+    assert!(serving.await.is_err());
+    assert!(Login::start(&server, None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_known_client_is_not_registered() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    let login = Login::start(&server, Some("ours")).await.unwrap();
+    assert!(login.link().contains("client_id=ours"), "{}", login.link());
+    assert_eq!(kiosk.registered(), 0);
+    serving.abort();
+}
