@@ -127,6 +127,8 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
         &workspace,
         r#"{ "McpServers": { "brought": { "command": "true" } } }"#,
     );
+    let shared = "{ \"mcpServers\": {\n  \"shared\": { \"command\": \"true\",\n    \"alwaysAllow\": [] } } }";
+    std::fs::write(workspace.path().join(".mcp.json"), shared).unwrap();
     let mut doctor = workspace.bobbin(&["doctor"]);
     doctor
         .env("HOME", home.path())
@@ -144,16 +146,21 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
         ("note  undo", "install git"),
         (
             "bad   MCP server",
-            "gone: there is no program \"no-such-program\"; install it",
+            "gone (~/.craft/config.json): there is no program \"no-such-program\"; install it",
         ),
         (
             "note  MCP server",
-            "keyed: the variable NO_SUCH_TOKEN, which it gets, is not set; export it",
+            "keyed (~/.craft/config.json): the variable NO_SUCH_TOKEN, which it gets, is not set; export it",
         ),
         (
             "note  MCP server",
-            "brought: waits for your word: `bobbin mcp allow brought`",
+            "brought (.craft/config.json): waits for your word: `bobbin mcp allow brought`",
         ),
+        (
+            "note  MCP server",
+            "shared (.mcp.json): waits for your word: `bobbin mcp allow shared`",
+        ),
+        ("", ".mcp.json:3: alwaysAllow of shared is not known and left out"),
         ("bad   port", "`bobbin serve --listen ws://127.0.0.1:0`"),
     ] {
         let is_there = |line: &str| line.starts_with(start) && line.contains(part);

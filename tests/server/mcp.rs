@@ -441,3 +441,51 @@ async fn an_editor_sees_stops_starts_and_calls_a_server() {
     assert!(child.wait().await.unwrap().success());
     assert_eq!(noted(&workspace), ["started", "steep", "ended"]);
 }
+
+/// `.mcp.json` of a folder: read as what the folder brings, never written, filled in after its user's word.
+#[tokio::test]
+async fn servers_of_mcp_json_wait_for_a_word_get_their_variables_and_are_not_changed_by_clients() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    let mut server = entry(&workspace);
+    server["env"][tea_server::LOG] = json!("${TEA_LOG}");
+    let text = json!({ "mcpServers": { "pantry": server } }).to_string();
+    std::fs::write(workspace.path().join(".mcp.json"), &text).unwrap();
+    let bobbin = |args: &[&str]| {
+        let mut command = workspace.bobbin(args);
+        command.env("HOME", home.path()).env("TEA_LOG", log(&workspace));
+        command
+    };
+    let listed = bobbin(&["mcp", "list"]).output().await.unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    for part in ["from .mcp.json, not allowed yet", "filled in with your TEA_LOG"] {
+        assert!(listed.contains(part), "{listed}");
+    }
+    assert!(!listed.contains(&log(&workspace)), "{listed}");
+    let (mut child, mut client) = start(&workspace, &home).await;
+    assert_eq!(status(&mut client).await["startupState"], "idle");
+    let remove = client.error("mcp/remove", json!({ "name": "pantry" })).await;
+    assert_eq!(remove["code"], -32075, "{remove}");
+    client.finish().await;
+    child.wait().await.unwrap();
+    assert_eq!(noted(&workspace), Vec::<String>::new());
+
+    assert!(
+        bobbin(&["mcp", "allow", "pantry"])
+            .status()
+            .await
+            .unwrap()
+            .success()
+    );
+    let tested = bobbin(&["mcp", "test", "pantry"]).output().await.unwrap();
+    assert!(tested.status.success(), "{tested:?}");
+    assert_eq!(noted(&workspace), ["started", "ended"]);
+    // The same text where nothing is filled in is another server.
+    configure(workspace.path(), &json!({ "pantry": server }));
+    std::fs::remove_file(workspace.path().join(".mcp.json")).unwrap();
+    let listed = bobbin(&["mcp", "list"]).output().await.unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(
+        listed.contains("from .craft/config.json, not allowed yet"),
+        "{listed}"
+    );
+}

@@ -171,7 +171,7 @@ pub enum ToolServerError {
     #[error("{0}")]
     NameConflict(String),
     /// The server may not be changed here.
-    #[error("the tool server {0:?} stands in the user's own configuration; change it there")]
+    #[error("the tool server {0:?} is in a file that clients do not change; change it there")]
     ReadOnly(String),
     /// The configuration could not be written; nothing has changed.
     #[error("{0}")]

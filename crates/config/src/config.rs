@@ -19,8 +19,8 @@ use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
 use crate::rules::{self, Rules};
 use crate::sandbox::SandboxSettings;
-use crate::servers::{self, Declared};
-use crate::{commands, editor};
+use crate::servers::{self, Declared, ServerFile};
+use crate::{commands, editor, mcp_json};
 use bobbin_workspace::TrustRecord;
 
 /// Port when none is said (01 §3).
@@ -113,6 +113,7 @@ impl Config {
                     ));
                 }
             }
+            config.add_mcp_json(workspace, record);
         }
         config.warnings.append(&mut config.models.warnings);
         Ok(config)
@@ -199,7 +200,10 @@ impl Config {
         for config in servers {
             self.tool_servers
                 .retain(|known| !known.config.name.eq_ignore_ascii_case(&config.name));
-            self.tool_servers.push(Declared::own(config, ServerOrigin::User));
+            self.tool_servers.push(Declared {
+                file: ServerFile::Editor,
+                ..Declared::own(config, ServerOrigin::User)
+            });
         }
         Ok(())
     }
@@ -223,7 +227,7 @@ impl Config {
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         self.take_warnings(path, warnings);
         for config in servers {
-            let declared = Declared::of_folder(config, workspace, record);
+            let declared = Declared::of_folder(config, ServerFile::Config, workspace, record);
             self.folder_items.extend(declared.item());
             self.tool_servers.push(declared);
         }
@@ -238,6 +242,29 @@ impl Config {
         self.models.add_projects(&mut file, &mut gate)?;
         self.folder_items.extend(gate.into_items());
         Ok(())
+    }
+
+    /// Adds the servers of the folder's `.mcp.json`.
+    fn add_mcp_json(&mut self, workspace: &Path, record: &TrustRecord) {
+        let (servers, mut warnings) = mcp_json::read(workspace);
+        self.warnings.append(&mut warnings);
+        for config in servers {
+            let is_same = |known: &&Declared| {
+                known.origin == ServerOrigin::Workspace
+                    && known.config.name.to_lowercase() == config.name.to_lowercase()
+            };
+            if self.tool_servers.iter().any(|known| is_same(&known)) {
+                self.warnings.push(format!(
+                    "{}: the MCP server {} is not used: {FILE} has one of that name",
+                    workspace.join(mcp_json::FILE).display(),
+                    config.name
+                ));
+                continue;
+            }
+            let declared = Declared::of_folder(config, ServerFile::McpJson, workspace, record);
+            self.folder_items.extend(declared.item());
+            self.tool_servers.push(declared);
+        }
     }
 
     /// Adds the sections that are read alike in both files.

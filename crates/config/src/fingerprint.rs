@@ -9,7 +9,7 @@ use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::servers::definition;
+use crate::servers::{ServerFile, definition};
 
 /// Most bytes of a file of the folder that are part of a fingerprint (guess: scripts have far less).
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -45,6 +45,16 @@ pub fn of_server(config: &ToolServerConfig, root: &Path) -> String {
         }
     }
     text(hash)
+}
+
+/// Returns the fingerprint of a server in a file of the folder: where the file fills in variables, the same text is another
+/// thing. Blocks on the disk.
+pub(crate) fn of_declared(config: &ToolServerConfig, file: ServerFile, root: &Path) -> String {
+    let plain = of_server(config, root);
+    if file != ServerFile::McpJson {
+        return plain;
+    }
+    text(Sha256::new_with_prefix(b"mcp.json\0").chain_update(plain))
 }
 
 /// Returns the digests of the files of the folder that words of a command line name. Blocks on the disk.

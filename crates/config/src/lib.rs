@@ -1,4 +1,4 @@
-//! Configuration: `~/.craft/config.json`, and `.craft/config.json` of the workspace over it.
+//! Configuration: `~/.craft/config.json`, `.craft/config.json` of the workspace over it, and the `.mcp.json` there.
 //!
 //! [`mod@file`] says what a file can have, `check` finds what it has and should not, and the other modules say what counts:
 //! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
@@ -18,6 +18,8 @@ mod gate;
 mod hermes;
 mod key_place;
 mod limits;
+mod lines;
+pub mod mcp_json;
 mod models;
 mod rules;
 mod sandbox;
@@ -32,7 +34,7 @@ pub use limits::AgentLimits;
 pub use models::{ModelSettings, Origin, ProviderEntry};
 pub use rules::Rules;
 pub use sandbox::SandboxSettings;
-pub use servers::Declared;
+pub use servers::{Declared, ServerFile};
 
 /// Largest configuration file, in bytes.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 //!
 //! An object of entries by name, or a list of entries with names. A broken entry is reported and takes no other with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use bobbin_model::ServerOrigin;
 use serde_json::{Value, json};
 
 use crate::file::{McpServer, McpTransport};
-use crate::{fingerprint, shown};
+use crate::{fingerprint, mcp_json, shown};
 use bobbin_workspace::TrustRecord;
 
 /// Longest name of a server.
@@ -29,10 +29,23 @@ pub struct Declared {
     pub config: ToolServerConfig,
     /// Whose file it is in.
     pub origin: ServerOrigin,
+    /// Which file that is.
+    pub file: ServerFile,
     /// Stands for its content; `None` where its file is one that only the user writes.
     pub fingerprint: Option<String>,
     /// Whether it may run.
     pub trusted: bool,
+}
+
+/// Where a server is configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerFile {
+    /// In `.craft/config.json`, of the user or of the folder.
+    Config,
+    /// In the folder's `.mcp.json`: `${NAME}` in its texts is filled in from the environment.
+    McpJson,
+    /// In the options of the user's editor.
+    Editor,
 }
 
 impl Declared {
@@ -41,20 +54,68 @@ impl Declared {
         Self {
             config,
             origin,
+            file: ServerFile::Config,
             fingerprint: None,
             trusted: true,
         }
     }
 
-    /// Returns one that stands in the file of the folder `root`. Blocks on the disk.
-    pub fn of_folder(config: ToolServerConfig, root: &Path, record: &TrustRecord) -> Self {
-        let fingerprint = fingerprint::of_server(&config, root);
+    /// Returns one that stands in a file of the folder `root`. Blocks on the disk.
+    pub fn of_folder(config: ToolServerConfig, file: ServerFile, root: &Path, record: &TrustRecord) -> Self {
+        let fingerprint = fingerprint::of_declared(&config, file, root);
         Self {
             config,
             origin: ServerOrigin::Workspace,
+            file,
             trusted: record.has(&fingerprint),
             fingerprint: Some(fingerprint),
         }
+    }
+
+    /// Whether its definition, and the files that its command line names, are those that the user trusts. Blocks on the disk.
+    pub fn is_unchanged(&self, root: &Path) -> bool {
+        let now = |_| fingerprint::of_declared(&self.config, self.file, root);
+        self.fingerprint.as_ref().map(now) == self.fingerprint
+    }
+
+    /// Returns its file, as users are shown it.
+    pub fn place(&self) -> &'static str {
+        match (self.file, self.origin) {
+            (ServerFile::Config, ServerOrigin::User) => "~/.craft/config.json",
+            (ServerFile::Config, ServerOrigin::Workspace) => ".craft/config.json",
+            (ServerFile::McpJson, _) => mcp_json::FILE,
+            (ServerFile::Editor, _) => crate::EDITORS_OPTIONS,
+        }
+    }
+
+    /// Returns what it runs or where it is, and which of the user's variables it gets. Values of the user's own file are left
+    /// out.
+    pub fn what_runs(&self) -> String {
+        let mut runs = shown::what_runs(&self.config, self.is_users());
+        if self.file == ServerFile::McpJson {
+            let texts = texts(&self.config.access);
+            let names: BTreeSet<&str> = texts.into_iter().flat_map(mcp_json::variables).collect();
+            if !names.is_empty() {
+                let names: Vec<&str> = names.into_iter().collect();
+                runs.push_str(", filled in with your ");
+                runs.push_str(&names.join(", "));
+            }
+        }
+        runs
+    }
+
+    /// Returns how it is reached, with variables filled in where its file has them.
+    ///
+    /// # Errors
+    /// The variable that is not set.
+    pub fn access(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<ServerAccess, String> {
+        let mut access = self.config.access.clone();
+        if self.file == ServerFile::McpJson {
+            for text in texts_mut(&mut access) {
+                *text = mcp_json::filled_in(text, variable)?;
+            }
+        }
+        Ok(access)
     }
 
     /// Whether its file is one that only the user writes.
@@ -68,7 +129,7 @@ impl Declared {
         Some(TrustItem {
             kind: TrustKind::Server,
             name: format!("the MCP server {}", self.config.name),
-            detail: shown::what_runs(&self.config, false),
+            detail: self.what_runs(),
             fingerprint: Some(fingerprint),
             trusted: self.trusted,
         })
@@ -79,8 +140,49 @@ impl Declared {
         ConfiguredServer {
             config: self.config.clone(),
             origin: self.origin,
-            read_only: self.origin == ServerOrigin::User,
+            read_only: self.is_read_only(),
         }
+    }
+
+    /// Whether clients may not change it: they write the workspace's `.craft/config.json`.
+    pub fn is_read_only(&self) -> bool {
+        self.origin == ServerOrigin::User || self.file != ServerFile::Config
+    }
+}
+
+/// Returns the texts in which variables are filled in.
+fn texts(access: &ServerAccess) -> Vec<&str> {
+    match access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+            ..
+        } => {
+            let texts = [command].into_iter().chain(args).chain(env.0.values()).chain(cwd);
+            texts.map(String::as_str).collect()
+        }
+        ServerAccess::Http { url, headers, .. } => {
+            let texts = [url].into_iter().chain(headers.0.values());
+            texts.map(String::as_str).collect()
+        }
+    }
+}
+
+fn texts_mut(access: &mut ServerAccess) -> Vec<&mut String> {
+    match access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+            ..
+        } => {
+            let texts = [command].into_iter().chain(args).chain(env.0.values_mut());
+            texts.chain(cwd).collect()
+        }
+        ServerAccess::Http { url, headers, .. } => [url].into_iter().chain(headers.0.values_mut()).collect(),
     }
 }
 

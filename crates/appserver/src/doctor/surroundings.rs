@@ -101,17 +101,16 @@ pub(super) fn tool_servers(config: &Config, workspace: &Workspace, report: &mut 
     let path = environment.get("PATH").unwrap_or_default();
     for declared in &config.tool_servers {
         let (verdict, text) = tool_server(declared, workspace, path);
-        report.add("MCP server", verdict, format!("{}: {text}", declared.config.name));
+        report.add(
+            "MCP server",
+            verdict,
+            format!("{} ({}): {text}", declared.config.name, declared.place()),
+        );
     }
 }
 
 fn tool_server(declared: &Declared, workspace: &Workspace, path: &OsStr) -> (Verdict, String) {
-    let ToolServerConfig {
-        name,
-        enabled,
-        access,
-        ..
-    } = &declared.config;
+    let ToolServerConfig { name, enabled, .. } = &declared.config;
     if !enabled {
         return (Verdict::Note, "disabled; set Enabled of it to true".to_owned());
     }
@@ -120,7 +119,16 @@ fn tool_server(declared: &Declared, workspace: &Workspace, path: &OsStr) -> (Ver
             format!("waits for your word: `bobbin mcp allow {name}`, once you have read `bobbin mcp list`");
         return (Verdict::Note, text);
     }
-    let (named, program) = match access {
+    let access = match declared.access(&variable) {
+        Ok(access) => access,
+        Err(missing) => {
+            let text = format!(
+                "the variable {missing}, which it is filled in with, is not set; export it before you start bobbin"
+            );
+            return (Verdict::Bad, text);
+        }
+    };
+    let (named, program) = match &access {
         ServerAccess::Stdio {
             command,
             cwd,

@@ -18,7 +18,8 @@ use crate::trust::TrustFile;
 use crate::{cli, console, server};
 use bobbin_config::Config;
 use bobbin_config::Declared;
-use bobbin_config::shown::{plain, what_runs};
+use bobbin_config::ServerFile;
+use bobbin_config::shown::plain;
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
@@ -98,7 +99,8 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
         Action::Remove(remove) => {
             let known = config.tool_servers.iter().any(|declared| {
                 let is_here = declared.origin == ServerOrigin::Workspace;
-                is_here == remove.is_here()
+                declared.file == ServerFile::Config
+                    && is_here == remove.is_here()
                     && declared.config.name.to_lowercase() == remove.name().to_lowercase()
             });
             let files = Files {
@@ -116,7 +118,11 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
             let spec = runnable(&config, &workspace, &name)?;
             let name = plain(&spec.name);
             let server = over_http(spec).map_err(anyhow::Error::msg)?;
-            let said = if server.tokens.remove()? { "is logged out" } else { "was not logged in" };
+            let said = if server.tokens.remove()? {
+                "is logged out"
+            } else {
+                "was not logged in"
+            };
             console::say(&format!("{name} {said}"));
         }
         Action::Allow { name } => {
@@ -170,9 +176,12 @@ async fn log_in(spec: ServerSpec, client_id: Option<&str>) -> anyhow::Result<()>
     let server = over_http(spec).map_err(anyhow::Error::msg)?;
     let failed = |why| anyhow::anyhow!("{name} {why}");
     let login = Login::start(&server, client_id).await.map_err(failed)?;
-    console::say(&format!("Open this page and log in:\n\n{}\n", plain(login.link())));
+    console::say("Open this page and log in:");
+    console::say(login.link());
     login.finish().await.map_err(failed)?;
-    console::say(&format!("{name} is logged in; try it with `bobbin mcp test {name}`"));
+    console::say(&format!(
+        "{name} is logged in; try it with `bobbin mcp test {name}`"
+    ));
     Ok(())
 }
 
@@ -190,7 +199,7 @@ fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declar
 /// pass for anything but itself on a terminal; values from the user's own file may be secrets and are left out.
 fn line(declared: &Declared) -> String {
     let config = &declared.config;
-    let runs = what_runs(config, declared.is_users());
+    let runs = declared.what_runs();
     let whose = match declared.origin {
         ServerOrigin::User => "yours",
         ServerOrigin::Workspace => "the workspace's",
@@ -200,5 +209,9 @@ fn line(declared: &Declared) -> String {
         (true, true) => "allowed",
         (true, false) => "not allowed yet",
     };
-    format!("{} ({whose}, {may}) {runs}", plain(&config.name))
+    format!(
+        "{} ({whose}, from {}, {may}) {runs}",
+        plain(&config.name),
+        declared.place()
+    )
 }

@@ -1,6 +1,7 @@
 //! From a declared server to what the host needs: paths made absolute, variables looked up, defaults filled in.
 //! The environment comes in as a value; the disk is read by the check before a start alone.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,9 +10,8 @@ use std::time::Duration;
 use bobbin_agent_api::tool_server::ServerAccess;
 use bobbin_children::{Environment, ProcessSpec};
 use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
-use bobbin_model::{Reach, ServerOrigin};
+use bobbin_model::Reach;
 
-use crate::trust;
 use bobbin_config::Declared;
 
 /// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
@@ -32,7 +32,61 @@ pub(super) fn spec(
 ) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
-    let (reach, launch, secrets) = match &config.access {
+    // What is filled in may be a secret.
+    let filled_in = RefCell::new(Vec::new());
+    let fill_in = |wanted: &str| {
+        let value = variable(variables, wanted);
+        filled_in.borrow_mut().extend(value.clone().map(Secret));
+        value
+    };
+    let reach = match &config.access {
+        ServerAccess::Stdio { command, args, .. } => Reach::Stdio {
+            command: command.clone(),
+            args: args.clone(),
+        },
+        ServerAccess::Http { url, .. } => Reach::Http { url: url.clone() },
+    };
+    let (launch, mut secrets) = match declared.access(&fill_in) {
+        Ok(access) => launch(name, access, root, logins, variables),
+        Err(missing) => {
+            let why = format!(
+                "the variable {missing}, which it is filled in with, is not set; export it before you start bobbin"
+            );
+            (Launch::Withheld(why), Vec::new())
+        }
+    };
+    secrets.extend(filled_in.into_inner());
+    let launch = if !config.enabled {
+        Launch::Disabled
+    } else if declared.trusted {
+        launch
+    } else {
+        Launch::Withheld(
+            "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs".to_owned(),
+        )
+    };
+    ServerSpec {
+        name: name.clone(),
+        origin: declared.origin,
+        read_only: declared.is_read_only(),
+        reach,
+        launch,
+        check: still_trusted(declared, root),
+        start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
+        call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
+        secrets,
+    }
+}
+
+/// Returns how a server is started, and the values that may not be shown.
+fn launch(
+    name: &str,
+    access: ServerAccess,
+    root: &Path,
+    logins: &Path,
+    variables: &[(OsString, OsString)],
+) -> (Launch, Vec<Secret>) {
+    match access {
         ServerAccess::Stdio {
             command,
             args,
@@ -40,10 +94,6 @@ pub(super) fn spec(
             env_vars,
             cwd,
         } => {
-            let reach = Reach::Stdio {
-                command: command.clone(),
-                args: args.clone(),
-            };
             let mut environment = Environment::from_base(variables.iter().cloned(), &[]);
             let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
             // Named for this very program, so that even a secret passes.
@@ -62,7 +112,7 @@ pub(super) fn spec(
             // An absolute one stays as it is.
             let cwd = root.join(cwd.as_deref().unwrap_or_default());
             let process = ProcessSpec::new(command, cwd, environment).args(args);
-            (reach, Launch::Child(Box::new(process)), secrets)
+            (Launch::Child(Box::new(process)), secrets)
         }
         ServerAccess::Http {
             url,
@@ -70,59 +120,35 @@ pub(super) fn spec(
             headers,
             env_headers,
         } => {
-            let variable = |wanted: &String| {
-                let found = variables.iter().find(|(name, _)| *name == **wanted);
-                found.and_then(|(_, value)| value.to_str()).map(ToOwned::to_owned)
-            };
             let from_variables = env_headers
-                .iter()
-                .filter_map(|(header, name)| Some((header.clone(), variable(name)?)));
-            let headers: Vec<(String, String)> =
-                headers.0.clone().into_iter().chain(from_variables).collect();
-            let bearer = bearer_token_env_var.as_ref().and_then(variable);
+                .into_iter()
+                .filter_map(|(header, name)| Some((header, variable(variables, &name)?)));
+            let headers: Vec<(String, String)> = headers.0.into_iter().chain(from_variables).collect();
+            let bearer = bearer_token_env_var.and_then(|name| variable(variables, &name));
             let values = headers.iter().map(|(_, value)| value).chain(&bearer);
             let secrets = values.cloned().map(Secret).collect();
             let http = HttpSpec {
-                url: url.clone(),
+                tokens: TokenFile::of(logins, name, &url),
+                url,
                 bearer,
                 headers,
-                tokens: TokenFile::of(logins, name, url),
             };
-            (
-                Reach::Http { url: url.clone() },
-                Launch::Http(Box::new(http)),
-                secrets,
-            )
+            (Launch::Http(Box::new(http)), secrets)
         }
-    };
-    let launch = if !config.enabled {
-        Launch::Disabled
-    } else if declared.trusted {
-        launch
-    } else {
-        Launch::Withheld(
-            "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs".to_owned(),
-        )
-    };
-    ServerSpec {
-        name: name.clone(),
-        origin: declared.origin,
-        read_only: declared.origin == ServerOrigin::User,
-        reach,
-        launch,
-        check: still_trusted(declared, root),
-        start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
-        call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
-        secrets,
     }
+}
+
+fn variable(variables: &[(OsString, OsString)], wanted: &str) -> Option<String> {
+    let found = variables.iter().find(|(name, _)| *name == *wanted);
+    found.and_then(|(_, value)| value.to_str()).map(ToOwned::to_owned)
 }
 
 /// Returns what finds out, before each start, whether a server of the folder is still the one that its user trusts.
 fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
-    let trusted = declared.fingerprint.clone()?;
-    let (config, root) = (declared.config.clone(), root.to_owned());
+    declared.fingerprint.as_ref()?;
+    let (declared, root) = (declared.clone(), root.to_owned());
     Some(StartCheck(Arc::new(move || {
-        if trust::of_server(&config, &root) == trusted {
+        if declared.is_unchanged(&root) {
             Ok(())
         } else {
             Err("a file that its command line names has changed since you trusted it; `bobbin trust` shows it".to_owned())
@@ -134,6 +160,8 @@ fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
 mod tests {
     use serde_json::json;
 
+    use bobbin_config::ServerFile;
+
     use super::*;
     use crate::trust::TrustRecord;
 
@@ -141,13 +169,23 @@ mod tests {
         let entry = serde_json::from_value(entry.clone()).unwrap();
         let section = [("pantry".to_owned(), entry)].into();
         let config = bobbin_config::servers::read(section, &mut Vec::new()).remove(0);
-        let declared = Declared::of_folder(config, Path::new("/"), &TrustRecord::default());
+        let declared = Declared::of_folder(
+            config,
+            ServerFile::Config,
+            Path::new("/"),
+            &TrustRecord::default(),
+        );
         Declared { trusted, ..declared }
     }
 
     fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
         let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
-        let spec = spec(&declared(entry, true), Path::new("/srv/tea"), Path::new("/logins"), &variables);
+        let spec = spec(
+            &declared(entry, true),
+            Path::new("/srv/tea"),
+            Path::new("/logins"),
+            &variables,
+        );
         let Launch::Child(process) = spec.launch else {
             panic!("it is started");
         };
@@ -167,6 +205,34 @@ mod tests {
         assert_eq!(process.cwd, Path::new("/srv/tea/sub"));
         let names: Vec<_> = process.env.iter().map(|(name, _)| name.to_owned()).collect();
         assert_eq!(names, ["PANTRY_TOKEN", "PATH", "SHELF"]);
+    }
+
+    #[test]
+    fn what_the_folders_own_file_names_is_filled_in_and_not_shown() {
+        let of = |variables: &[(&str, &str)]| {
+            let entry = json!({
+                "Command": "pantry", "Arguments": ["--key", "${KEY}"], "EnvironmentVariables": { "SHELF": "${SHELF:-2}" },
+            });
+            let declared = Declared {
+                file: ServerFile::McpJson,
+                ..declared(&entry, true)
+            };
+            let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
+            assert!(declared.what_runs().ends_with("filled in with your KEY, SHELF"));
+            spec(&declared, Path::new("/"), Path::new("/logins"), &variables)
+        };
+        let found = of(&[("KEY", "hunter2")]);
+        assert!(found.secrets.contains(&Secret("hunter2".to_owned())));
+        assert!(!format!("{:?}", found.reach).contains("hunter2"));
+        let Launch::Child(process) = found.launch else {
+            panic!("it is started");
+        };
+        assert_eq!(process.args, ["--key", "hunter2"]);
+        assert_eq!(process.env.get("SHELF").unwrap(), "2");
+        let Launch::Withheld(why) = of(&[]).launch else {
+            panic!("it is withheld");
+        };
+        assert!(why.contains("KEY"), "{why}");
     }
 
     #[test]

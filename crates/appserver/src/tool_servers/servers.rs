@@ -26,6 +26,7 @@ use parking_lot::Mutex;
 use super::login::{Logins, over_http};
 use super::resolve;
 use crate::trust::{self, TrustFile, TrustRecord};
+use bobbin_config::ServerFile;
 use bobbin_config::edit;
 use bobbin_config::servers::{self as declared, Declared};
 
@@ -166,10 +167,9 @@ impl Servers {
         }
     }
 
-    /// Whether a server of the user's own has this name, and none of the workspace's is in its place.
-    fn is_users(&self, name: &str) -> bool {
-        let found = self.find(name);
-        found.is_ok_and(|found| found.origin == ServerOrigin::User)
+    /// Whether the server of this name is in a file that clients do not write.
+    fn is_read_only(&self, name: &str) -> bool {
+        self.find(name).is_ok_and(|found| found.is_read_only())
     }
 
     /// Runs one change of the workspace's file.
@@ -186,7 +186,7 @@ impl Servers {
     async fn try_upsert(&self, config: &ToolServerConfig) -> Result<Declared, ToolServerError> {
         declared::check(config)
             .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
-        if self.is_users(&config.name) {
+        if self.is_read_only(&config.name) {
             return Err(ToolServerError::ReadOnly(config.name.clone()));
         }
         let (written, trust, root) = (config.clone(), self.trust.clone(), self.root.clone());
@@ -198,7 +198,7 @@ impl Servers {
                 edit::put(file, &written)?;
                 let mut record = TrustRecord::default();
                 record.add(&fingerprint);
-                Ok(Declared::of_folder(written, &root, &record))
+                Ok(Declared::of_folder(written, ServerFile::Config, &root, &record))
             })
             .await?;
         let mut state = self.state.lock();
@@ -235,7 +235,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 fn is_workspaces(declared: &Declared, name: &str) -> bool {
-    declared.origin == ServerOrigin::Workspace && is_same(&declared.config.name, name)
+    !declared.is_read_only() && is_same(&declared.config.name, name)
 }
 
 impl ToolServers for Servers {
@@ -332,6 +332,7 @@ impl ToolServers for Servers {
                 fingerprint: None,
                 trusted: true,
                 origin: ServerOrigin::Workspace,
+                file: ServerFile::Config,
             };
             let spec = self.spec(&declared);
             Ok(self.host.probe(&spec).await)
