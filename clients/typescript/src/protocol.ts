@@ -2457,6 +2457,24 @@ export interface McpTestResult {
   toolCount?: number;
 }
 
+/** Params of `mcp/login` and `mcp/logout`. */
+export interface McpLoginParams {
+  /** The server. */
+  name: string;
+}
+
+/** Result of `mcp/login`. */
+export interface McpLoginResult {
+  /** The page that the user opens, in a browser on the machine of this server. */
+  url: string;
+}
+
+/** Result of `mcp/logout`. */
+export interface McpLogoutResult {
+  /** Whether the user was logged in. */
+  removed: boolean;
+}
+
 /** Params of `mcp/tool/list`, `mcp/resource/list` and `mcp/prompt/list`. */
 export interface McpPageParams {
   /** `nextCursor` of the page before. */
@@ -3100,6 +3118,10 @@ export interface Requests {
   "mcp/status/list": { params: EmptyParams; result: McpStatusListResult };
   /** Starts an MCP server for a moment and counts its tools. */
   "mcp/test": { params: McpTestParams; result: McpTestResult };
+  /** Extension: starts a login at an MCP server over HTTP. Its end is `mcp/login/completed`. */
+  "mcp/login": { params: McpLoginParams; result: McpLoginResult };
+  /** Extension: removes what a login at an MCP server has given. */
+  "mcp/logout": { params: McpLoginParams; result: McpLogoutResult };
   /** Lists the tools of MCP servers that run, page by page. */
   "mcp/tool/list": { params: McpPageParams; result: McpToolListResult };
   /** Lists the resources of MCP servers that run, page by page. */
@@ -3583,6 +3605,16 @@ export interface McpStatusUpdatedNotification {
   server: McpServerStatus;
 }
 
+/** Params of `mcp/login/completed`. */
+export interface McpLoginCompletedNotification {
+  /** What went wrong, for people. */
+  errorMessage?: string;
+  /** The server. */
+  name: string;
+  /** Whether the user is logged in. The server is started then. */
+  success: boolean;
+}
+
 /** Params of `workspace/configChanged` (05 §1). */
 export interface WorkspaceConfigChangedNotification {
   /** When. */
@@ -3728,6 +3760,8 @@ export interface Notifications {
   "terminal/cleaned": TerminalNotification;
   /** An MCP server is another way than before. */
   "mcp/status/updated": McpStatusUpdatedNotification;
+  /** Extension: a login at an MCP server has ended. */
+  "mcp/login/completed": McpLoginCompletedNotification;
   /** The configuration was changed. */
   "workspace/configChanged": WorkspaceConfigChangedNotification;
   /** Extension: the user has said something about the folder. */

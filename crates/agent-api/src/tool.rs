@@ -284,6 +284,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Returns the arguments with which it is called by itself once a Turn has changed files; `None` if it is not. Its user
+    /// has allowed that in advance. Such a call that fails has something to say to the model.
+    fn after_edits(&self) -> Option<&Json> {
+        None
+    }
+
     /// Whether its calls are not run at the same time as others, although they only read.
     fn runs_alone(&self) -> bool {
         false

@@ -10,6 +10,8 @@
 const PREFIX: &str = "mcp__";
 /// What names of clients' tools begin with where their own are taken.
 const CLIENT_PREFIX: &str = "client__";
+/// What names of FineCode actions begin with.
+const ACTION_PREFIX: &str = "finecode__";
 /// What stands between the parts.
 const SEPARATOR: &str = "__";
 /// Longest name that every model's wire takes.
@@ -36,6 +38,16 @@ pub fn of_server(server: &str, tool: &str) -> String {
     }
     let hash = hash(server, tool);
     format!("{PREFIX}{part}{SEPARATOR}{tool_part}_{hash:08x}")
+}
+
+/// Returns the name under which a FineCode action is offered.
+pub fn of_action(action: &str) -> String {
+    let plain = format!("{ACTION_PREFIX}{action}");
+    if plain.len() <= MAX_NAME && is_tool_part(action) {
+        return plain;
+    }
+    let part = cleaned(action, MAX_NAME - ACTION_PREFIX.len() - HASH);
+    format!("{ACTION_PREFIX}{part}_{:08x}", hash("", action))
 }
 
 /// Whether a name could be one that [`of_server`] made.
@@ -139,6 +151,16 @@ mod tests {
         }
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
+    }
+
+    #[test]
+    fn actions_have_their_own_names() {
+        assert_eq!(of_action("type_check"), "finecode__type_check");
+        for odd in ["check types", "", &"a".repeat(100)] {
+            let name = of_action(odd);
+            assert!(name.len() <= MAX_NAME && name.bytes().all(is_taken), "{name}");
+        }
+        assert_ne!(of_action("a b"), of_action("a.b"));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod below;
 mod call;
+mod checks;
 mod compaction;
 mod conversation;
 mod engine;

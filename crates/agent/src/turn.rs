@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentSettings;
 use super::below::watch_over;
+use super::checks::{Checked, Checks};
 use super::compaction::{Compacted, Fullness};
 use super::conversation::asks_to_compact;
 use super::conversation::messages;
@@ -72,7 +73,7 @@ pub(super) struct TurnRun {
     git: Option<Arc<GitStates>>,
     /// The conversation; this Turn's part is at the end.
     pub(super) messages: Vec<Message>,
-    call_ids: HashSet<String>,
+    pub(super) call_ids: HashSet<String>,
     /// Pictures that the conversation names.
     pub(super) pictures: Pictures,
     /// Pictures of the last results, which the conversation does not have yet.
@@ -88,6 +89,8 @@ pub(super) struct TurnRun {
     changes: Changes,
     /// Records what calls change in files.
     pub(super) recording: Recording,
+    /// The calls that the run makes by itself after edits.
+    pub(super) checks: Checks,
     /// Changes were noted that no shown diff has.
     unshown: bool,
     shown_at: Option<Instant>,
@@ -133,6 +136,7 @@ impl TurnRun {
             asked: false,
             priceless: false,
             recording: Recording::start(undo, &turn),
+            checks: Checks::default(),
             unshown: false,
             shown_at: None,
             full: Fullness::of(window),
@@ -225,7 +229,12 @@ impl TurnRun {
                 .check(self.ledger.with(self.turn.sub_agents().used()))?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
-                return Ok(());
+                if self.check_edits().await? == Checked::Clean {
+                    return Ok(());
+                }
+                self.ledger.change(|spent| spent.rounds += 1);
+                self.take_guidance().await?;
+                continue;
             }
             self.ledger.change(|spent| spent.rounds += 1);
             self.await_tools(&calls).await?;
@@ -460,6 +469,7 @@ impl TurnRun {
             Err(error) => tracing::error!(%error, "cannot follow a changed file"),
         }
         self.unshown = true;
+        self.checks.are_due = true;
         if self.shown_at.is_none_or(|at| at.elapsed() >= DIFF_INTERVAL) {
             self.show_changes().await?;
         }

@@ -244,6 +244,7 @@ pub(crate) async fn prepare(
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox)
         .with_source(servers.source())
+        .with_source(finecode.source())
         .with_source(editor_tools.clone());
     let models::Opened {
         models,

@@ -17,8 +17,20 @@ pub struct Settings {
     /// Configuration of projects by their directory in the workspace, as in `[tool.finecode]`. Counts over FineCode's
     /// own files; a directory without such files is a project too.
     pub projects: BTreeMap<PathBuf, Map<String, Value>>,
+    /// Actions that the agent may run, by name.
+    pub agent: BTreeMap<String, AgentAction>,
     /// Limits on runs that start others.
     pub limits: Limits,
+}
+
+/// An action that the agent may run.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct AgentAction {
+    /// Whether it runs by itself, without a question, when a Turn has changed files.
+    pub after_edits: bool,
+    /// What it takes then.
+    pub payload: Map<String, Value>,
 }
 
 /// Limits on runs that start others.
@@ -136,6 +148,7 @@ impl Settings {
         let below = std::mem::replace(&mut self.runners, over.runners);
         self.runners.extend(below);
         self.projects.extend(over.projects);
+        self.agent.extend(over.agent);
         if over.limits != Limits::default() {
             self.limits = over.limits;
         }

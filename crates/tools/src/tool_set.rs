@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool::{Effect, Tool, ToolSource, ToolSpec};
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_model::{Mode, ThreadId};
+use bobbin_model::{Json, Mode, ThreadId};
 use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
@@ -203,6 +203,15 @@ impl ToolSet {
     /// Returns the names of the tools that a mode allows.
     pub fn names(&self, mode: Mode) -> impl Iterator<Item = &str> {
         self.left_by(mode).map(|spec| &*spec.name)
+    }
+
+    /// Returns the tools that are called by themselves after edits and that a mode allows, with their arguments.
+    pub fn after_edits(&self, mode: Mode) -> impl Iterator<Item = (&Arc<str>, &Json)> {
+        let allowed = self
+            .tools
+            .values()
+            .filter(move |tool| tool.is_there() && is_allowed(tool.spec(), mode));
+        allowed.filter_map(|tool| Some((&tool.spec().name, tool.after_edits()?)))
     }
 
     fn left_by(&self, mode: Mode) -> impl Iterator<Item = &ToolSpec> {

@@ -1,6 +1,8 @@
 //! The engine with a real core and a real store.
 
 #[cfg(test)]
+mod checks;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod crash;

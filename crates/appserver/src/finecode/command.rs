@@ -8,14 +8,14 @@ use anyhow::{Context as _, bail};
 use bobbin_children::Environment;
 use bobbin_finecode::{
     ActionInfo, DevEnv, Event, Format, Host, Outcome, Presets, Progress, ProjectStatus, RunEvent, RunRequest,
-    RunnerState, Trigger,
+    RunnerState, Trigger, findings,
 };
 use bobbin_workspace::TrustFile;
 use clap::{Args, Subcommand};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{findings, host};
+use super::host;
 use crate::signals::Signals;
 use crate::{cli, config, console, exit, server, state};
 
@@ -230,10 +230,7 @@ async fn run_action(
 
 /// Prints a result: findings as lines, else the action's text, else its JSON.
 fn print(outcome: &Outcome, root: &std::path::Path) {
-    let findings = outcome
-        .json
-        .as_ref()
-        .and_then(|json| findings::lines(json.get(), root));
+    let findings = outcome.json.as_ref().and_then(|json| findings(json.get(), root));
     let text = findings.or_else(|| outcome.text.clone());
     let text = text.or_else(|| outcome.json.as_ref().map(|json| json.get().to_owned()));
     text.unwrap_or_default().lines().for_each(console::say);

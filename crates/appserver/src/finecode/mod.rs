@@ -1,15 +1,16 @@
 //! FineCode in this server: its host, made of the configuration and the trust in the folder; `bobbin finecode`.
 
 mod command;
-mod findings;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
+use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_children::{Children, Environment};
 use bobbin_core::Hub;
 use bobbin_finecode::{Announce, Host, Parts};
+use bobbin_finecode_agent::Actions;
 use bobbin_finecode_native::FineCodeNews;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
@@ -21,6 +22,8 @@ pub(crate) use command::{FineCodeCommand, run};
 #[derive(Clone)]
 pub(crate) struct FineCode {
     host: Arc<Host>,
+    /// What the agent may run.
+    actions: Arc<Actions>,
     hub: Arc<OnceLock<Weak<Hub>>>,
 }
 
@@ -47,10 +50,24 @@ impl FineCode {
             environment.clone(),
             Arc::new(announce),
         );
+        let host = Arc::new(host);
+        // Settings may name actions for all workspaces; most of these have no project.
+        let settings = &config.finecode;
+        let has_projects = !settings.agent.is_empty()
+            && (!settings.projects.is_empty() || !bobbin_finecode::projects_of(root).is_empty());
+        let trust = trust.clone();
+        let counts = move || has_projects && trust.read().trusted;
+        let actions = Actions::new(host.clone(), root.to_owned(), settings, counts);
         Self {
-            host: Arc::new(host),
+            host,
+            actions: Arc::new(actions),
             hub,
         }
+    }
+
+    /// Returns the actions that the agent may run.
+    pub(crate) fn source(&self) -> Arc<dyn ToolSource> {
+        self.actions.clone()
     }
 
     /// Has what happens announced through `hub`.

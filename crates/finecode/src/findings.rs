@@ -32,7 +32,7 @@ struct Position {
 }
 
 /// Returns a result as lines of findings, if it is one of findings. Paths are shown from `root`.
-pub(super) fn lines(result: &str, root: &Path) -> Option<String> {
+pub fn findings(result: &str, root: &Path) -> Option<String> {
     let Findings { messages } = serde_json::from_str(result).ok()?;
     let mut text = String::new();
     for (file, findings) in messages {
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn findings_have_file_line_column_and_code() {
         let result = r#"{"messages":{"file:///ws/a.py":[{"range":{"start":{"line":0,"character":7},"end":{"line":0,"character":9}},"message":"`os` imported but unused\n\nhelp: remove it","code":"F401","source":"Ruff"}],"file:///ws/b.py":[]}}"#;
-        let text = lines(result, Path::new("/ws"));
+        let text = findings(result, Path::new("/ws"));
         assert_eq!(
             text.as_deref(),
             Some("a.py:1:8: F401 `os` imported but unused (Ruff)\n")
         );
-        assert_eq!(lines(r#"{"changed":true}"#, Path::new("/ws")), None);
+        assert_eq!(findings(r#"{"changed":true}"#, Path::new("/ws")), None);
     }
 }

@@ -1,0 +1,134 @@
+//! An action as a tool: its arguments, and what a call needs before it may run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_agent_api::cut::head;
+use bobbin_agent_api::tool::{
+    Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec,
+};
+use bobbin_agent_api::tool_name;
+use bobbin_finecode::AgentAction;
+use bobbin_model::{ApprovalKind, Json, Scope};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::actions::Shared;
+use crate::call::Prepared;
+
+/// Longest piece of a payload in a question.
+const MAX_SHOWN: usize = 300;
+
+/// An action that the agent may run.
+pub(crate) struct ActionTool {
+    shared: Arc<Shared>,
+    action: Arc<str>,
+    spec: ToolSpec,
+    after_edits: Option<Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    payload: Option<Box<RawValue>>,
+    projects: Option<Vec<PathBuf>>,
+    #[serde(default)]
+    describe: bool,
+}
+
+impl ActionTool {
+    pub(crate) fn new(shared: Arc<Shared>, name: &str, action: &AgentAction) -> Self {
+        let description = format!(
+            "Runs the action {name} of this workspace's FineCode projects and returns what it found, with file and line. \
+             It may change files."
+        );
+        let schema = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "payload": { "type": "object", "description": "What the action takes; left out, its defaults." },
+                "projects": {
+                    "type": "array", "items": { "type": "string" },
+                    "description": "Directories of projects; left out, each project that has the action.",
+                },
+                "describe": { "type": "boolean", "description": "Returns the schema of the payload instead of running." },
+            },
+        });
+        let after_edits = action.after_edits.then(|| json!({ "payload": action.payload }));
+        Self {
+            shared,
+            action: name.into(),
+            spec: ToolSpec {
+                name: tool_name::of_action(name).into(),
+                description: description.into(),
+                // A `Value` always serializes; `null` would only mean "no schema".
+                input_schema: Json::of(&schema).unwrap_or_else(|_| RawValue::NULL.to_owned().into()),
+                effect: Effect::Writes,
+            },
+            after_edits: after_edits.and_then(|arguments| Json::of(&arguments).ok()),
+        }
+    }
+}
+
+impl Tool for ActionTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn after_edits(&self) -> Option<&Json> {
+        self.after_edits.as_ref()
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let unusable = |error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}"));
+        let Arguments {
+            payload,
+            projects,
+            describe,
+        } = serde_json::from_str(arguments.get()).map_err(unusable)?;
+        let payload = match payload {
+            Some(payload) => payload,
+            None => RawValue::from_string("{}".to_owned()).map_err(unusable)?,
+        };
+        let action = &self.action;
+        let what = if describe {
+            format!("know what the FineCode action {action} takes")
+        } else {
+            format!(
+                "run the FineCode action {action} with {}",
+                head(payload.get(), MAX_SHOWN).0
+            )
+        };
+        let place = match &projects {
+            Some(projects) => {
+                let names: Vec<_> = projects.iter().map(|path| path.display().to_string()).collect();
+                format!(" in {}", names.join(", "))
+            }
+            None => String::new(),
+        };
+        let permission = Permission::Ask {
+            scope: Scope::new(
+                ApprovalKind::RemoteResource,
+                &**action,
+                format!("finecode:{action}"),
+            ),
+            reason: format!(
+                "The agent wants to {what}{place}. This runs code of the folder, outside of the sandbox; it may change files."
+            ),
+        };
+        Ok(Box::new(Prepared {
+            shared: self.shared.clone(),
+            action: action.clone(),
+            payload,
+            projects,
+            describe,
+            permission,
+            policy: environment.policy.clone(),
+        }))
+    }
+}
