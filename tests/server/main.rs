@@ -55,6 +55,8 @@ mod exec;
 #[cfg(test)]
 mod held_place;
 #[cfg(test)]
+mod hermes_agent;
+#[cfg(test)]
 mod logging;
 #[cfg(test)]
 mod many_clients;

@@ -141,7 +141,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
-        Some(Command::Hermes(command)) => hermes::run(command),
+        Some(Command::Hermes(command)) => hermes::run(command).await,
         Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,

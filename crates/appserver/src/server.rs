@@ -232,7 +232,7 @@ pub(crate) async fn prepare(
         children.clone(),
         Arc::new(terminals.clone()),
     ));
-    let hermes = (hermes::surroundings(workspace, &own), children.clone());
+    let hermes = hermes::Parts::new(config, hermes::surroundings(workspace, &own), &children);
     let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
@@ -242,10 +242,10 @@ pub(crate) async fn prepare(
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
-    let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox)
-        .with_source(servers.source())
-        .with_source(finecode.source())
-        .with_source(editor_tools.clone());
+    let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
+    let sources = [servers.source(), finecode.source(), hermes.tools.clone()];
+    let tools = sources.into_iter().fold(tools, ToolSet::with_source);
+    let tools = tools.with_source(editor_tools.clone());
     let models::Opened {
         models,
         mut complaints,

@@ -52,6 +52,8 @@ pub struct Config {
     pub tool_servers: Vec<Declared>,
     /// Hermes extensions: the user's, then the workspace's. `None` without the section.
     pub hermes: Option<Vec<DeclaredExtension>>,
+    /// Whether values of HL7 messages reach models.
+    pub hermes_agent: bobbin_hermes::AgentValues,
     /// Rules for commands, paths and tools.
     pub rules: Rules,
     /// What commands can reach.
@@ -158,6 +160,7 @@ impl Config {
         self.tool_servers.extend(servers);
         let mut gate = Gate::of_user(&value);
         hermes::add(&mut self.hermes, file.hermes_extensions.take(), home, &mut gate)?;
+        hermes::add_agent(&mut self.hermes_agent, file.hermes_agent, &gate);
         self.add_sections(path, &mut file, Some(home), &mut gate)?;
         self.models.add_users(path, &mut file, &mut gate)?;
         let listener = file.app_server;
@@ -238,6 +241,7 @@ impl Config {
             workspace,
             &mut gate,
         )?;
+        hermes::add_agent(&mut self.hermes_agent, file.hermes_agent, &gate);
         self.add_sections(path, &mut file, home, &mut gate)?;
         self.models.add_projects(&mut file, &mut gate)?;
         self.folder_items.extend(gate.into_items());

@@ -75,6 +75,9 @@ pub struct ConfigFile {
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// Hermes extensions, in the order of their buttons and schemas. With the section, clients can edit HL7 messages.
     pub hermes_extensions: Option<Vec<crate::hermes::HermesExtension>>,
+    /// Whether the agent works with HL7 messages, and their values reach models. A workspace can only switch it off.
+    #[schemars(extend("default" = "ask"))]
+    pub hermes_agent: Option<crate::hermes::HermesAgent>,
     /// FineCode projects and their runners.
     pub fine_code: Option<bobbin_finecode::Settings>,
     /// Where the server listens and who may connect. Counts in your own file only.

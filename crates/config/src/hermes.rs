@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use bobbin_hermes::{Entry, MAX_EXTENSIONS};
+use bobbin_hermes::{AgentValues, Entry, MAX_EXTENSIONS};
 use bobbin_hl7::Shape;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,6 +34,28 @@ pub struct HermesExtension {
     /// How JSON, YAML and TOML of messages are laid out for it.
     #[schemars(extend("default" = "segments"))]
     pub shape: Option<HermesShape>,
+}
+
+/// Whether the agent works with HL7 messages.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum HermesAgent {
+    /// It does not.
+    Off,
+    /// A user is asked before values of a message reach a model.
+    Ask,
+    /// Values of messages reach models.
+    Allow,
+}
+
+/// Adds what one file says of the agent, the user's before the workspace's. A workspace says nothing about patients.
+pub(crate) fn add_agent(values: &mut AgentValues, said: Option<HermesAgent>, gate: &Gate<'_>) {
+    *values = match said {
+        Some(HermesAgent::Off) => AgentValues::Withheld,
+        Some(HermesAgent::Ask) if !gate.is_of_folder() => AgentValues::Ask,
+        Some(HermesAgent::Allow) if !gate.is_of_folder() => AgentValues::Allowed,
+        Some(_) | None => return,
+    };
 }
 
 /// How a message is laid out.

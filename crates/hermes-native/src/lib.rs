@@ -7,6 +7,7 @@
 mod convert;
 mod documents;
 mod extensions;
+mod follow;
 mod screen;
 pub mod wire;
 
@@ -20,6 +21,7 @@ use bobbin_hermes::{Announce, Host, News};
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::{EmptyParams, EmptyResult};
 
+pub use crate::follow::close_with_threads;
 use crate::wire::{
     HermesChangeParams, HermesChoice, HermesCloseParams, HermesCommandParams, HermesConfirm, HermesConfirmed,
     HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionListResult, HermesFindings,

@@ -12,8 +12,8 @@ use bobbin_hl7::{Document, Limits};
 use bobbin_model::ThreadId;
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::error::DocumentError;
 use crate::file::File;
@@ -65,6 +65,8 @@ struct Inner {
     /// When subscribers are to be notified of the changes of a document.
     due: Mutex<BTreeMap<ThreadId, Instant>>,
     changed: Notify,
+    /// The last change of each document.
+    last: watch::Sender<BTreeMap<ThreadId, (u64, Origin)>>,
     announce: Announce,
 }
 
@@ -105,6 +107,7 @@ impl Documents {
             open: Mutex::default(),
             due: Mutex::default(),
             changed: Notify::new(),
+            last: watch::Sender::default(),
             announce,
         });
         Self { inner }
@@ -151,6 +154,7 @@ impl Documents {
         }
         self.inner.open.lock().remove(thread);
         self.inner.due.lock().remove(thread);
+        self.inner.last.send_modify(|last| drop(last.remove(thread)));
         (self.inner.announce)(News::DocumentClosed(thread.clone()));
         Ok(())
     }
@@ -205,6 +209,10 @@ impl Documents {
                     .lock()
                     .insert(open.thread.clone(), Instant::now() + DEBOUNCE);
                 inner.changed.notify_one();
+                let last = (after.version, origin.clone());
+                inner
+                    .last
+                    .send_modify(|all| drop(all.insert(open.thread.clone(), last)));
             }
             if after != before {
                 (inner.announce)(News::Document(after, origin));
@@ -229,6 +237,30 @@ impl Documents {
             self.open(thread, Source::Text(String::new()), false).await?;
         }
         self.with(thread, origin, act).await
+    }
+
+    /// Waits until the document of a Thread has changed after a version and is quiet then. Returns its version and who changed
+    /// it last; `None` if nobody does within a time.
+    pub(crate) async fn changed_after(
+        &self,
+        thread: &ThreadId,
+        version: u64,
+        first: Duration,
+    ) -> Option<(u64, Origin)> {
+        let mut last = self.inner.last.subscribe();
+        let is_later =
+            |all: &BTreeMap<ThreadId, (u64, Origin)>| all.get(thread).is_some_and(|(now, _)| *now > version);
+        timeout(first, last.wait_for(is_later)).await.ok()?.ok()?;
+        let mut seen = last.borrow().get(thread).cloned();
+        loop {
+            let before = seen.clone();
+            let again = last.wait_for(|all| all.get(thread) != before.as_ref());
+            if timeout(DEBOUNCE, again).await.is_err() {
+                return seen;
+            }
+            seen = last.borrow().get(thread).cloned();
+            seen.as_ref()?;
+        }
     }
 
     /// Returns the next document whose changes are due. One waiter at a time.

@@ -1,13 +1,14 @@
 //! What clients and the agent do with documents. The engine is the one that extensions use.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use bobbin_hl7::{Document, Findings, Format, Patch, PatchReport, Shape, TextEdit};
+use bobbin_hl7::{Document, Findings, Format, Patch, PatchReport, Path, Shape, TextEdit, Value};
 use bobbin_model::ThreadId;
 use serde_json::json;
 
 use crate::documents::{DocumentStatus, Source};
-use crate::error::DocumentError;
+use crate::error::{CommandError, DocumentError};
 use crate::events::Event;
 use crate::file::File;
 use crate::host::Host;
@@ -79,6 +80,40 @@ impl Host {
             Ok((state.document.text().to_owned(), state.document.version()))
         });
         read.await
+    }
+
+    /// Returns one place of a document as JSON, or as text where it is text, and the version.
+    ///
+    /// # Errors
+    /// [`DocumentError`].
+    pub(crate) async fn place(&self, thread: &ThreadId, path: Path) -> Result<(String, u64), DocumentError> {
+        let read = self.documents().with(thread, Origin::Client, move |state| {
+            let message = state.document.message();
+            let message = message.map_err(|why| DocumentError::Text(bobbin_hl7::Error::NoMessage(why)))?;
+            let text = match message.get(&path) {
+                None | Some(Value::Empty) => "(empty)".to_owned(),
+                Some(Value::Text(text)) => text,
+                Some(value) => serde_json::to_string(&value).map_err(|_| DocumentError::Failed)?,
+            };
+            Ok((text, state.document.version()))
+        });
+        read.await
+    }
+
+    /// Sends a command to the first extension that has it, and waits for what it does to the document of a Thread. Returns
+    /// the version then and who changed it last; `None` if it has not changed within a time.
+    ///
+    /// # Errors
+    /// [`CommandError`].
+    pub async fn execute_and_wait(
+        &self,
+        command: &str,
+        thread: &ThreadId,
+        first: Duration,
+    ) -> Result<Option<(u64, Origin)>, CommandError> {
+        let before = self.text(thread).await.map_or(0, |(_, version)| version);
+        self.execute(command, Some(thread), None).await?;
+        Ok(self.documents().changed_after(thread, before, first).await)
     }
 
     /// Changes a document. With a version, only if the document has it.

@@ -3,12 +3,14 @@
 //! Owns the task of each extension and one task that sends `message/changed`. [`Host::end`] joins them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_agent_api::Clock;
 use bobbin_children::Children;
 use bobbin_hl7::Schema;
 use bobbin_model::ThreadId;
 use bobbin_supervise::{Full, Group, Start, Supervised};
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,6 +27,8 @@ use crate::screens::{ClientId, Screen, Shows};
 use crate::shared::{Issued, Shared, window_closed};
 use crate::spec::{ExtensionId, ExtensionSpec};
 
+/// How long a start may take: the handshake has its own limit.
+const START: Duration = Duration::from_secs(30);
 /// The most extensions of a workspace.
 pub const MAX_EXTENSIONS: usize = 64;
 
@@ -127,6 +131,12 @@ impl Host {
             .iter()
             .map(|one| one.service().status())
             .collect()
+    }
+
+    /// Returns once each start that was requested has an outcome, or has had its time.
+    pub async fn settled(&self) {
+        let all = self.roster.all();
+        join_all(all.iter().map(|one| one.settled(START))).await;
     }
 
     /// Starts or ends an extension.

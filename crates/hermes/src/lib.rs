@@ -8,6 +8,7 @@
 //! every size is bounded, the pictures of buttons are cleaned, and URLs of windows are `http` or `https`. No text of a
 //! message is in a log of the server or in an error.
 
+mod agent;
 mod dialogs;
 mod documents;
 mod editing;
@@ -26,6 +27,7 @@ mod shared;
 mod spec;
 pub mod ui;
 
+pub use agent::{AgentTools, AgentValues};
 pub use documents::{DocumentStatus, Source};
 pub use editing::Change;
 pub use error::{CommandError, DocumentError, ScreenError, UnknownExtension};

@@ -92,6 +92,8 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .foreign_keys(true)
         // Detects a damaged page when it is read, before its data is used.
         .pragma("cell_size_check", "ON")
+        // Overwrites what is deleted: a deleted conversation may have data of patients or secrets in it.
+        .pragma("secure_delete", "ON")
         .optimize_on_close(false, None)
         // Logging each statement costs more than many statements.
         .disable_statement_logging();

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+mod agent;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod documents;

@@ -1,0 +1,58 @@
+//! Closes documents with their Threads: one task reads the broadcasts.
+
+use std::sync::{Arc, Weak};
+
+use bobbin_core::{CoreError, FrameBody, Hub, Read, Waker};
+use bobbin_hermes::{DocumentError, Host};
+use bobbin_model::{Event, Refusal, ThreadId};
+
+/// Bytes of broadcasts read at once.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// Closes the document of each Thread that is deleted, changes included. Returns when the core is gone.
+pub async fn close_with_threads(host: Arc<Host>, hub: Weak<Hub>) {
+    let Some(log) = hub.upgrade().map(|hub| hub.broadcasts().clone()) else {
+        return;
+    };
+    let waker = Waker::default();
+    log.watch(&waker);
+    let mut next = log.visible().next();
+    loop {
+        match log.read(next, BATCH_BYTES) {
+            Read::Entries {
+                entries,
+                next: behind,
+            } if !entries.is_empty() => {
+                next = behind;
+                for frame in entries {
+                    if let FrameBody::Recorded(event) = &frame.body
+                        && matches!(**event, Event::ThreadDeleted)
+                    {
+                        close(&host, &frame.thread).await;
+                    }
+                }
+            }
+            Read::Entries { .. } if log.is_closed() => break,
+            Read::Entries { .. } => waker.woken().await,
+            // Missed broadcasts are replaced by a query.
+            Read::Gone { first } => {
+                next = first;
+                let Some(hub) = hub.upgrade() else { break };
+                for document in host.open_documents().await {
+                    let found = hub.thread(&document.thread_id).await;
+                    if matches!(found, Err(CoreError::Refused(Refusal::ThreadNotFound(_)))) {
+                        close(&host, &document.thread_id).await;
+                    }
+                }
+            }
+        }
+    }
+    log.unwatch(&waker);
+}
+
+async fn close(host: &Host, thread: &ThreadId) {
+    match host.close(thread, true).await {
+        Ok(()) | Err(DocumentError::NotOpen) => {}
+        Err(error) => tracing::error!(%error, "the document of a deleted thread stays open"),
+    }
+}
