@@ -39,7 +39,7 @@ function object(schema, indent) {
 
 const union = (shapes, indent) => [...new Set(shapes.map((shape) => type(shape, indent)))].join(" | ");
 
-/** Whether a shape only describes what later versions may send. It would keep unions from being told apart. */
+/** Whether a shape only describes what later versions may send. With it, the variants of a union could not be distinguished. */
 const isUnknown = (shape) => shape.properties?.type?.not !== undefined;
 
 /** Returns the TypeScript type of a schema. */

@@ -9,7 +9,7 @@ const MAX_WAITING = 1_000;
 const REQUEST_MS = 120_000;
 /** Requests that change nothing, by their last word. */
 const READS = /(^|\/)(list|read|get|search|view|explain|stats|suggestions)$/;
-/** Subscriptions end with their connection, and are begun anew on the next one. */
+/** Subscriptions end with their connection, and start again on the next one. */
 const OF_CONNECTION = new Set(["thread/subscribe", "thread/unsubscribe"]);
 
 export interface RequestOptions {
@@ -36,7 +36,7 @@ export class Outbox {
   #waiting: Pending[] = [];
   #connection: Connection | undefined;
 
-  /** Makes a request now, or as soon as there is a connection and room. */
+  /** Makes a request now, or as soon as there is a connection and few enough are unanswered. */
   request(method: string, params: object | undefined, { timeoutMs = REQUEST_MS, signal }: RequestOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

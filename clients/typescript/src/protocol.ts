@@ -24,7 +24,7 @@ export interface AgentHermesOrigin {
 export interface AgentMessageItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -51,7 +51,7 @@ export type ApprovalPolicy = "default" | "autoApprove" | "interrupt" | "sandboxe
 export interface ApprovalRequestItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -85,7 +85,7 @@ export interface ApprovalRequestPayload {
 export interface ApprovalResponseItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -231,7 +231,7 @@ export type CommandCategory = "builtin" | "custom";
 export interface CommandExecutionItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -404,7 +404,7 @@ export interface DynamicToolApproval {
 export interface DynamicToolCallItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -460,7 +460,7 @@ export interface DynamicToolSpec {
 export interface ErrorItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -507,7 +507,7 @@ export interface FileChange {
 export interface FileChangeItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1053,7 +1053,7 @@ export interface PlanTodo {
 export interface PluginFunctionCallItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1148,7 +1148,7 @@ export interface QueuedTurnInput {
 export interface ReasoningContentItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1450,7 +1450,7 @@ export type SystemEventKind = "compactWarning" | "compactError" | "compacting" |
 export interface SystemNoticeItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1683,7 +1683,7 @@ export interface TokenUsage {
 export interface ToolCallItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1716,7 +1716,7 @@ export interface ToolCallPayload {
 export interface ToolExecutionItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1755,7 +1755,7 @@ export type ToolExecutionStatus = "inProgress" | "completed" | "failed" | "cance
 export interface ToolResultItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
@@ -1878,7 +1878,7 @@ export interface UserInputQuestion {
 export interface UserMessageItem {
   /** When it was completed. */
   completedAt?: string;
-  /** When it was begun. */
+  /** When it started. */
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;

@@ -11,7 +11,7 @@ import type {
   Turn,
 } from "./protocol.js";
 
-/** Longest text of a running Item that is kept; of a longer one, the end. */
+/** Longest text of a running Item. Of a longer one, the end stays. */
 const MAX_LIVE_TEXT = 1 << 20;
 
 /** A Turn with its Items, and what only its notifications tell. */

@@ -110,7 +110,7 @@ test("a silent server is left for another connection", async (t) => {
   const server = await scripted(t, { "channel/list": () => (isDead ? null : {}) });
   const own = await client(t, server.url, { silenceMs: 40 });
   await new Promise((resolve) => setTimeout(resolve, 200));
-  assert.equal(server.sockets.length, 1, "a server that answers is kept");
+  assert.equal(server.sockets.length, 1, "one that answers is not left");
   isDead = true;
   const { reason } = await until(own, (status) => status.state === "waiting" && status);
   assert.equal(reason.kind, "silent");

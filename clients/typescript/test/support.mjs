@@ -85,7 +85,7 @@ export async function openThread(of) {
   return of.openThread(thread.id, { turnLimit: 1000 }).ready();
 }
 
-/** Passes bytes on to a port, until it is told to cut: at once, or after so many bytes. */
+/** Passes bytes on to a port, until it cuts: at `cut()`, or after `left` bytes. */
 export async function cuttingProxy(t, port) {
   const pairs = new Set();
   const proxy = { cuts: 0, left: Infinity };

@@ -163,14 +163,14 @@ async fn a_new_configuration_is_news_to_clients_that_read_by_number() {
     plain
         .call("thread/subscribe", json!({ "threadId": thread }))
         .await;
-    let begun = subscribe(&mut watcher, &thread, 0).await;
+    let subscribed = subscribe(&mut watcher, &thread, 0).await;
     watcher.wait_for("thread/synced").await;
 
     let mode = json!({ "threadId": thread, "mode": "plan" });
     plain.call("thread/mode/set", mode).await;
-    let told = watcher.wait_for("thread/configured").await;
-    assert_eq!(told["params"]["threadId"], json!(thread));
-    assert!(seq(&told) > begun["seq"].as_u64(), "{told}");
+    let news = watcher.wait_for("thread/configured").await;
+    assert_eq!(news["params"]["threadId"], json!(thread));
+    assert!(seq(&news) > subscribed["seq"].as_u64(), "{news}");
     let name = json!({ "threadId": thread, "displayName": "Cups" });
     plain.call("thread/rename", name).await;
     let seen = plain.until("thread/renamed").await;

@@ -140,7 +140,7 @@ fn a_variant_is_a_type_with_its_tag_inside() {
 }
 
 #[test]
-fn a_variant_that_stands_elsewhere_without_its_tag_is_a_type_of_its_own() {
+fn a_variant_that_is_used_elsewhere_without_its_tag_is_a_type_of_its_own() {
     let tag = json!({ "type": { "const": "text" } });
     let mut definitions = json!({
         "Part": { "oneOf": [{ "$ref": "#/$defs/Text", "properties": tag, "required": ["type"] }] },

@@ -67,7 +67,7 @@ fn named(
             put_inside(&mut definitions[of], variant)?;
             return Ok(json!({ "$ref": target }));
         }
-        // It also stands without the tag: the variant is a type of its own.
+        // It is also used without the tag: the variant is a type of its own.
         schema = definitions[of].clone();
         put_inside(&mut schema, variant)?;
     }

@@ -22,7 +22,7 @@ pub struct Item {
     pub turn_id: String,
     /// How far it is.
     pub status: ItemStatus,
-    /// When it was begun.
+    /// When it started.
     pub created_at: Timestamp,
     /// When it was completed.
     pub completed_at: Option<Timestamp>,
@@ -72,7 +72,7 @@ struct ItemFrame {
     payload_kind: Option<String>,
     /// How far it is.
     status: ItemStatus,
-    /// When it was begun.
+    /// When it started.
     created_at: Timestamp,
     /// When it was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
