@@ -4,8 +4,6 @@
 //! They are recorded as calls of the model's last reply, so that the record, the clients and a restart need nothing new. A
 //! call that fails has something to say: the model is asked again with it. At most [`MAX_ROUNDS`] times in a Turn.
 
-use std::collections::HashSet;
-
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::model::{Call, Message};
 use bobbin_agent_api::policy::Judgement;
@@ -18,13 +16,11 @@ const MAX_ROUNDS: usize = 3;
 /// What their ids begin with; the round follows.
 const CALL_ID: &str = "check_";
 
-/// The calls that a run makes by itself.
-#[derive(Default)]
-pub(super) struct Checks {
-    /// Files have changed since the last round.
-    pub(super) are_due: bool,
-    /// The calls of this run, by their ids.
-    calls: HashSet<String>,
+/// Whether what has changed in files was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edits {
+    Checked,
+    Unchecked,
 }
 
 /// What came of a round of checks.
@@ -45,7 +41,8 @@ impl TurnRun {
             .filter_map(|id| round_of(id))
             .max()
             .unwrap_or(0);
-        if !std::mem::take(&mut self.checks.are_due) || round > MAX_ROUNDS {
+        let edits = std::mem::replace(&mut self.edits, Edits::Checked);
+        if edits == Edits::Checked || round > MAX_ROUNDS {
             return Ok(Checked::Clean);
         }
         let turn = self.turn.clone();
@@ -74,7 +71,6 @@ impl TurnRun {
             };
             turn.add(body).await?;
             self.call_ids.insert(call.id.clone());
-            self.checks.calls.insert(call.id.clone());
         }
         match self.messages.last_mut() {
             Some(Message::Agent { calls: made, .. }) if made.is_empty() => made.clone_from(&calls),
@@ -91,14 +87,21 @@ impl TurnRun {
             }
         }
         // What a check itself has changed is no reason for another.
-        self.checks.are_due = false;
+        self.edits = Edits::Checked;
         Ok(checked)
     }
 
-    /// Whether a call was allowed in advance: it is a check, and no rule asks about its tool.
+    /// Whether a call was allowed in advance: it is a check as its tool has it, after a restart too, and no rule asks about
+    /// its tool.
     pub(super) fn is_check(&self, call: &Call) -> bool {
+        let own = self.tools.get(&call.tool).and_then(|tool| tool.after_edits());
         let said = self.turn.environment().policy.tool(&call.tool);
-        self.checks.calls.contains(&call.id) && said.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
+        let is_own = own
+            .zip(call.arguments.as_ref())
+            .is_some_and(|(own, given)| own.get() == given.get());
+        is_own
+            && round_of(&call.id).is_some()
+            && said.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
     }
 }
 

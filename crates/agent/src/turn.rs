@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentSettings;
 use super::below::watch_over;
-use super::checks::{Checked, Checks};
+use super::checks::{Checked, Edits};
 use super::compaction::{Compacted, Fullness};
 use super::conversation::asks_to_compact;
 use super::conversation::messages;
@@ -89,8 +89,8 @@ pub(super) struct TurnRun {
     changes: Changes,
     /// Records what calls change in files.
     pub(super) recording: Recording,
-    /// The calls that the run makes by itself after edits.
-    pub(super) checks: Checks,
+    /// Whether files have changed since the last checks.
+    pub(super) edits: Edits,
     /// Changes were noted that no shown diff has.
     unshown: bool,
     shown_at: Option<Instant>,
@@ -136,7 +136,7 @@ impl TurnRun {
             asked: false,
             priceless: false,
             recording: Recording::start(undo, &turn),
-            checks: Checks::default(),
+            edits: Edits::Checked,
             unshown: false,
             shown_at: None,
             full: Fullness::of(window),
@@ -469,7 +469,7 @@ impl TurnRun {
             Err(error) => tracing::error!(%error, "cannot follow a changed file"),
         }
         self.unshown = true;
-        self.checks.are_due = true;
+        self.edits = Edits::Unchecked;
         if self.shown_at.is_none_or(|at| at.elapsed() >= DIFF_INTERVAL) {
             self.show_changes().await?;
         }
