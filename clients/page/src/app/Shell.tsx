@@ -1,0 +1,56 @@
+//! The page of one who is in: Threads at the left, what is chosen at the right, the connection's state above.
+import { useEffect } from "react";
+import { useQuestions, useStatus } from "../server/context";
+import { ThreadListProvider } from "../server/threads";
+import { Settings } from "../settings/Settings";
+import { Sidebar } from "../threads/Sidebar";
+import { NewThread } from "../thread/NewThread";
+import { ThreadView } from "../thread/ThreadView";
+import { Announcer } from "../waiting/Announcer";
+import { FollowWaiting } from "../waiting/FollowWaiting";
+import { Waiting } from "../waiting/Waiting";
+import { Offline } from "./Offline";
+import { useKeys } from "./keys";
+import { type Route, useRoute } from "./route";
+
+export function Shell({ onOut }: { onOut: (why: string) => void }) {
+  const route = useRoute();
+  const status = useStatus();
+  const help = useKeys();
+  useEffect(() => {
+    if (status.state === "closed") onOut(status.reason.message);
+  }, [status, onOut]);
+  return (
+    <ThreadListProvider>
+      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+        Skip to the conversation
+      </a>
+      <div className={route.at === "home" ? "shell at-home" : "shell"}>
+        <Sidebar />
+        <div className="main" id="main" tabIndex={-1}>
+          <Offline />
+          <Main route={route} />
+        </div>
+      </div>
+      <FollowWaiting />
+      <Announcer />
+      {help}
+    </ThreadListProvider>
+  );
+}
+
+function Main({ route }: { route: Route }) {
+  const waiting = useQuestions().length;
+  switch (route.at) {
+    case "thread":
+      return <ThreadView key={route.id} id={route.id} row={route.row} />;
+    case "waiting":
+      return <Waiting />;
+    case "settings":
+      return <Settings section={route.section} />;
+    case "new":
+      return <NewThread />;
+    case "home":
+      return waiting ? <Waiting /> : <NewThread />;
+  }
+}

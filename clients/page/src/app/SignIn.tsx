@@ -1,0 +1,33 @@
+//! For a browser that the server does not know: how to get in.
+import { type FormEvent, useState } from "react";
+import { exchange } from "../server/session";
+import { message } from "../ui/toast";
+
+export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
+  const [code, setCode] = useState("");
+  const [error, setError] = useState(why);
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    exchange(code).then(onIn, (error: unknown) => setError(message(error)));
+  }
+
+  return (
+    <main className="sign-in">
+      <h1>Bobbin</h1>
+      <p>This browser needs a one-time code. In the workspace, on the machine where the server runs:</p>
+      <pre className="note">bobbin open</pre>
+      <p>It opens this page, or prints the address with a code.</p>
+      <form onSubmit={submit}>
+        <label className="stack">
+          Code
+          <input className="field mono" value={code} onChange={(event) => setCode(event.target.value)} autoComplete="off" spellCheck={false} />
+        </label>
+        <button type="submit" className="btn primary" disabled={!code.trim()}>
+          Get in
+        </button>
+      </form>
+      <div role="alert">{error && <p className="note bad">{error}</p>}</div>
+    </main>
+  );
+}

@@ -1,0 +1,44 @@
+//! Which part of the page is shown: the address's fragment says it, so that Back works.
+import { useSyncExternalStore } from "react";
+
+export type Route =
+  | { at: "home" }
+  | { at: "thread"; id: string; row?: string }
+  | { at: "new" }
+  | { at: "waiting" }
+  | { at: "settings"; section: string };
+
+let parsed: { hash: string; route: Route } = { hash: "", route: { at: "home" } };
+
+export function route(): Route {
+  if (parsed.hash !== location.hash) parsed = { hash: location.hash, route: parse(location.hash) };
+  return parsed.route;
+}
+
+function parse(hash: string): Route {
+  const [, at, id, turn, item] = hash.split("/").map(decodeURIComponent);
+  if (at === "t" && id) return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }) };
+  if (at === "new") return { at: "new" };
+  if (at === "waiting") return { at: "waiting" };
+  if (at === "settings") return { at: "settings", section: id || "page" };
+  return { at: "home" };
+}
+
+export const links = {
+  home: "#/",
+  fresh: "#/new",
+  waiting: "#/waiting",
+  thread: (id: string, row = "") => `#/t/${encodeURIComponent(id)}${row && `/${row}`}`,
+  settings: (section: string) => `#/settings/${section}`,
+};
+
+export function go(link: string) {
+  if (location.hash !== link) location.hash = link;
+}
+
+function subscribe(listener: () => void) {
+  addEventListener("hashchange", listener);
+  return () => removeEventListener("hashchange", listener);
+}
+
+export const useRoute = () => useSyncExternalStore(subscribe, route);

@@ -1,0 +1,95 @@
+//! Writing in an open Thread: a new Turn, the queue, or a word to the running Turn.
+import type { ThreadConfiguration, ThreadSnapshot } from "@bobbin/client";
+import { useState } from "react";
+import { go, links } from "../app/route";
+import { useClient } from "../server/context";
+import { Markdown } from "../text/Markdown";
+import { Dialog } from "../ui/Dialog";
+import { complain } from "../ui/toast";
+import { Editor, type How } from "./Editor";
+import { Options } from "./Options";
+import { type Attachment, runs, toParts } from "./parts";
+import { useSources } from "./useSources";
+
+export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
+  const client = useClient();
+  const sources = useSources(snapshot.turns);
+  const [answer, setAnswer] = useState<{ text: string; markdown: boolean }>();
+  const { id: threadId, thread } = snapshot;
+  const [changed, setChanged] = useState<ThreadConfiguration>();
+  const configuration = changed ?? thread?.configuration ?? {};
+  const running = thread?.runtime.running ?? false;
+
+  async function send(text: string, attachments: Attachment[], how: How) {
+    const command = runs(text);
+    if (command) return run(command);
+    const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };
+    const input = toParts(text, attachments, known);
+    if (!running) return void (await client.request("turn/start", { threadId, input }));
+    const { queuedInput } = await client.request("turn/enqueue", { threadId, input });
+    const turn = snapshot.turns.at(-1);
+    if (how === "now" && turn && queuedInput.status === "queued") {
+      await client.request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: queuedInput.id });
+    }
+  }
+
+  async function run(command: string) {
+    const result = await client.request("command/execute", { threadId, command });
+    if (result.thread) go(links.thread(result.thread.id));
+    else if (result.message) setAnswer({ text: result.message, markdown: result.isMarkdown });
+  }
+
+  function configure(next: ThreadConfiguration) {
+    setChanged(next);
+    client.request("thread/config/update", { threadId, config: next }).catch((error: unknown) => {
+      setChanged(undefined);
+      complain(error);
+    });
+  }
+
+  const closed = thread?.status === "archived" ? "This Thread is archived." : thread?.status === "paused" ? "This Thread is paused." : undefined;
+  return (
+    <>
+      {thread?.runtime.waitingOnPlanConfirmation && !running && (
+        <div className="note row wrap">
+          <span className="grow">The plan is made. The agent changes nothing before you say so.</span>
+          <button
+            type="button"
+            className="btn primary"
+            onClick={() => {
+              const config = { ...configuration, mode: "agent" };
+              setChanged(config);
+              client
+                .request("thread/config/update", { threadId, config })
+                .then(() => client.request("turn/start", { threadId, input: [{ type: "text", text: "Carry out the plan." }] }))
+                .catch(complain);
+            }}
+          >
+            Carry it out
+          </button>
+        </div>
+      )}
+      <Editor
+        draftKey={threadId}
+        label={running ? "Write to the queue" : "Write to the agent"}
+        sources={sources}
+        running={running}
+        disabled={closed}
+        onSend={send}
+        onStop={() => void client.request("turn/interrupt", { threadId, turnId: "" }).catch(complain)}
+      >
+        <Options configuration={configuration} onChange={configure} />
+      </Editor>
+      {closed && (
+        <button type="button" className="btn" onClick={() => void client.request(thread?.status === "archived" ? "thread/unarchive" : "thread/resume", { threadId }).catch(complain)}>
+          Go on in this Thread
+        </button>
+      )}
+      {answer && (
+        <Dialog title="Answer" onClose={() => setAnswer(undefined)}>
+          {answer.markdown ? <Markdown text={answer.text} /> : <p>{answer.text}</p>}
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+//! Inputs that wait until the Turn has ended: they can go to the running Turn, or be taken back into the field.
+import type { ThreadSnapshot } from "@bobbin/client";
+import { useClient } from "../server/context";
+import { Icon } from "../ui/Icon";
+import { complain } from "../ui/toast";
+
+export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onTakenBack: (text: string) => void }) {
+  const client = useClient();
+  const { id: threadId, queuedInputs, thread, turns } = snapshot;
+  const turn = turns.at(-1);
+  if (queuedInputs.length === 0) return null;
+  return (
+    <ul className="queue" aria-label="Queue">
+      {queuedInputs.map((input) => (
+        <li key={input.id} className="row">
+          <span className="meta">{input.status === "queued" ? "queued" : "goes in next"}</span>
+          <span className="cut grow">{input.displayText}</span>
+          {input.status === "queued" && thread?.runtime.running && turn && (
+            <button type="button" className="btn plain small" onClick={() => void client.request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: input.id }).catch(complain)}>
+              Tell it now
+            </button>
+          )}
+          <button type="button" className="btn plain icon small" aria-label={`Take back: ${input.displayText.slice(0, 60)}`} title="Take back" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input.displayText), complain)}>
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,42 @@
+//! Commands, skills and files that can be named in a text.
+import type { TurnState } from "@bobbin/client";
+import { useEffect, useMemo } from "react";
+import { useClient, useServer } from "../server/context";
+import { useRequest } from "../server/useRequest";
+import { changedPaths } from "../side/turnChanges";
+import { rowsOf } from "../thread/rows";
+import type { Sources } from "./suggest";
+
+const NO_TURNS: readonly TurnState[] = [];
+
+export function useSources(turns: readonly TurnState[] = NO_TURNS): Sources {
+  const client = useClient();
+  const can = useServer()?.capabilities;
+  const commands = useRequest("command/list", {}, can?.commandManagement === true);
+  const skills = useRequest("skills/list", { includeUnavailable: false }, can?.skillsManagement === true);
+  const { again } = skills;
+  useEffect(() => client.on("workspace/configChanged", ({ regions }) => regions.includes("skills") && again()), [client, again]);
+  const files = useFiles(turns);
+  return useMemo(
+    () => ({
+      commands: commands.data?.commands ?? [],
+      skills: (skills.data?.skills ?? []).filter((skill) => skill.enabled),
+      files,
+    }),
+    [commands.data, skills.data, files],
+  );
+}
+
+/** Files that the conversation has read or changed; the latest first. Others can be named by typing them. */
+function useFiles(turns: readonly TurnState[]): readonly string[] {
+  const ended = turns.filter((turn) => turn.completedAt).length;
+  return useMemo(() => {
+    const paths = new Set<string>();
+    for (const turn of turns.toReversed()) {
+      for (const { path } of changedPaths(turn)) paths.add(path);
+      for (const row of rowsOf([turn])) if (row.kind === "tool" && row.tool.what.verb === "Read" && row.tool.what.object) paths.add(row.tool.what.object);
+    }
+    return [...paths];
+    // Paths of the running Turn come when it has ended.
+  }, [ended]);
+}

@@ -1,0 +1,51 @@
+//! The one client of the page, and hooks to what it knows.
+import { Client, type Question, type Status, type InitializeResult, type SessionIdentity } from "@bobbin/client";
+import { createContext, useContext, useSyncExternalStore } from "react";
+import { socketAddress, ticket } from "./session";
+
+export const identity: SessionIdentity = { channelName: "web" };
+
+export function makeClient(): Client {
+  return new Client({
+    url: socketAddress(),
+    ticket,
+    clientInfo: { name: "bobbin-page", title: "Web page", version: "0.1.0" },
+    capabilities: {
+      approvalSupport: true,
+      userInputSupport: true,
+      streamingSupport: true,
+      commandExecutionStreaming: true,
+      toolExecutionLifecycle: true,
+      backgroundTerminals: true,
+      sandboxedPolicy: true,
+      workspaceTrust: true,
+    },
+  });
+}
+
+export const ClientContext = createContext<Client | null>(null);
+
+export function useClient(): Client {
+  const client = useContext(ClientContext);
+  if (!client) throw new Error("there is no client here");
+  return client;
+}
+
+export function useStatus(): Status {
+  const client = useClient();
+  return useSyncExternalStore(client.subscribe, client.getSnapshot);
+}
+
+let last: InitializeResult | undefined;
+
+/** Returns what the server can do, as it said on the last connection. */
+export function useServer(): InitializeResult | undefined {
+  const status = useStatus();
+  if (status.state === "ready") last = status.server;
+  return last;
+}
+
+export function useQuestions(): readonly Question[] {
+  const { questions } = useClient();
+  return useSyncExternalStore(questions.subscribe, questions.getSnapshot);
+}

@@ -1,0 +1,68 @@
+//! Getting in: a one-time code of the address becomes this browser's secret, the secret a ticket for each connection.
+import { UnauthorizedError } from "@bobbin/client";
+
+const SECRET = "bobbin.secret";
+
+/** Takes the code out of the address, at once, so that no history keeps it. */
+function takeCode(): string | null {
+  const code = location.hash.slice(1);
+  if (!code || code.startsWith("/")) return null;
+  history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+  return code;
+}
+
+/** Returns whether this browser is let in, after exchanging a code if the address has one. */
+export async function enter(): Promise<boolean> {
+  const code = takeCode();
+  if (code) await exchange(code);
+  if (localStorage.getItem(SECRET) !== null) return true;
+  // A server without a token lets everyone of this machine in.
+  return (await askTicket()).ok;
+}
+
+/** Exchanges a code that a terminal has printed. */
+export async function exchange(code: string): Promise<void> {
+  const body = JSON.stringify({ code: code.trim().replace(/^.*#/, ""), label: browser() });
+  const answer = await post("/page/session", { "content-type": "application/json" }, body);
+  if (!answer.ok) {
+    if (localStorage.getItem(SECRET) !== null) return;
+    throw new Error(await reason(answer));
+  }
+  const { secret } = (await answer.json()) as { secret: string };
+  localStorage.setItem(SECRET, secret);
+}
+
+/** Returns a ticket for one connection. */
+export async function ticket(): Promise<string> {
+  const answer = await askTicket();
+  if (answer.status === 401) {
+    localStorage.removeItem(SECRET);
+    throw new UnauthorizedError("This browser is not let in any more.");
+  }
+  if (!answer.ok) throw new Error(await reason(answer));
+  return ((await answer.json()) as { ticket: string }).ticket;
+}
+
+function askTicket(): Promise<Response> {
+  const secret = localStorage.getItem(SECRET);
+  return post("/page/ticket", secret === null ? {} : { authorization: `Bearer ${secret}` });
+}
+
+async function reason(answer: Response): Promise<string> {
+  const said = (await answer.json().catch(() => ({}))) as { message?: string };
+  return said.message ?? `The server answers ${answer.status}.`;
+}
+
+/** Names this browser in the list of devices. */
+function browser(): string {
+  const name = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] ?? "Browser";
+  return `${name} on ${navigator.platform || "a device"}`;
+}
+
+async function post(path: string, headers: Record<string, string>, body?: string): Promise<Response> {
+  return fetch(path, { method: "POST", headers, ...(body !== undefined && { body }), signal: AbortSignal.timeout(10_000) });
+}
+
+export function socketAddress(): string {
+  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
+}

@@ -1,0 +1,69 @@
+//! The list of Threads and single Threads, live, for the parts of the page.
+import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore } from "@bobbin/client";
+import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from "react";
+import { identity, useClient } from "./context";
+
+/** Turns that are read at first, and with each further page. */
+const TURNS = 40;
+
+export const openThread = (client: Client, id: string) => client.openThread(id, { turnLimit: TURNS });
+
+const EMPTY: ThreadListSnapshot = { threads: [], phase: "loading", error: undefined };
+const ListContext = createContext<ThreadListSnapshot>(EMPTY);
+
+export const useThreadList = () => useContext(ListContext);
+
+const nothing = () => () => {};
+
+/** Makes the list once; it has the Threads of every editor, terminal and page of the workspace. */
+export function ThreadListProvider({ children }: { children: ReactNode }) {
+  const client = useClient();
+  const [list, setList] = useState<ReturnType<Client["openThreadList"]>>();
+  useEffect(() => {
+    let opened: ReturnType<Client["openThreadList"]> | undefined;
+    let current = true;
+    const open = (origins: string[]) => {
+      if (!current) return;
+      opened = client.openThreadList({ identity, includeArchived: true, crossChannelOrigins: origins });
+      setList(opened);
+    };
+    client.request("channel/list", {}).then(
+      ({ channels }) => open(channels.map(({ name }) => name)),
+      () => open([]),
+    );
+    return () => {
+      current = false;
+      opened?.close();
+    };
+  }, [client]);
+  const snapshot = useSyncExternalStore(list?.subscribe ?? nothing, list?.getSnapshot ?? (() => EMPTY));
+  return <ListContext value={snapshot}>{children}</ListContext>;
+}
+
+/** Returns a Thread as it is now, and its store; nothing until it is opened. */
+export function useThread(id: string): { snapshot: ThreadSnapshot; store: ThreadStore } | undefined {
+  const client = useClient();
+  const [store, setStore] = useState<ThreadStore>();
+  useEffect(() => {
+    const opened = openThread(client, id);
+    setStore(opened);
+    return () => opened.close();
+  }, [client, id]);
+  const snapshot = useSyncExternalStore(store?.subscribe ?? nothing, store?.getSnapshot ?? (() => undefined));
+  return store && snapshot && store.id === id ? { snapshot, store } : undefined;
+}
+
+/** What the rows of an open Thread can do. */
+export interface ThreadActions {
+  threadId: string;
+  showChanges: (turnId: string) => void;
+  askUndo: (turnId: string) => void;
+}
+
+export const ActionsContext = createContext<ThreadActions | null>(null);
+
+export function useActions(): ThreadActions {
+  const actions = useContext(ActionsContext);
+  if (!actions) throw new Error("there is no Thread here");
+  return actions;
+}

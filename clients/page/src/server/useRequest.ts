@@ -1,0 +1,30 @@
+//! What a reading request answers, asked again when told to.
+import type { Requests } from "@bobbin/client";
+import { useCallback, useEffect, useState } from "react";
+import { message } from "../ui/toast";
+import { useClient } from "./context";
+
+interface Answer<Result> {
+  data?: Result;
+  error?: string;
+  again: () => void;
+}
+
+export function useRequest<M extends keyof Requests>(method: M, params: Requests[M]["params"], wanted = true): Answer<Requests[M]["result"]> {
+  const client = useClient();
+  const [answer, setAnswer] = useState<{ data?: Requests[M]["result"]; error?: string }>({});
+  const [round, setRound] = useState(0);
+  const key = JSON.stringify(params);
+  useEffect(() => {
+    if (!wanted) return;
+    const stop = new AbortController();
+    const call = client.request as (method: M, params: Requests[M]["params"], options: { signal: AbortSignal }) => Promise<Requests[M]["result"]>;
+    call.call(client, method, JSON.parse(key) as Requests[M]["params"], { signal: stop.signal }).then(
+      (data) => setAnswer({ data }),
+      (error: unknown) => !stop.signal.aborted && setAnswer({ error: message(error) }),
+    );
+    return () => stop.abort();
+    // `round` asks again.
+  }, [client, method, key, wanted, round]);
+  return { ...answer, again: useCallback(() => setRound((now) => now + 1), []) };
+}

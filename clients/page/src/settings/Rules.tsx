@@ -1,0 +1,75 @@
+//! Rules in force, answers given for ever, and what would happen to a command.
+import { type FormEvent, useState } from "react";
+import { useClient, useServer } from "../server/context";
+import { useRequest } from "../server/useRequest";
+import { complain } from "../ui/toast";
+import { Explain } from "../waiting/Explain";
+
+export function Rules() {
+  const client = useClient();
+  const can = useServer()?.capabilities.approvalRules === true;
+  const { data, error, again } = useRequest("approval/rules/list", {}, can);
+  const [command, setCommand] = useState("");
+  const [asked, setAsked] = useState("");
+  if (!can) return <p className="empty">This server has no such methods.</p>;
+
+  const forget = (ids?: string[]) => client.request("approval/rules/remove", ids ? { ids } : {}).then(again, complain);
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setAsked(command);
+  }
+
+  return (
+    <div className="stack-list">
+      {error && <p className="note bad">{error}</p>}
+      <section>
+        <h3>Answers given for ever</h3>
+        {data?.answers.length === 0 && <p className="meta">None. “Always allow” puts one here.</p>}
+        <ul className="entries">
+          {data?.answers.map((answer) => (
+            <li key={answer.id} className="entry">
+              <div className="grow">
+                <code>{answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`}</code>
+                <p className="meta">{[answer.approvalType === "shell" && `in ${answer.target}`, ...(answer.conditions ?? [])].filter(Boolean).join(" · ")}</p>
+              </div>
+              <button type="button" className="btn small" aria-label={`Take back: ${answer.operation}`} onClick={() => void forget([answer.id])}>
+                Take back
+              </button>
+            </li>
+          ))}
+        </ul>
+        {(data?.answers.length ?? 0) > 1 && (
+          <button type="button" className="btn plain danger" onClick={() => void forget()}>
+            Take back all
+          </button>
+        )}
+      </section>
+      <section>
+        <h3>Rules</h3>
+        <p className="meta">
+          They are in <code>~/.craft/config.json</code> and <code>.craft/config.json</code>; a server reads them at its start.
+        </p>
+        <ul className="entries">
+          {data?.rules.map((rule) => (
+            <li key={rule.source + rule.text} className="entry">
+              <div className="grow">
+                <code>{rule.text}</code>
+                <p className="meta">{[rule.reason, rule.source].filter(Boolean).join(" · ")}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section>
+        <h3>What would happen to a command</h3>
+        <form className="row" onSubmit={submit}>
+          <input className="field mono" aria-label="Command" placeholder="cargo publish --dry-run" value={command} onChange={(event) => setCommand(event.target.value)} autoComplete="off" spellCheck={false} />
+          <button type="submit" className="btn" disabled={!command.trim()}>
+            Explain
+          </button>
+        </form>
+        {asked && <Explain command={asked} />}
+      </section>
+    </div>
+  );
+}

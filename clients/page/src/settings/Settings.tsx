@@ -1,0 +1,48 @@
+//! Settings, by section.
+import { links } from "../app/route";
+import { Icon } from "../ui/Icon";
+import { Terminals } from "../side/Terminals";
+import { Mcp } from "./Mcp";
+import { PageSettings } from "./PageSettings";
+import { Rules } from "./Rules";
+import { ServerInfo } from "./ServerInfo";
+import { Skills } from "./Skills";
+import { Trust } from "./Trust";
+
+const sections = {
+  page: { label: "This browser", view: PageSettings },
+  rules: { label: "Rules and answers", view: Rules },
+  mcp: { label: "MCP servers", view: Mcp },
+  skills: { label: "Skills and commands", view: Skills },
+  terminals: { label: "Terminals", view: Terminals },
+  trust: { label: "Trust", view: Trust },
+  server: { label: "Server", view: ServerInfo },
+};
+
+export function Settings({ section }: { section: string }) {
+  const name = (section in sections ? section : "page") as keyof typeof sections;
+  const { label, view: View } = sections[name];
+  return (
+    <main className="page">
+      <header className="bar">
+        <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
+          <Icon name="back" />
+        </a>
+        <h1 className="grow">Settings</h1>
+      </header>
+      <div className="settings">
+        <nav className="settings-nav" aria-label="Settings">
+          {Object.entries(sections).map(([key, { label: text }]) => (
+            <a key={key} href={links.settings(key)} aria-current={key === name ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+        </nav>
+        <section className="settings-body" aria-label={label}>
+          <h2>{label}</h2>
+          <View />
+        </section>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,52 @@
+//! What a cloned folder brings and what of it counts.
+import { useClient, useServer } from "../server/context";
+import { useRequest } from "../server/useRequest";
+import { complain, say } from "../ui/toast";
+
+export function Trust() {
+  const client = useClient();
+  const can = useServer()?.capabilities.workspaceTrust === true;
+  const { data, error, again } = useRequest("workspace/trust/get", {}, can);
+  if (!can) return <p className="empty">This server has no such methods.</p>;
+  if (error) return <p className="note bad">{error}</p>;
+  if (!data) return <p className="empty">Loading…</p>;
+
+  function set(trusted: boolean) {
+    const shown = data?.waiting.flatMap((item) => item.fingerprint ?? []) ?? [];
+    client.request("workspace/trust/set", trusted && shown.length ? { trusted, fingerprints: shown } : { trusted }).then((result) => {
+      again();
+      if (result.restartNeeded) say("Some settings count after the next start of the server.");
+    }, complain);
+  }
+
+  const items = [...data.waiting.map((item) => ({ ...item, counts: false })), ...data.counted.map((item) => ({ ...item, counts: true }))];
+  return (
+    <div className="stack-list">
+      <p>{data.trusted ? "You trust this folder: its settings, servers and texts for the agent count." : "You do not trust this folder: what it brings waits for your word."}</p>
+      <ul className="entries">
+        {items.map((item) => (
+          <li key={`${item.kind}${item.name}${item.fingerprint ?? ""}`} className="entry">
+            <div className="grow">
+              <strong>{item.name}</strong> <span className="meta">{item.kind}</span>
+              {item.detail && <pre className="out">{item.detail}</pre>}
+            </div>
+            <span className="meta">{item.counts ? "counts" : "waits"}</span>
+          </li>
+        ))}
+      </ul>
+      {items.length === 0 && <p className="meta">The folder brings nothing that needs trust.</p>}
+      <div className="row wrap">
+        {(!data.trusted || data.waiting.length > 0) && (
+          <button type="button" className="btn primary" onClick={() => set(true)}>
+            Trust what is shown
+          </button>
+        )}
+        {data.trusted && (
+          <button type="button" className="btn" onClick={() => set(false)}>
+            Trust it no more
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

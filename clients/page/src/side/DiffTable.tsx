@@ -1,0 +1,78 @@
+//! One file's changes, as one column or side by side.
+import { memo, useMemo, useState } from "react";
+import { type FileDiff, type Line, sideBySide } from "./diff";
+
+/** Lines of one file that are shown at first. */
+const MOST = 600;
+const signs = { same: " ", add: "+", del: "−" } as const;
+const spoken = { same: "", add: "added ", del: "removed " } as const;
+
+export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDiff; split: boolean }) {
+  const [all, setAll] = useState(false);
+  const total = useMemo(() => file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0), [file]);
+  const shown = useMemo(() => (all ? file.hunks : cut(file.hunks)), [all, file]);
+  if (total === 0) return <p className="meta diff-none">No lines to show.</p>;
+  return (
+    <div className="diff-scroll" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
+      <table className={split ? "diff split" : "diff"}>
+        {shown.map((hunk, index) => (
+          <tbody key={index}>
+            {(index > 0 || file.hunks.length > 1) && (
+              <tr className="hunk">
+                <td colSpan={split ? 4 : 3}>{hunk.header}</td>
+              </tr>
+            )}
+            {split ? sideBySide(hunk.lines).map(([before, after], at) => <SplitRow key={at} before={before} after={after} />) : hunk.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}
+          </tbody>
+        ))}
+      </table>
+      {!all && total > MOST && (
+        <button type="button" className="btn small" onClick={() => setAll(true)}>
+          Show all {total.toLocaleString()} lines
+        </button>
+      )}
+    </div>
+  );
+});
+
+function cut(hunks: FileDiff["hunks"]): FileDiff["hunks"] {
+  let left = MOST;
+  const shown = [];
+  for (const hunk of hunks) {
+    if (left <= 0) break;
+    shown.push(hunk.lines.length > left ? { ...hunk, lines: hunk.lines.slice(0, left) } : hunk);
+    left -= hunk.lines.length;
+  }
+  return shown;
+}
+
+function UnifiedRow({ line }: { line: Line }) {
+  return (
+    <tr className={line.kind}>
+      <td className="no" data-no={line.before} />
+      <td className="no" data-no={line.after} />
+      <Code line={line} />
+    </tr>
+  );
+}
+
+function SplitRow({ before, after }: { before?: Line; after?: Line }) {
+  return (
+    <tr>
+      <td className={`no ${before?.kind ?? "none"}`} data-no={before?.before} />
+      <Code line={before} />
+      <td className={`no ${after?.kind ?? "none"}`} data-no={after?.after} />
+      <Code line={after} />
+    </tr>
+  );
+}
+
+function Code({ line }: { line?: Line }) {
+  if (!line) return <td className="code none" />;
+  return (
+    <td className={`code ${line.kind}`} data-sign={signs[line.kind]}>
+      {spoken[line.kind] && <span className="sr">{spoken[line.kind]}</span>}
+      {line.text}
+    </td>
+  );
+}

@@ -1,0 +1,73 @@
+//! Unified diffs as lines for the page.
+import { createTwoFilesPatch, parsePatch, type StructuredPatch } from "diff";
+
+export interface Line {
+  kind: "same" | "add" | "del";
+  text: string;
+  before?: number;
+  after?: number;
+}
+
+export interface FileDiff {
+  path: string;
+  oldPath?: string;
+  hunks: { header: string; lines: Line[] }[];
+  additions: number;
+  deletions: number;
+}
+
+export function parse(diff: string): FileDiff[] {
+  return parsePatch(diff).map(fileOf);
+}
+
+export function between(path: string, before: string, after: string): FileDiff {
+  const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, { context: 3, headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: true } });
+  return parse(patch)[0] ?? { path, hunks: [], additions: 0, deletions: 0 };
+}
+
+const clean = (name: string | undefined) => (!name || name === "/dev/null" ? undefined : name.replace(/^[ab]\//, ""));
+
+function fileOf(patch: StructuredPatch): FileDiff {
+  const before = clean(patch.oldFileName);
+  const after = clean(patch.newFileName);
+  const file: FileDiff = { path: after ?? before ?? "", ...(before && after && before !== after && { oldPath: before }), hunks: [], additions: 0, deletions: 0 };
+  for (const hunk of patch.hunks) {
+    let old = hunk.oldStart;
+    let now = hunk.newStart;
+    const lines: Line[] = [];
+    for (const line of hunk.lines) {
+      const text = line.slice(1);
+      if (line.startsWith("+")) lines.push({ kind: "add", text, after: now++ });
+      else if (line.startsWith("-")) lines.push({ kind: "del", text, before: old++ });
+      else if (!line.startsWith("\\")) lines.push({ kind: "same", text, before: old++, after: now++ });
+    }
+    file.additions += lines.filter((line) => line.kind === "add").length;
+    file.deletions += lines.filter((line) => line.kind === "del").length;
+    file.hunks.push({ header: `@@ −${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`, lines });
+  }
+  return file;
+}
+
+/** Pairs removed lines with the added ones beside them. */
+export function sideBySide(lines: Line[]): [Line | undefined, Line | undefined][] {
+  const rows: [Line | undefined, Line | undefined][] = [];
+  let removed: Line[] = [];
+  let added: Line[] = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(removed.length, added.length); i++) rows.push([removed[i], added[i]]);
+    removed = [];
+    added = [];
+  };
+  for (const line of lines) {
+    if (line.kind === "del") {
+      if (added.length) flush();
+      removed.push(line);
+    } else if (line.kind === "add") added.push(line);
+    else {
+      flush();
+      rows.push([line, line]);
+    }
+  }
+  flush();
+  return rows;
+}

@@ -1,0 +1,28 @@
+//! What a Turn changed in files, as far as the page knows: from the server, else from the calls of file tools.
+import type { TurnState } from "@bobbin/client";
+import { rowsOf } from "../thread/rows";
+
+export interface Change {
+  path: string;
+  additions?: number;
+  deletions?: number;
+  status?: string;
+}
+
+export function changedPaths(turn: TurnState): Change[] {
+  if (turn.diff?.files) return [...turn.diff.files];
+  const paths = new Map<string, Change>();
+  for (const row of rowsOf([turn])) {
+    if (row.kind !== "tool" || row.tool.status !== "done") continue;
+    const { edit, patch, object } = row.tool.what;
+    if (edit) paths.set(edit.path, { path: edit.path });
+    else if (patch) for (const path of object.split(", ")) paths.set(path, { path });
+  }
+  return [...paths.values()];
+}
+
+/** Whether there may be something to undo: what commands changed is known only where this page saw it happen. */
+export function mayUndo(turn: TurnState): boolean {
+  if (turn.diff) return turn.diff.diff !== "" || (turn.diff.files?.length ?? 0) > 0;
+  return changedPaths(turn).length > 0 || rowsOf([turn]).some((row) => row.kind === "tool" && row.tool.command !== undefined);
+}

@@ -1,0 +1,60 @@
+//! A piece of code: its language, a button to copy it, colours when the highlighter is there.
+import { memo, useEffect, useState } from "react";
+import { Icon } from "../ui/Icon";
+import { complain } from "../ui/toast";
+import { highlight } from "./highlight";
+
+/** Longer code is shown without colours. */
+const MAX_COLOURED = 60_000;
+
+export const CodeBlock = memo(function CodeBlock({ text, language }: { text: string; language: string }) {
+  const html = useHighlighted(text, language);
+  return (
+    <figure className="code">
+      <figcaption>
+        <span className="grow">{language || "text"}</span>
+        <CopyButton text={text} />
+      </figcaption>
+      <pre tabIndex={0} aria-label={`Code, ${language || "text"}`}>
+        {html === null ? <code>{text}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />}
+      </pre>
+    </figure>
+  );
+});
+
+/** Returns HTML that holds only escaped text and `span`s with classes, or null where there are no colours. */
+function useHighlighted(text: string, language: string): string | null {
+  const [shown, setShown] = useState<{ text: string; html: string } | null>(null);
+  useEffect(() => {
+    if (!language || text.length > MAX_COLOURED) return;
+    let current = true;
+    highlight(text, language).then(
+      (html) => current && setShown(html === null ? null : { text, html }),
+      () => {},
+    );
+    return () => {
+      current = false;
+    };
+  }, [text, language]);
+  return shown?.text === text ? shown.html : null;
+}
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [done, setDone] = useState(false);
+  return (
+    <button
+      type="button"
+      className="btn plain icon small"
+      aria-label={done ? "Copied" : label}
+      title={label}
+      onClick={() => {
+        navigator.clipboard.writeText(text).then(() => {
+          setDone(true);
+          setTimeout(() => setDone(false), 1500);
+        }, complain);
+      }}
+    >
+      <Icon name={done ? "check" : "copy"} />
+    </button>
+  );
+}

@@ -1,0 +1,20 @@
+//! A text of the model or of a user, formatted.
+import { memo, useMemo } from "react";
+import { CodeBlock } from "./CodeBlock";
+import { blocks, MAX_MARKDOWN } from "./markdown";
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const parts = useMemo(() => (text.length > MAX_MARKDOWN ? null : blocks(text)), [text]);
+  if (!parts) return <pre className="plain-text">{text}</pre>;
+  return (
+    <div className="prose">
+      {parts.map((block) =>
+        block.code ? <CodeBlock key={block.key} text={block.code.text} language={block.code.language} /> : <Html key={block.key} html={block.html} />,
+      )}
+    </div>
+  );
+});
+
+const Html = memo(function Html({ html }: { html: string }) {
+  return <div dangerouslySetInnerHTML={{ __html: html }} />;
+});

@@ -1,0 +1,68 @@
+//! Markdown to safe HTML, block by block: while a text streams, only its last block is made anew.
+import DOMPurify from "dompurify";
+import { marked, type Token } from "marked";
+
+/** Longest text that is formatted; a longer one is shown as it is. */
+export const MAX_MARKDOWN = 400_000;
+const MAX_CACHE = 2000;
+const cache = new Map<string, string>();
+
+const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escape = (text: string) => text.replace(/[&<>"]/g, (char) => escapes[char] ?? char);
+
+marked.use({
+  gfm: true,
+  renderer: {
+    // The page asks no other host for anything: a picture is a link to it.
+    image: ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`,
+    html: ({ text }) => escape(text),
+  },
+});
+
+const purify = DOMPurify(window);
+purify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName === "A") {
+    node.setAttribute("target", "_blank");
+    node.setAttribute("rel", "noopener noreferrer");
+  }
+  if (node.tagName === "INPUT") {
+    node.setAttribute("disabled", "");
+    node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
+  }
+  if (node.tagName === "TABLE" || node.tagName === "PRE") node.setAttribute("tabindex", "0");
+});
+
+export interface Block {
+  key: string;
+  html: string;
+  /** Set for fenced code, which is shown with its language and a button to copy it. */
+  code?: { text: string; language: string };
+}
+
+export function blocks(text: string): Block[] {
+  const tokens = marked.lexer(text);
+  const links = tokens.links;
+  return tokens
+    .filter((token) => token.type !== "space" && token.type !== "def")
+    .map((token, index) => {
+      const key = `${index}`;
+      if (token.type === "code") {
+        return { key, html: "", code: { text: token.text as string, language: (token.lang as string | undefined)?.split(/\s/)[0] ?? "" } };
+      }
+      return { key, html: safe(token, links) };
+    });
+}
+
+function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"]): string {
+  const known = cache.get(token.raw);
+  if (known !== undefined) return known;
+  const html = purify.sanitize(marked.parser(Object.assign([token], { links })), {
+    USE_PROFILES: { html: true },
+    FORBID_TAGS: ["style", "form", "button", "textarea", "select", "img", "video", "audio", "iframe", "dialog"],
+    FORBID_ATTR: ["style", "id", "name", "class"],
+    ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  });
+  if (cache.size >= MAX_CACHE) cache.delete(cache.keys().next().value as string);
+  if (token.raw.length < 20_000) cache.set(token.raw, html);
+  return html;
+}

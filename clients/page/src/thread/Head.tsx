@@ -1,0 +1,73 @@
+//! The head of a Thread: title, how full the model's window is, what can be done with the Thread.
+import type { ThreadSnapshot } from "@bobbin/client";
+import { useState } from "react";
+import { go, links } from "../app/route";
+import { useClient } from "../server/context";
+import { Icon } from "../ui/Icon";
+import { Menu } from "../ui/Menu";
+import { complain } from "../ui/toast";
+import { Usage } from "./Usage";
+import { ConfirmDelete, RenameDialog } from "./ThreadDialogs";
+import type { SideTab } from "./ThreadView";
+
+interface Props {
+  snapshot: ThreadSnapshot;
+  tab: SideTab | null;
+  onTab: (tab: SideTab | null) => void;
+}
+
+export function Head({ snapshot, tab, onTab }: Props) {
+  const client = useClient();
+  const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
+  const { id, thread } = snapshot;
+  const title = thread?.displayName || "New Thread";
+  const archived = thread?.status === "archived";
+  const parent = thread?.source.kind === "subagent" ? thread.source.subAgent : undefined;
+  return (
+    <header className="bar">
+      <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
+        <Icon name="back" />
+      </a>
+      <h1 className="cut grow" title={title}>
+        {parent && (
+          <a className="meta" href={links.thread(parent.parentThreadId)}>
+            parent ›{" "}
+          </a>
+        )}
+        {title}
+      </h1>
+      {snapshot.phase !== "live" && <span className="meta">catching up…</span>}
+      {archived && <span className="meta">archived</span>}
+      <Usage snapshot={snapshot} />
+      <button type="button" className="btn plain icon" aria-label="Changes, plan, terminals, agents" title="Changes, plan, terminals, agents" aria-pressed={tab !== null} onClick={() => onTab(tab ? null : "changes")}>
+        <Icon name="panel" />
+      </button>
+      <Menu
+        label="More"
+        entries={[
+          { label: "Rename…", run: () => setDialog("rename") },
+          {
+            label: archived ? "Take out of the archive" : "Archive",
+            disabled: parent !== undefined,
+            run: () => void client.request(archived ? "thread/unarchive" : "thread/archive", { threadId: id }).catch(complain),
+          },
+          { label: "Delete…", danger: true, disabled: parent !== undefined, run: () => setDialog("delete") },
+        ]}
+      >
+        <Icon name="more" />
+      </Menu>
+      {dialog === "rename" && <RenameDialog threadId={id} title={thread?.displayName ?? ""} onClose={() => setDialog(null)} />}
+      {dialog === "delete" && (
+        <ConfirmDelete
+          threadId={id}
+          title={title}
+          onClose={() => setDialog(null)}
+          onDone={() => {
+            setDialog(null);
+            go(links.home);
+          }}
+        />
+      )}
+    </header>
+  );
+}

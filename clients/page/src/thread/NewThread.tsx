@@ -1,0 +1,67 @@
+//! A Thread that begins with what is written here.
+import type { ThreadConfiguration } from "@bobbin/client";
+import { useState } from "react";
+import { go, links } from "../app/route";
+import { Editor } from "../compose/Editor";
+import { Options } from "../compose/Options";
+import { type Attachment, runs, toParts } from "../compose/parts";
+import { useSources } from "../compose/useSources";
+import { identity, useClient, useServer } from "../server/context";
+import { useRequest } from "../server/useRequest";
+import { Icon } from "../ui/Icon";
+import { remember } from "../app/remember";
+
+export function NewThread() {
+  const client = useClient();
+  const server = useServer();
+  const sources = useSources();
+  const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
+  const [round, setRound] = useState(0);
+  const { data } = useRequest("welcome/suggestions", { identity, maxItems: 4 }, server?.capabilities.extensions?.welcomeSuggestions === true);
+
+  async function send(text: string, attachments: Attachment[]) {
+    if (runs(text)) throw new Error("This command needs a Thread. Open one first.");
+    const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };
+    const input = toParts(text, attachments, known);
+    const { thread } = await client.request("thread/start", { identity, ...(Object.keys(configuration).length > 0 && { config: configuration }) });
+    await client.request("turn/start", { threadId: thread.id, input });
+    go(links.thread(thread.id));
+  }
+
+  return (
+    <main className="page fresh">
+      <header className="bar only-narrow">
+        <a className="btn plain icon" href={links.home} aria-label="Back to the Threads">
+          <Icon name="back" />
+        </a>
+      </header>
+      <div className="fresh-body">
+        <h1>New Thread</h1>
+        <Editor key={round} draftKey="new" label="What is to be done?" sources={sources} running={false} onSend={send}>
+          <Options configuration={configuration} onChange={setConfiguration} />
+        </Editor>
+        {data && data.items.length > 0 && (
+          <ul className="entries" aria-label="Suggestions">
+            {data.items.map((item) => (
+              <li key={item.prompt}>
+                <button
+                  type="button"
+                  className="entry"
+                  onClick={() => {
+                    remember("draft.new", item.prompt);
+                    setRound(round + 1);
+                  }}
+                >
+                  <span className="grow">
+                    {item.title}
+                    <span className="meta"> {item.reason}</span>
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,70 @@
+//! One row of a conversation.
+import { memo, useState } from "react";
+import { Markdown } from "../text/Markdown";
+import { Icon } from "../ui/Icon";
+import { duration } from "../ui/format";
+import type { Row } from "./rows";
+import { ToolCard } from "./items/ToolCard";
+import { TurnEnd } from "./items/TurnEnd";
+import { UserMessage } from "./items/UserMessage";
+
+export const RowView = memo(function RowView({ row, marked }: { row: Row; marked: boolean }) {
+  return <div className={marked ? "found" : undefined}>{view(row)}</div>;
+});
+
+function view(row: Row) {
+  switch (row.kind) {
+    case "user":
+      return <UserMessage item={row.item} />;
+    case "agent":
+      return <Markdown text={row.text} />;
+    case "reasoning":
+      return <Reasoning row={row} />;
+    case "tool":
+      return <ToolCard tool={row.tool} turnId={row.turnId} />;
+    case "approval":
+      return <Asked row={row} />;
+    case "notice":
+      return <p className={row.bad ? "note bad" : "meta"}>{row.text}</p>;
+    case "end":
+      return <TurnEnd turn={row.turn} />;
+  }
+}
+
+function Reasoning({ row }: { row: Row & { kind: "reasoning" } }) {
+  const [open, setOpen] = useState(false);
+  const label = row.streaming ? "Thinking" : row.ms && row.ms >= 1000 ? `Thought for ${duration(row.ms)}` : "Thought";
+  return (
+    <div className="reasoning">
+      <button type="button" className="line-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span className="twist">
+          <Icon name="chevron" />
+        </span>
+        <span>{label}</span>
+        {row.streaming && <span className="ring" />}
+        {!open && <span className="cut grow meta">{lastLine(row.text)}</span>}
+      </button>
+      {open && <Markdown text={row.text} />}
+    </div>
+  );
+}
+
+const lastLine = (text: string) => text.trimEnd().slice(-200).split("\n").at(-1)?.replace(/[*_`#]/g, "") ?? "";
+
+const decided: Record<string, string> = {
+  accept: "allowed once",
+  acceptForSession: "allowed in this Thread",
+  acceptAlways: "always allowed",
+  decline: "declined",
+  cancel: "declined, Turn stopped",
+};
+
+function Asked({ row }: { row: Row & { kind: "approval" } }) {
+  const { payload } = row.request;
+  return (
+    <p className="asked meta">
+      <span className={row.decision ? "" : "waits"}>{row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Waits for your answer"}</span>
+      <code className="cut">{payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`}</code>
+    </p>
+  );
+}

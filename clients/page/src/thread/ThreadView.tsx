@@ -1,0 +1,93 @@
+//! An open Thread: its head, the conversation, what waits, the queue and the text field.
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { recall, remember } from "../app/remember";
+import { links } from "../app/route";
+import { Composer } from "../compose/Composer";
+import { Queue } from "../compose/Queue";
+import { ActionsContext, type ThreadActions, useThread } from "../server/threads";
+import { complain } from "../ui/toast";
+import { QuestionCard } from "../waiting/QuestionCard";
+import { Head } from "./Head";
+import { PlanStrip } from "./PlanStrip";
+import { rowsOf } from "./rows";
+import { Timeline } from "./Timeline";
+import { UndoDialog } from "./UndoDialog";
+
+const Side = lazy(() => import("../side/Side"));
+
+export type SideTab = "changes" | "plan" | "terminals" | "agents";
+
+export function ThreadView({ id, row }: { id: string; row?: string }) {
+  const open = useThread(id);
+  const snapshot = open?.snapshot;
+  const store = open?.store;
+  const [tab, setTab] = useState<SideTab | null>(null);
+  const [turnId, setTurnId] = useState<string>();
+  const [undo, setUndo] = useState<string>();
+
+  const [round, setRound] = useState(0);
+  // What is taken back is written on: it goes into the draft, behind what is there.
+  const takeBack = (text: string) => {
+    remember(`draft.${id}`, [recall(`draft.${id}`), text].filter(Boolean).join("\n"));
+    setRound(round + 1);
+  };
+
+  const rows = useMemo(() => rowsOf(snapshot?.turns ?? []), [snapshot?.turns]);
+  const loadOlder = useCallback(() => void store?.loadOlder().catch(complain), [store]);
+  const actions = useMemo<ThreadActions>(
+    () => ({
+      threadId: id,
+      showChanges: (turn) => {
+        setTurnId(turn);
+        setTab("changes");
+      },
+      askUndo: setUndo,
+    }),
+    [id],
+  );
+  const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => one.key === row);
+  useEffect(() => {
+    if (wanted) loadOlder();
+  }, [wanted, loadOlder, rows]);
+
+  if (!snapshot || !store || (snapshot.phase === "loading" && !snapshot.thread)) return <main className="page"><p className="empty">Loading…</p></main>;
+  if (snapshot.phase === "gone") {
+    return (
+      <main className="page">
+        <p className="empty">
+          This Thread was deleted. <a href={links.home}>To the other Threads</a>
+        </p>
+      </main>
+    );
+  }
+  const running = snapshot.thread?.runtime.running ?? false;
+  return (
+    <ActionsContext value={actions}>
+      <main className={tab ? "thread has-side" : "thread"}>
+        <Head snapshot={snapshot} tab={tab} onTab={setTab} />
+        <div className="thread-main">
+          {snapshot.phase === "failed" && <p className="note bad">{snapshot.error}</p>}
+          {rows.length === 0 ? <p className="empty grow">Nothing was said here yet.</p> : !wanted && <Timeline rows={rows} running={running} hasOlder={snapshot.hasOlderTurns} loadOlder={loadOlder} target={row} />}
+          <div className="thread-foot">
+            {snapshot.questions.length > 0 && (
+              <div className="asks" aria-live="assertive">
+                {snapshot.questions.map((question) => (
+                  <QuestionCard key={question.requestId} question={question} />
+                ))}
+              </div>
+            )}
+            <PlanStrip plan={snapshot.thread?.plan ?? undefined} running={running} subagents={snapshot.subagents} onOpen={setTab} />
+            <Queue snapshot={snapshot} onTakenBack={takeBack} />
+            <Composer key={round} snapshot={snapshot} />
+          </div>
+        </div>
+        {tab && (
+          <Suspense fallback={<aside className="side"><p className="empty">Loading…</p></aside>}>
+            <Side snapshot={snapshot} tab={tab} onTab={setTab} turnId={turnId} onTurn={setTurnId} />
+          </Suspense>
+        )}
+      </main>
+      {undo && <UndoDialog turn={snapshot.turns.find((turn) => turn.id === undo)} threadId={id} onClose={() => setUndo(undefined)} />}
+    </ActionsContext>
+  );
+}

@@ -1,0 +1,77 @@
+//! The conversation as a virtual list: follows its end while it is there, and never measures what is not seen.
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Icon } from "../ui/Icon";
+import { RowView } from "./RowView";
+import type { Row } from "./rows";
+
+interface Props {
+  rows: Row[];
+  running: boolean;
+  hasOlder: boolean;
+  loadOlder: () => void;
+  /** A row to show at first, where a search has found something. */
+  target?: string;
+}
+
+const estimate: Record<Row["kind"], number> = { user: 64, agent: 120, reasoning: 30, tool: 34, approval: 30, notice: 40, end: 36 };
+
+export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [away, setAway] = useState(false);
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => estimate[rows[index]?.kind ?? "tool"],
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+    paddingStart: 12,
+    paddingEnd: 20,
+    anchorTo: "end",
+    followOnAppend: "auto",
+    scrollEndThreshold: 60,
+  });
+
+  const toEnd = useCallback(() => list.scrollToIndex(rows.length - 1, { align: "end" }), [list, rows.length]);
+
+  const first = useRef(true);
+  useLayoutEffect(() => {
+    if (!first.current || rows.length === 0) return;
+    first.current = false;
+    const index = target ? rows.findIndex((row) => row.key === target) : -1;
+    if (index >= 0) list.scrollToIndex(index, { align: "center" });
+    else toEnd();
+  }, [rows, target, list, toEnd]);
+
+  const onScroll = () => {
+    setAway(!list.isAtEnd(120));
+    if (hasOlder && (scroller.current?.scrollTop ?? 1000) < 600) loadOlder();
+  };
+  useEffect(() => {
+    if (hasOlder && scroller.current && scroller.current.scrollHeight <= scroller.current.clientHeight) loadOlder();
+  }, [hasOlder, loadOlder, rows.length]);
+
+  return (
+    <div className="timeline-box">
+      <div className="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Conversation" aria-busy={running} aria-live="off">
+        <div className="timeline-all" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map((item) => {
+            const row = rows[item.index];
+            return (
+              row && (
+                <div key={item.key} ref={list.measureElement} data-index={item.index} className={`timeline-row is-${row.kind}`} style={{ transform: `translateY(${item.start}px)` }}>
+                  <RowView row={row} marked={row.key === target} />
+                </div>
+              )
+            );
+          })}
+        </div>
+      </div>
+      {away && (
+        <button type="button" className="btn to-end" onClick={toEnd}>
+          <Icon name="down" /> Latest
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+//! One call of a tool: a line, and behind it arguments, output and result.
+import { lazy, memo, Suspense, useState } from "react";
+import { Ansi } from "../../text/Ansi";
+import { CopyButton } from "../../text/CodeBlock";
+import { Icon } from "../../ui/Icon";
+import { duration } from "../../ui/format";
+import type { ToolView } from "../rows";
+
+const EditDiff = lazy(() => import("../../side/EditDiff"));
+
+const words: Record<ToolView["status"], string> = { writing: "…", waiting: "waits", running: "running", done: "", failed: "failed", cancelled: "stopped", background: "in the background" };
+
+export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolView; turnId: string }) {
+  const [chosen, setOpen] = useState<boolean | null>(null);
+  const live = tool.status === "running" && Boolean(tool.command?.aggregatedOutput);
+  const open = chosen ?? (live || tool.status === "failed");
+  const id = `${turnId}-${tool.callId}`;
+  const { verb, object, edit } = tool.what;
+  return (
+    <div className={`tool is-${tool.status}`}>
+      <button type="button" className="line-button" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+        <span className="twist">
+          <Icon name="chevron" />
+        </span>
+        <span className="verb">{verb}</span>
+        <code className="cut grow">{object.split("\n")[0]}</code>
+        {edit && <Counts before={edit.before} after={edit.after} />}
+        {tool.command?.exitCode ? <span className="meta num">exit {tool.command.exitCode}</span> : null}
+        {words[tool.status] && <span className="status">{words[tool.status]}</span>}
+        {(tool.status === "running" || tool.status === "writing") && <span className="ring" />}
+        {tool.durationMs !== undefined && tool.durationMs >= 100 && <span className="meta num">{duration(tool.durationMs)}</span>}
+      </button>
+      {open && (
+        <div className="tool-body" id={id}>
+          <Body tool={tool} />
+        </div>
+      )}
+    </div>
+  );
+});
+
+function Counts({ before, after }: { before: string; after: string }) {
+  const lines = (text: string) => (text ? text.replace(/\n$/, "").split("\n").length : 0);
+  return (
+    <span className="num meta">
+      <span className="add">+{lines(after)}</span> <span className="del">−{lines(before)}</span>
+    </span>
+  );
+}
+
+function Body({ tool }: { tool: ToolView }) {
+  if (tool.command) return <Command tool={tool} />;
+  const { edit, patch } = tool.what;
+  return (
+    <>
+      {edit || patch ? (
+        <Suspense fallback={<p className="meta">Loading the diff…</p>}>
+          <EditDiff edit={edit} patch={patch} />
+        </Suspense>
+      ) : (
+        <Arguments tool={tool} />
+      )}
+      {tool.images?.map((image, index) => <img key={index} className="result-image" src={`data:${image.mediaType};base64,${image.dataBase64}`} alt={`Result ${index + 1} of ${tool.name}`} />)}
+      {tool.result && (
+        <pre className="out" tabIndex={0} aria-label="Result">
+          <Ansi text={tool.result} />
+        </pre>
+      )}
+    </>
+  );
+}
+
+function Arguments({ tool }: { tool: ToolView }) {
+  const given = tool.arguments && Object.entries(tool.arguments);
+  if (!given?.length) return tool.argumentsText ? <pre className="out">{tool.argumentsText}</pre> : null;
+  return (
+    <dl className="arguments">
+      {given.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{typeof value === "string" ? value : JSON.stringify(value, null, 1)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Command({ tool }: { tool: ToolView }) {
+  const command = tool.command as NonNullable<ToolView["command"]>;
+  return (
+    <>
+      <div className="command-line">
+        <pre tabIndex={0} aria-label="Command">
+          <span className="prompt">$ </span>
+          {command.command}
+        </pre>
+        <CopyButton text={command.command} label="Copy the command" />
+      </div>
+      <pre className="out" tabIndex={0} aria-label="Output">
+        {command.aggregatedOutput ? <Ansi text={command.aggregatedOutput} /> : <span className="meta">no output{tool.status === "running" ? " yet" : ""}</span>}
+      </pre>
+      <p className="meta tool-foot">
+        {command.workingDirectory}
+        {command.heldBy?.length ? ` · confined by ${command.heldBy.join(", ")}` : ""}
+      </p>
+    </>
+  );
+}

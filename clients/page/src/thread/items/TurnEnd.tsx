@@ -1,0 +1,45 @@
+//! The end of a Turn: how it ended, what it took, what it changed in files.
+import type { TurnState } from "@bobbin/client";
+import { memo } from "react";
+import { useActions } from "../../server/threads";
+import { useServer } from "../../server/context";
+import { between, count, duration, money, plural } from "../../ui/format";
+import { changedPaths, mayUndo } from "../../side/turnChanges";
+
+const ends: Record<string, string> = { failed: "Failed", cancelled: "Stopped" };
+
+export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
+  const { showChanges, askUndo } = useActions();
+  const canUndo = useServer()?.capabilities.turnRevert === true;
+  const { tokenUsage: usage } = turn;
+  const files = changedPaths(turn).length;
+  const facts = [
+    duration(between(turn.startedAt, turn.completedAt)),
+    usage && `${count(usage.inputTokens)} in${usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ""}, ${count(usage.outputTokens)} out`,
+    turn.cost !== undefined && money(turn.cost),
+  ];
+  return (
+    <div className="turn-end">
+      {turn.error && <p className="note bad">{turn.error}</p>}
+      <p className="row wrap meta num">
+        {ends[turn.status] && <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>}
+        <span>{facts.filter(Boolean).join(" · ")}</span>
+        {files > 0 && (
+          <button type="button" className="btn plain small" onClick={() => showChanges(turn.id)}>
+            {plural(files, "file")} changed
+          </button>
+        )}
+        {turn.reverted ? (
+          <span>undone</span>
+        ) : (
+          canUndo &&
+          mayUndo(turn) && (
+            <button type="button" className="btn plain small" onClick={() => askUndo(turn.id)}>
+              Undo…
+            </button>
+          )
+        )}
+      </p>
+    </div>
+  );
+});

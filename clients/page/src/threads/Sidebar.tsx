@@ -1,0 +1,98 @@
+//! All Threads, what waits for the user, and the search.
+import type { ThreadSummary } from "@bobbin/client";
+import { useMemo, useState } from "react";
+import { useRemembered } from "../app/remember";
+import { links, useRoute } from "../app/route";
+import { useQuestions } from "../server/context";
+import { useThreadList } from "../server/threads";
+import { dayOf } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { Found } from "./Found";
+import { ThreadRow } from "./ThreadRow";
+
+type Filter = "all" | "open" | "archived";
+const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) => boolean }> = {
+  all: { label: "Threads", takes: (thread) => thread.status !== "archived" },
+  open: { label: "At work", takes: (thread) => Boolean(thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation) },
+  archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
+};
+
+/** Rows that are shown at first. */
+const PAGE = 150;
+
+export function Sidebar() {
+  const { threads, phase, error } = useThreadList();
+  const waiting = useQuestions().length;
+  const route = useRoute();
+  const [chosen, setFilter] = useRemembered("filter", "all");
+  const filter: Filter = chosen in filters ? (chosen as Filter) : "all";
+  const [query, setQuery] = useState("");
+  const [most, setMost] = useState(PAGE);
+
+  const shown = useMemo(() => {
+    const words = query.trim().toLowerCase();
+    return threads.filter((thread) => filters[filter].takes(thread) && (!words || (thread.displayName ?? "").toLowerCase().includes(words)));
+  }, [threads, filter, query]);
+
+  return (
+    <nav className="sidebar" aria-label="Threads">
+      <div className="sidebar-head">
+        <a className="brand" href={links.home}>
+          Bobbin
+        </a>
+        <span className="grow" />
+        <a className="btn plain icon" href={links.settings("page")} aria-label="Settings" title="Settings">
+          <Icon name="gear" />
+        </a>
+        <a className="btn plain icon" href={links.fresh} aria-label="New Thread" title="New Thread (Alt+N)">
+          <Icon name="plus" />
+        </a>
+      </div>
+      <div className="sidebar-search">
+        <input id="search" type="search" className="field" placeholder="Search" aria-label="Search Threads" value={query} onChange={(event) => setQuery(event.target.value)} />
+      </div>
+      <a className={waiting ? "waiting-link has" : "waiting-link"} href={links.waiting} aria-current={route.at === "waiting" ? "page" : undefined}>
+        <span className="grow">Waits for you</span>
+        {waiting > 0 ? <span className="badge">{waiting}</span> : <span className="meta">nothing</span>}
+      </a>
+      <div className="tabs" role="group" aria-label="Which Threads">
+        {Object.entries(filters).map(([name, { label }]) => (
+          <button key={name} type="button" aria-pressed={filter === name} onClick={() => setFilter(name)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      <div className="sidebar-list">
+        {query.trim().length >= 3 && <Found query={query.trim()} />}
+        {error && <p className="note bad">{error}</p>}
+        {shown.length === 0 && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No title has these words." : "Nothing here."}</p>}
+        {groups(shown.slice(0, most)).map(([day, group]) => (
+          <section key={day} aria-label={day}>
+            <h2 className="day">{day}</h2>
+            <ul>
+              {group.map((thread) => (
+                <li key={thread.id}>
+                  <ThreadRow thread={thread} current={route.at === "thread" && route.id === thread.id} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        {shown.length > most && (
+          <button type="button" className="btn plain" onClick={() => setMost(most + 500)}>
+            Show more ({shown.length - most})
+          </button>
+        )}
+      </div>
+    </nav>
+  );
+}
+
+function groups(threads: ThreadSummary[]): [string, ThreadSummary[]][] {
+  const days = new Map<string, ThreadSummary[]>();
+  for (const thread of threads) {
+    const day = dayOf(thread.lastActiveAt);
+    days.set(day, [...(days.get(day) ?? []), thread]);
+  }
+  return [...days];
+}

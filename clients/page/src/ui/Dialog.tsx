@@ -1,0 +1,36 @@
+//! A modal dialog of the platform: focus, Escape and the backdrop are the browser's.
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Icon } from "./Icon";
+
+interface Props {
+  title: string;
+  wide?: boolean;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+export function Dialog({ title, wide, onClose, children }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    if (dialog && !dialog.open) dialog.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      className={wide ? "sheet wide" : "sheet"}
+      aria-labelledby={heading}
+      onClose={onClose}
+      onClick={(event) => event.target === ref.current && onClose()}
+    >
+      <div className="sheet-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" className="btn plain icon" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <div className="sheet-body">{children}</div>
+    </dialog>
+  );
+}

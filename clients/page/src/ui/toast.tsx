@@ -1,0 +1,56 @@
+//! Short messages at the edge of the page: what failed, and what to do about it.
+import { useSyncExternalStore } from "react";
+import { Icon } from "./Icon";
+
+interface Toast {
+  id: number;
+  text: string;
+  bad: boolean;
+}
+
+const MOST = 4;
+const SECONDS = 8;
+let toasts: readonly Toast[] = [];
+let last = 0;
+const listeners = new Set<() => void>();
+
+function set(next: readonly Toast[]) {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+export function say(text: string, bad = false) {
+  const id = ++last;
+  set([...toasts.filter((toast) => toast.text !== text).slice(1 - MOST), { id, text, bad }]);
+  if (!bad) setTimeout(() => set(toasts.filter((toast) => toast.id !== id)), SECONDS * 1000);
+}
+
+/** Says what went wrong; for `promise.catch(complain)`. */
+export function complain(error: unknown) {
+  say(message(error), true);
+}
+
+export function message(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const detail = (error as { data?: { detail?: unknown } }).data?.detail;
+  return typeof detail === "string" ? detail : error.message;
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(
+    (listener) => (listeners.add(listener), () => listeners.delete(listener)),
+    () => toasts,
+  );
+  return (
+    <div className="toasts" role="status" aria-live="polite">
+      {shown.map((toast) => (
+        <div key={toast.id} className={toast.bad ? "toast bad" : "toast"}>
+          <p>{toast.text}</p>
+          <button type="button" className="btn plain icon" aria-label="Dismiss" onClick={() => set(toasts.filter((other) => other !== toast))}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+//! Says what happens while the user looks elsewhere: a mark in the title, and the browser's notifications.
+import type { ThreadSummary } from "@bobbin/client";
+import { useEffect, useRef } from "react";
+import { recall } from "../app/remember";
+import { go, links } from "../app/route";
+import { useClient, useQuestions } from "../server/context";
+import { useThreadList } from "../server/threads";
+import { complain } from "../ui/toast";
+import { forgetOutcome, learnOutcome } from "./outcomes";
+
+/** Threads whose last outcome is asked for at the start. */
+const ASKED = 20;
+
+export function Announcer() {
+  const client = useClient();
+  const { threads, phase } = useThreadList();
+  const questions = useQuestions();
+  const running = useRef(new Set<string>());
+  const known = useRef(new Set<string>());
+  const started = useRef(false);
+
+  useEffect(() => {
+    const waiting = questions.length > 0 ? `(${questions.length}) ` : "";
+    const works = threads.some((thread) => thread.runtime?.running) ? "… " : "";
+    document.title = `${waiting}${!waiting ? works : ""}Bobbin`;
+  }, [questions, threads]);
+
+  useEffect(() => {
+    for (const question of questions) {
+      if (known.current.has(question.requestId)) continue;
+      known.current.add(question.requestId);
+      const text = question.kind === "approval" ? question.params.operation : (question.params.questions[0]?.question ?? "");
+      notify(question.kind === "approval" ? "May the agent do this?" : "The agent asks", text, question.threadId);
+    }
+  }, [questions]);
+
+  useEffect(() => {
+    if (phase !== "live") return;
+    if (!started.current) {
+      started.current = true;
+      for (const thread of threads.filter((one) => !one.runtime?.running && one.turnCount > 0).slice(0, ASKED)) learnOutcome(client, thread.id).catch(() => {});
+    }
+    for (const thread of threads) {
+      const works = Boolean(thread.runtime?.running);
+      if (works && !running.current.has(thread.id)) {
+        running.current.add(thread.id);
+        forgetOutcome(thread.id);
+      } else if (!works && running.current.delete(thread.id)) {
+        learnOutcome(client, thread.id).then((outcome) => outcome && ended(thread, outcome), complain);
+      }
+    }
+  }, [client, threads, phase]);
+  return null;
+}
+
+function ended(thread: ThreadSummary, outcome: string) {
+  if (outcome !== "cancelled") notify(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
+}
+
+function notify(title: string, body: string, threadId: string) {
+  if (document.visibilityState === "visible" && document.hasFocus()) return;
+  if (recall("notify") !== "on" || !("Notification" in window) || Notification.permission !== "granted") return;
+  const note = new Notification(title, { body: body.slice(0, 200), tag: threadId });
+  note.onclick = () => {
+    window.focus();
+    go(links.thread(threadId));
+    note.close();
+  };
+}

@@ -1,0 +1,59 @@
+//! A request for approval: what would happen, what confines it, and each answer with what it covers.
+import type { Approval, ApprovalDecision } from "@bobbin/client";
+import { useId, useState } from "react";
+import { Explain } from "./Explain";
+
+const all: ApprovalDecision[] = ["accept", "acceptForSession", "acceptAlways", "decline", "cancel"];
+
+const answers: Record<ApprovalDecision, { label: string; title: string }> = {
+  accept: { label: "Allow once", title: "Only this request" },
+  acceptForSession: { label: "Allow in this Thread", title: "Also later requests of the same scope in this Thread" },
+  acceptAlways: { label: "Always allow", title: "Exactly this, in every Thread of this workspace" },
+  decline: { label: "Decline", title: "The agent reads that you refused, and goes on" },
+  cancel: { label: "Decline and stop", title: "Refuses, and stops the Turn" },
+};
+
+const asked = { shell: "Run a command?", file: "", remoteResource: "Use something beyond this machine?" };
+
+export function ApprovalCard({ approval }: { approval: Approval }) {
+  const { params } = approval;
+  const heading = useId();
+  const [explained, setExplained] = useState(false);
+  const offered = all.filter((decision) => params.availableDecisions?.includes(decision) ?? true);
+  const isCommand = params.approvalType === "shell";
+  const title = asked[params.approvalType] || `${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} a file?`;
+  return (
+    <section className="ask" aria-labelledby={heading}>
+      <h3 id={heading}>{title}</h3>
+      <pre className="ask-what" tabIndex={0} aria-label={isCommand ? "Command" : "Target"}>
+        {isCommand ? params.operation : params.approvalType === "file" ? params.target : `${params.operation}\n${params.target}`}
+      </pre>
+      {isCommand && <p className="meta">in {params.target}</p>}
+      {params.reason && <p className="ask-why">{params.reason}</p>}
+      <div className="row wrap">
+        {offered.map((decision) => (
+          <button
+            key={decision}
+            type="button"
+            className={decision === "accept" ? "btn primary" : decision === "decline" ? "btn" : "btn plain"}
+            title={decision === "acceptForSession" ? `${answers[decision].title}: ${params.scopeKey}` : answers[decision].title}
+            onClick={() => approval.answer(decision)}
+          >
+            {answers[decision].label}
+          </button>
+        ))}
+      </div>
+      {offered.includes("acceptForSession") && (
+        <p className="meta">
+          “In this Thread” covers <code>{params.scopeKey}</code>
+        </p>
+      )}
+      {isCommand && (
+        <details onToggle={(event) => setExplained(event.currentTarget.open)}>
+          <summary>Why am I asked?</summary>
+          {explained && <Explain command={params.operation} threadId={params.threadId} />}
+        </details>
+      )}
+    </section>
+  );
+}

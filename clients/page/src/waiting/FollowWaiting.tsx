@@ -1,0 +1,36 @@
+//! Follows each Thread that waits, so that the server asks this page, whatever is open.
+import { useEffect, useRef } from "react";
+import { useClient } from "../server/context";
+import { openThread, useThreadList } from "../server/threads";
+
+/** Threads that are followed for their questions at the same time. */
+const MOST = 50;
+
+export function FollowWaiting() {
+  const client = useClient();
+  const { threads } = useThreadList();
+  const open = useRef(new Map<string, () => void>());
+
+  useEffect(() => {
+    const waiting = new Set(threads.filter((thread) => thread.runtime?.waitingOnApproval).slice(0, MOST).map((thread) => thread.id));
+    for (const id of waiting) {
+      if (open.current.has(id)) continue;
+      const store = openThread(client, id);
+      open.current.set(id, () => store.close());
+    }
+    for (const [id, close] of open.current) {
+      if (waiting.has(id)) continue;
+      open.current.delete(id);
+      close();
+    }
+  }, [client, threads]);
+
+  useEffect(() => {
+    const all = open.current;
+    return () => {
+      for (const close of all.values()) close();
+      all.clear();
+    };
+  }, []);
+  return null;
+}

@@ -1,0 +1,23 @@
+//! Switches the browser's notifications on, after asking the browser for them.
+import { useRemembered } from "../app/remember";
+import { say } from "../ui/toast";
+
+export function NotifySwitch() {
+  const [on, setOn] = useRemembered("notify", "off");
+  if (!("Notification" in window)) return null;
+  const active = on === "on" && Notification.permission === "granted";
+
+  async function change() {
+    if (active) return setOn("off");
+    const permission = await Notification.requestPermission();
+    if (permission === "granted") setOn("on");
+    else say("The browser does not allow notifications of this page. Its settings for this site can.", true);
+  }
+
+  return (
+    <label className="check">
+      <input type="checkbox" checked={active} onChange={() => void change()} />
+      Notify me
+    </label>
+  );
+}
