@@ -2,7 +2,7 @@
 
 use bobbin_testkit::kiosk::Kiosk;
 use bobbin_testkit::{Client, Link, tea_server};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::Stdio;
 
 use crate::mcp;
@@ -69,6 +69,16 @@ async fn a_client_logs_its_user_in_and_the_server_starts() {
         assert!(error.to_string().contains(word), "{error}");
     }
 
+    let is_refused = |message: &Value| message["params"]["server"]["wantsLogin"] == true;
+    let status = client.call("mcp/status/list", json!({})).await;
+    let kiosk_now = status["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["name"] == "kiosk");
+    if kiosk_now.unwrap()["wantsLogin"] != true {
+        client.find("a server that wants a login", is_refused).await;
+    }
     let started = client.call("mcp/login", json!({ "name": "Kiosk" })).await;
     let page = started["url"].as_str().unwrap();
     let again = client.call("mcp/login", json!({ "name": "kiosk" })).await;

@@ -953,6 +953,8 @@ export interface McpServerStatus {
   toolCount?: number;
   /** How it is reached. */
   transport: McpTransport;
+  /** Extension: `true` where `mcp/login` would help. */
+  wantsLogin?: boolean;
 }
 
 /** State of a tool server (AppServer protocol 05 §8). */

@@ -54,7 +54,7 @@ pub(crate) async fn connect(
     spec: &ServerSpec,
     children: &Children,
     root: Option<&Arc<str>>,
-) -> Result<(Connection, Listing), Failure> {
+) -> Result<(Connection, Listing), NotStarted> {
     if let Some(check) = spec.check.clone() {
         let checked = tokio::task::spawn_blocking(move || (check.0)()).await;
         let checked = checked.unwrap_or_else(|error| Err(format!("it cannot be checked: {error}")));
@@ -70,26 +70,44 @@ pub(crate) async fn connect(
             "it".to_owned(),
             timeout(spec.start_timeout, reach(spec, root, http)).await,
         ),
-        Launch::Disabled => return Err(Failure::lasting("it is disabled")),
-        Launch::Withheld(why) => return Err(Failure::lasting(why)),
+        Launch::Disabled => return Err(Failure::lasting("it is disabled").into()),
+        Launch::Withheld(why) => return Err(Failure::lasting(why).into()),
     };
     match started {
         Ok(Ok(started)) => Ok(started),
-        Ok(Err(Trouble::Child(error))) => Err(Failure {
+        Ok(Err(Trouble::Child(error))) => Err(NotStarted::from(Failure {
             problem: shown(&causes(&error), &spec.secrets, MAX_PROBLEM),
             lasting: is_lasting(&error),
+        })),
+        Ok(Err(Trouble::Setting(problem))) => Err(Failure::lasting(problem).into()),
+        Ok(Err(Trouble::Login(problem))) => Err(NotStarted {
+            failure: Failure::lasting(problem),
+            wants_login: true,
         }),
-        Ok(Err(Trouble::Setting(problem))) => Err(Failure::lasting(problem)),
         Ok(Err(Trouble::Talk { how, said })) => {
             let why = said.map_or_else(String::new, |said| format!(": {said}"));
             let problem = shown(&format!("{what} {how}{why}"), &spec.secrets, MAX_PROBLEM);
-            Err(Failure::passing(problem))
+            Err(Failure::passing(problem).into())
         }
         Err(_) => {
             let limit = spec.start_timeout;
-            Err(Failure::passing(format!(
-                "{what} did not answer within {limit:?}"
-            )))
+            Err(Failure::passing(format!("{what} did not answer within {limit:?}")).into())
+        }
+    }
+}
+
+/// Why a server was not started.
+pub(crate) struct NotStarted {
+    pub(crate) failure: Failure,
+    /// Whether its user has to log in first.
+    pub(crate) wants_login: bool,
+}
+
+impl From<Failure> for NotStarted {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            wants_login: false,
         }
     }
 }
@@ -97,7 +115,12 @@ pub(crate) async fn connect(
 enum Trouble {
     Child(ChildError),
     Setting(String),
-    Talk { how: String, said: Option<String> },
+    /// Its user has to log in.
+    Login(String),
+    Talk {
+        how: String,
+        said: Option<String>,
+    },
 }
 
 type Greeted = (RunningService<RoleClient, Handler>, Listing);
@@ -172,13 +195,15 @@ async fn reach(
     };
     if error.is_authorization_required() || (!has_tokens && http::challenge(at).await.is_some()) {
         let login = format!("`bobbin mcp login {}`", spec.name);
-        return Err(Trouble::Setting(if at.bearer.is_some() {
-            "it does not accept its token (BearerTokenEnvVar)".to_owned()
+        return Err(if at.bearer.is_some() {
+            Trouble::Setting("it does not accept its token (BearerTokenEnvVar)".to_owned())
         } else if has_tokens {
-            format!("its login is over; run {login} again, then start it")
+            Trouble::Login(format!("its login is over; run {login} again, then start it"))
         } else {
-            format!("it wants a login; run {login}, or give it a token (BearerTokenEnvVar)")
-        }));
+            Trouble::Login(format!(
+                "it wants a login; run {login}, or give it a token (BearerTokenEnvVar)"
+            ))
+        });
     }
     Err(Trouble::Talk {
         how: error.in_words(true),

@@ -175,7 +175,7 @@ impl Host {
     /// Why it could not be started: a sentence for the user.
     pub async fn probe(&self, spec: &ServerSpec) -> Result<usize, String> {
         let connected = connect(spec, &self.children, self.root.as_ref()).await;
-        let (connection, listing) = connected.map_err(|failure| failure.problem)?;
+        let (connection, listing) = connected.map_err(|why| why.failure.problem)?;
         connection.end(spec).await;
         Ok(listing.tools.len())
     }

@@ -55,6 +55,8 @@ pub(crate) struct Running {
 
 struct Seen {
     shown: Arc<ToolServer>,
+    /// Whether the last start has failed because its user has to log in.
+    wants_login: bool,
     /// What can be called, also while it is being started again.
     tools: Arc<[Arc<Listed>]>,
     /// What was believed of each tool of the first list, which is at most what one list may have.
@@ -81,6 +83,7 @@ impl Server {
             read_only: spec.read_only,
             state,
             problem,
+            wants_login: false,
             tools: Arc::default(),
         });
         Self {
@@ -90,6 +93,7 @@ impl Server {
             announce,
             seen: Mutex::new(Seen {
                 shown,
+                wants_login: false,
                 tools: Arc::default(),
                 first: None,
             }),
@@ -125,6 +129,7 @@ impl Server {
         let next = ToolServer {
             state,
             problem,
+            wants_login: seen.wants_login && state == ServerState::Error,
             tools: match tools {
                 Some(tools) if ready => listing::offered(tools),
                 _ => Arc::default(),
@@ -165,7 +170,9 @@ impl Service for Server {
     }
 
     async fn start(&self) -> Result<(Running, Self::Connection), Failure> {
-        let (connection, listing) = connect(&self.spec, &self.children, self.root.as_ref()).await?;
+        let connected = connect(&self.spec, &self.children, self.root.as_ref()).await;
+        self.seen.lock().wants_login = connected.as_ref().is_err_and(|why| why.wants_login);
+        let (connection, listing) = connected.map_err(|why| why.failure)?;
         let running = Running {
             peer: connection.peer.clone(),
             calls: connection.calls.clone(),
@@ -229,6 +236,7 @@ impl Service for Server {
                 enabled: false,
                 state: ServerState::Disabled,
                 problem: None,
+                wants_login: false,
                 tools: Arc::default(),
                 ..(*self.shown()).clone()
             })),

@@ -25,6 +25,8 @@ pub struct ToolServer {
     pub state: ServerState,
     /// Why it is not in the expected state: a sentence for the user, free of secrets.
     pub problem: Option<String>,
+    /// Whether it does not run because its user has to log in.
+    pub wants_login: bool,
     /// Its tools while it is ready.
     pub tools: Arc<[OfferedTool]>,
 }

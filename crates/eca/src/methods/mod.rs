@@ -152,6 +152,8 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
         "chat/selectedModelChanged" => select::model(client, notification).await,
         "mcp/startServer" => servers::start(client, notification),
         "mcp/stopServer" => servers::stop(client, notification),
+        "mcp/connectServer" => servers::connect(client, notification),
+        "mcp/logoutServer" => servers::log_out(client, notification),
         "mcp/enableServer" => servers::enable(client, notification, true).await,
         "mcp/disableServer" => servers::enable(client, notification, false).await,
         "workspace/didChangeWorkspaceFolders" => query::folders_changed(client, notification),

@@ -81,14 +81,50 @@ pub(super) async fn enable(
         None => Err(ToolServerError::NotFound(name)),
     };
     if let Err(error) = done {
-        let message = &error.to_string();
-        let said = ShowMessage {
-            kind: NoticeKind::Warning,
-            message,
-        };
-        client.notify("$/showMessage", &said).await;
+        show(client, NoticeKind::Warning, &error.to_string()).await;
     }
     Ok(())
+}
+
+/// Starts a login. The user gets the page to open; the server is started once that is done.
+pub(super) fn connect(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
+    let (_, name) = wanted(client, notification)?;
+    let Some(servers) = client.offer.services.tool_servers.clone() else {
+        return Ok(());
+    };
+    let of = client.clone();
+    client.tasks.spawn(async move {
+        match servers.log_in(&name).await {
+            Ok(page) => {
+                let message =
+                    format!("Open this page on the machine of the server and log in at {name}: {page}");
+                show(&of, NoticeKind::Info, &message).await;
+            }
+            Err(error) => show(&of, NoticeKind::Warning, &error.to_string()).await,
+        }
+    });
+    Ok(())
+}
+
+/// Removes what a login has given.
+pub(super) fn log_out(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
+    let (_, name) = wanted(client, notification)?;
+    let Some(servers) = client.offer.services.tool_servers.clone() else {
+        return Ok(());
+    };
+    let of = client.clone();
+    client.tasks.spawn(async move {
+        if let Err(error) = servers.log_out(&name).await {
+            show(&of, NoticeKind::Warning, &error.to_string()).await;
+        }
+    });
+    Ok(())
+}
+
+async fn show(client: &Client, kind: NoticeKind, message: &str) {
+    client
+        .notify("$/showMessage", &ShowMessage { kind, message })
+        .await;
 }
 
 pub(super) fn add(client: &Client, request: &CallContext, responder: Responder) {

@@ -173,6 +173,7 @@ impl<'a> HostedServer<'a> {
                 ServerState::Idle => "stopped",
                 ServerState::Starting => "starting",
                 ServerState::Ready => "running",
+                ServerState::Error if server.wants_login => "requires-auth",
                 ServerState::Error => "failed",
                 ServerState::Disabled => "disabled",
             },

@@ -148,6 +148,7 @@ struct Kettle {
     hub: Arc<Hub>,
     state: Mutex<ServerState>,
     configured: Mutex<Vec<ConfiguredServer>>,
+    wants_login: bool,
 }
 
 impl Kettle {
@@ -192,6 +193,7 @@ impl ToolServers for Kettle {
             origin: ServerOrigin::User,
             read_only: false,
             state,
+            wants_login: state == ServerState::Error && self.wants_login,
             problem: (state == ServerState::Error).then(|| "it boiled over".to_owned()),
             tools: tools.into(),
         })]
@@ -250,6 +252,16 @@ impl ToolServers for Kettle {
         ready(Err(ToolServerError::NotFound(config.name))).boxed()
     }
 
+    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let page = Self::known(name).map(|()| "https://kettle.example/authorize".to_owned());
+        self.becomes(&[ServerState::Starting, ServerState::Ready]);
+        ready(page).boxed()
+    }
+
+    fn log_out<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, ToolServerError>> {
+        ready(Err(ToolServerError::Invalid(format!("{name} is boiling")))).boxed()
+    }
+
     fn end(&self) -> BoxFuture<'_, ()> {
         ready(()).boxed()
     }
@@ -262,6 +274,7 @@ async fn a_server_is_stopped_started_and_fails() {
         hub: server.hub.clone(),
         state: Mutex::new(ServerState::Ready),
         configured: Mutex::default(),
+        wants_login: false,
     });
     server.tool_servers = Some(kettle.clone());
     let mut client = server.editor().await;
@@ -277,6 +290,32 @@ async fn a_server_is_stopped_started_and_fails() {
     kettle.becomes(&[ServerState::Error]);
     seen.extend(until(&mut client, |message| message["method"] == "$/showMessage").await);
     transcript!(server, seen);
+}
+
+#[tokio::test]
+async fn a_user_logs_in_at_a_server_that_wants_it() {
+    let mut server = Server::start().await;
+    server.tool_servers = Some(Arc::new(Kettle {
+        hub: server.hub.clone(),
+        state: Mutex::new(ServerState::Error),
+        configured: Mutex::default(),
+        wants_login: true,
+    }));
+    let mut client = server.editor().await;
+    let is = |status: &'static str| move |message: &Value| message["params"]["status"] == status;
+    until(&mut client, is("requires-auth")).await;
+    let named = json!({ "name": "kettle" });
+    client.notify("mcp/connectServer", named.clone()).await;
+    let shown = |message: &Value| message["method"] == "$/showMessage";
+    let seen = until(&mut client, shown).await;
+    let said = seen.last().unwrap()["params"]["message"].as_str().unwrap();
+    assert!(said.contains("https://kettle.example/authorize"), "{said}");
+    client.notify("mcp/logoutServer", named).await;
+    let seen = until(&mut client, shown).await;
+    assert!(
+        seen.last().unwrap().to_string().contains("is boiling"),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]
@@ -319,6 +358,7 @@ async fn servers_are_added_changed_switched_off_and_removed() {
         hub: server.hub.clone(),
         state: Mutex::new(ServerState::Ready),
         configured: Mutex::default(),
+        wants_login: false,
     });
     server.tool_servers = Some(kettle.clone());
     let mut client = server.editor().await;

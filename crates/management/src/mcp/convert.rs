@@ -149,6 +149,7 @@ pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
         resource_count: None,
         resource_template_count: None,
         last_error: server.problem.clone(),
+        wants_login: server.wants_login.then_some(true),
         transport: match server.reach {
             Reach::Stdio { .. } => McpTransport::Stdio,
             Reach::Http { .. } => McpTransport::StreamableHttp,

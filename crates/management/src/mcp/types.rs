@@ -131,6 +131,8 @@ pub struct McpServerStatus {
     pub resource_template_count: Option<u64>,
     /// What went wrong last, while it is not ready.
     pub last_error: Option<String>,
+    /// Extension: `true` where `mcp/login` would help.
+    pub wants_login: Option<bool>,
     /// How it is reached.
     pub transport: McpTransport,
     /// Where it comes from.

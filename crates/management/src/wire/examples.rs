@@ -61,7 +61,7 @@ bobbin_testkit::examples! {
     ModelListResult: r#"{"success":true,"models":[{"id":"kiln/large","ownedBy":"potter","createdAt":"2027-03-01T08:00:00.000Z"}]}"#;
     ModelListResult: r#"{"success":false,"models":[],"errorCode":"Timeout","errorMessage":"The kiln is cold."}"#;
     ServerStatsResult: r#"{"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"timerArmed":true,"recentlyTimedOutCallCount":1,"queuedInboundCount":0,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"uptimeMs":4000},"liveThreads":3,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900},"version":"0.1.0","uptimeMs":5000,"connections":2,"memoryBytes":52428800}"#;
-    McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
+    McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","wantsLogin":true,"transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
     WorkspaceConfigChangedNotification: r#"{"source":"mcp/upsert","regions":["mcp"],"changedAt":"2027-03-01T08:00:00.000Z"}"#;
     ApprovalRulesListResult: format!(r#"{{"rules":[{{"text":"deny command `rm **`","source":"/home/mika/.craft/config.json","reason":"r"}}],"answers":[{ANSWER}]}}"#);
     ApprovalRulesRemoveParams: r#"{"ids":["9f"],"clientRequestId":"c-2"}"#;

@@ -56,6 +56,7 @@ async fn a_login_is_stored_for_its_owner_presented_and_refreshed() {
     let seen = bench.until(Error).await;
     let problem = seen.last().unwrap().problem.clone().unwrap();
     assert!(problem.contains("bobbin mcp login pantry"), "{problem}");
+    assert!(seen.last().unwrap().wants_login);
 
     // This token is over before it is used.
     kiosk.give_for(1);
@@ -71,6 +72,7 @@ async fn a_login_is_stored_for_its_owner_presented_and_refreshed() {
     assert!(bench.host.start("pantry"));
     let seen = bench.until(Ready).await;
     assert_eq!(seen.last().unwrap().tools.len(), 1);
+    assert!(!seen.last().unwrap().wants_login);
     assert_eq!((kiosk.given(), kiosk.registered()), (2, 1));
     let sold = bench.call("sell", json!({})).await;
     assert_eq!((sold.text.as_str(), sold.success), ("sold", true));
