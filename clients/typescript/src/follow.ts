@@ -97,18 +97,25 @@ export class Follow {
     if (message.method === "thread/synced") {
       this.#cursor = Math.max(this.#cursor ?? 0, seq ?? 0);
       this.follower.synced();
-    } else if (seq === undefined || this.#cursor === undefined || seq > this.#cursor) {
+    } else {
+      if (this.#isCovered(message)) return;
       this.#cursor = seq ?? this.#cursor;
       this.follower.apply(message);
-    } else {
-      return;
     }
     this.emit(message);
+  }
+
+  #isCovered({ method, params: { seq } }: ThreadMessage): boolean {
+    return method !== "thread/synced" && seq !== undefined && this.#cursor !== undefined && seq <= this.#cursor;
   }
 
   #release(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
-    for (const message of waiting) this.receive(message);
+    for (const message of waiting) {
+      // What the reading covers has not reached listeners, such as the list of Threads.
+      if (this.#isCovered(message)) this.emit(message);
+      else this.receive(message);
+    }
   }
 }

@@ -1,6 +1,6 @@
 //! The page of one who is in: Threads at the left, what is chosen at the right, the connection's state above.
 import { useEffect } from "react";
-import { useQuestions, useStatus } from "../server/context";
+import { useStatus } from "../server/context";
 import { ThreadListProvider } from "../server/threads";
 import { Settings } from "../settings/Settings";
 import { Sidebar } from "../threads/Sidebar";
@@ -40,7 +40,6 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
 }
 
 function Main({ route }: { route: Route }) {
-  const waiting = useQuestions().length;
   switch (route.at) {
     case "thread":
       return <ThreadView key={route.id} id={route.id} row={route.row} />;
@@ -49,8 +48,7 @@ function Main({ route }: { route: Route }) {
     case "settings":
       return <Settings section={route.section} />;
     case "new":
-      return <NewThread />;
     case "home":
-      return waiting ? <Waiting /> : <NewThread />;
+      return <NewThread />;
   }
 }

@@ -138,8 +138,6 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
         disabled={disabled !== undefined}
         placeholder={disabled ?? label}
         aria-label={label}
-        role="combobox"
-        aria-expanded={shown.length > 0}
         aria-controls={shown.length > 0 ? listId : undefined}
         aria-autocomplete="list"
         aria-activedescendant={shown.length > 0 ? `${listId}-${at}` : undefined}

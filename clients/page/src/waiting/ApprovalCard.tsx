@@ -24,7 +24,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   const title = asked[params.approvalType] || `${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} a file?`;
   return (
     <section className="ask" aria-labelledby={heading}>
-      <h3 id={heading}>{title}</h3>
+      <h2 id={heading}>{title}</h2>
       <pre className="ask-what" tabIndex={0} aria-label={isCommand ? "Command" : "Target"}>
         {isCommand ? params.operation : params.approvalType === "file" ? params.target : `${params.operation}\n${params.target}`}
       </pre>
