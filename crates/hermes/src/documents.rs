@@ -140,6 +140,8 @@ impl Documents {
             open.insert(thread.clone(), document);
             status
         };
+        // Versions begin again.
+        self.inner.last.send_modify(|last| drop(last.remove(thread)));
         (self.inner.announce)(News::Document(opened.clone(), Origin::Client));
         Ok(opened)
     }

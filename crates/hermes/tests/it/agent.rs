@@ -214,3 +214,25 @@ async fn a_command_of_an_extension_says_what_became_of_the_message() {
         ran.text
     );
 }
+
+#[tokio::test]
+async fn changes_of_an_earlier_document_are_not_those_of_a_command() {
+    let mut world = World::new();
+    let (_, _fake) = world.run(with_commands(&["tea/idle"])).await;
+    let thread = world.open("t", ADT).await;
+    let text = (ADT.replace("ANN", "BEA"), bobbin_hl7::Format::Hl7);
+    world
+        .host
+        .change(&thread, None, Change::Set(text.0, text.1))
+        .await
+        .unwrap();
+    let again = bobbin_hermes::Source::Text(ADT.to_owned());
+    world.host.open(&thread, again, true).await.unwrap();
+    let wait = std::time::Duration::from_millis(50);
+    let changed = world
+        .host
+        .execute_and_wait("tea/idle", &thread, wait)
+        .await
+        .unwrap();
+    assert_eq!(changed, None);
+}
