@@ -121,7 +121,6 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
         <ul className="attachments">
           {files.map((file) => (
             <li key={file.id}>
-              {file.picture ? <img src={file.picture} alt="" /> : null}
               <span className="cut">{file.name}</span>
               <button type="button" className="btn plain icon small" aria-label={`Remove ${file.name}`} onClick={() => setFiles(files.filter((other) => other !== file))}>
                 <Icon name="close" />

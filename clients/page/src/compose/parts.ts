@@ -4,9 +4,7 @@ import type { InputPart } from "@bobbin/client";
 export interface Attachment {
   id: number;
   name: string;
-  /** A picture as a data URL, or the text of a file. */
-  picture?: string;
-  text?: string;
+  text: string;
 }
 
 /** Commands that the server runs itself; all others are prompts. */
@@ -19,10 +17,7 @@ export function runs(text: string): string | null {
 }
 
 export function toParts(text: string, attachments: readonly Attachment[], known: { commands: ReadonlySet<string>; skills: ReadonlySet<string> }): InputPart[] {
-  const files = attachments.flatMap((file): InputPart[] => {
-    if (file.picture) return [{ type: "image", url: file.picture }];
-    return file.text === undefined ? [] : [{ type: "text", text: `\n\n${fenced(file.name, file.text)}` }];
-  });
+  const files = attachments.map((file): InputPart => ({ type: "text", text: `\n\n${fenced(file.name, file.text)}` }));
   const command = /^\s*(\/[^\s]+)(?:\s+([\s\S]*))?$/.exec(text);
   if (command && known.commands.has(command[1] as string)) {
     const argsText = command[2]?.trim();

@@ -13,7 +13,7 @@ export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDi
   const shown = useMemo(() => (all ? file.hunks : cut(file.hunks)), [all, file]);
   if (total === 0) return <p className="meta diff-none">No lines to show.</p>;
   return (
-    <div className="diff-scroll" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
+    <div className="diff-scroll" tabIndex={0} role="group" aria-label={`Changes of ${file.path}`}>
       <table className={split ? "diff split" : "diff"}>
         {shown.map((hunk, index) => (
           <tbody key={index}>

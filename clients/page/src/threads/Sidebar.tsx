@@ -1,6 +1,6 @@
 //! All Threads, what waits for the user, and the search.
 import type { ThreadSummary } from "@bobbin/client";
-import { useMemo, useState } from "react";
+import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
 import { useQuestions } from "../server/context";
@@ -24,6 +24,9 @@ export function Sidebar() {
   const { threads, phase, error } = useThreadList();
   const waiting = useQuestions().length;
   const route = useRoute();
+  // On a narrow screen the list is all there is.
+  const alone = useNarrow() && route.at === "home";
+  const Brand = alone ? "h1" : "span";
   const [chosen, setFilter] = useRemembered("filter", "all");
   const filter: Filter = chosen in filters ? (chosen as Filter) : "all";
   const [query, setQuery] = useState("");
@@ -35,11 +38,11 @@ export function Sidebar() {
   }, [threads, filter, query]);
 
   return (
-    <nav className="sidebar" aria-label="Threads">
+    <div className="sidebar" role={alone ? "main" : "navigation"} aria-label="Threads">
       <div className="sidebar-head">
-        <a className="brand" href={links.home}>
-          Bobbin
-        </a>
+        <Brand className="brand">
+          <a href={links.home}>Bobbin</a>
+        </Brand>
         <span className="grow" />
         <a className="btn plain icon" href={links.settings("page")} aria-label="Settings" title="Settings">
           <Icon name="gear" />
@@ -84,7 +87,19 @@ export function Sidebar() {
           </button>
         )}
       </div>
-    </nav>
+    </div>
+  );
+}
+
+const narrow = matchMedia("(max-width: 760px)");
+
+function useNarrow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      narrow.addEventListener("change", listener);
+      return () => narrow.removeEventListener("change", listener);
+    },
+    () => narrow.matches,
   );
 }
 

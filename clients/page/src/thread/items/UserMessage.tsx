@@ -9,18 +9,10 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
   const { payload } = item;
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
   const text = parts.map(written).join("");
-  const pictures = parts.flatMap((part) => (part.type === "image" && part.url.startsWith("data:image/") ? [part.url] : []));
   const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName !== "web" && payload.channelName && `by ${payload.channelName}`];
   return (
     <section className="user" aria-label="You">
       {text.trim() && <Markdown text={text} />}
-      {pictures.length > 0 && (
-        <div className="row wrap pictures">
-          {pictures.map((url, index) => (
-            <img key={index} src={url} alt={`Attached ${index + 1}`} />
-          ))}
-        </div>
-      )}
       <p className="meta">
         {how.filter(Boolean).join(" · ")} <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>{shortTime(item.createdAt)}</time>
       </p>
@@ -39,7 +31,7 @@ function written(part: InputPart): string {
     case "fileRef":
       return `\`@${part.displayPath ?? part.path}\``;
     case "image":
-      return part.url.startsWith("data:") ? "" : `[picture](${part.url})`;
+      return `[picture](${part.url})`;
     case "localImage":
       return `\`${part.fileName ?? part.path}\` `;
   }
