@@ -57,6 +57,8 @@ mod held_place;
 #[cfg(test)]
 mod hermes_agent;
 #[cfg(test)]
+mod hub;
+#[cfg(test)]
 mod logging;
 #[cfg(test)]
 mod many_clients;

@@ -13,8 +13,8 @@ use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, doctor, eca, exec, finecode, hermes, rules, server, state, state_command, telemetry,
-    threads, tool_servers, trust,
+    console, copies, doctor, eca, exec, finecode, hermes, hub, rules, server, state, state_command,
+    telemetry, threads, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
@@ -45,6 +45,10 @@ enum Command {
     Serve(Serve),
     /// Serve a workspace to the program that starts us, on stdio, or to others on a WebSocket.
     AppServer(AppServer),
+    /// Start the servers of workspaces for clients that ask, and end them.
+    ///
+    /// One process of a user. Clients find it by `~/.craft/hub/hub.lock`, and start it themselves.
+    Hub(hub::HubCommand),
     /// Speak ECA on stdio, for an editor's plugin that starts us.
     ///
     /// The workspace is the first folder that the editor names. Joins the server that runs there; without one it
@@ -131,6 +135,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         None => serve(cli.serve).await,
         Some(Command::Serve(serve_)) => serve(serve_).await,
         Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
+        Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Trust(trust)) => trust::run(&trust),
@@ -197,14 +202,22 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     telemetry::start(&app_server.common.log, "warn")?;
     let workspace = state::workspace(app_server.common.workspace.as_deref())?;
-    let config = config::read(&workspace.root, home().as_deref())?;
-    let mut endpoints = match app_server.listen.as_deref() {
-        Some(listen) => parse_listen(listen)?,
-        None => configured_endpoints(&config)?,
+    let mut config = config::read(&workspace.root, home().as_deref())?;
+    let managed = if app_server.listen.is_none() {
+        hub::managed()?
+    } else {
+        None
     };
-    if let Some(listen) = &mut endpoints.listen {
-        listen.token = app_server.token.wanted(&config)?;
-    }
+    let endpoints = match (managed, app_server.listen.as_deref()) {
+        (Some(managed), _) => hub::endpoints(managed, &mut config)?,
+        (None, listen) => {
+            let mut endpoints = listen.map_or_else(|| configured_endpoints(&config), parse_listen)?;
+            if let Some(listen) = &mut endpoints.listen {
+                listen.token = app_server.token.wanted(&config)?;
+            }
+            endpoints
+        }
+    };
     let held = workspace.hold().await?;
     server::run(held, &config, endpoints, |address| {
         if let Some(address) = address {

@@ -14,6 +14,7 @@ mod exit;
 mod finecode;
 mod groups;
 mod hermes;
+mod hub;
 mod join;
 mod models;
 mod pages;

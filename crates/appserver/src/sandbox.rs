@@ -66,6 +66,7 @@ const SECRETS: &[&str] = &[
     ".electrum",
     ".config/solana",
     // Agents.
+    ".craft/hub",
     ".cursor/mcp.json",
     ".config/Code/User/globalStorage",
     ".claude",

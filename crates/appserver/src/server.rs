@@ -43,7 +43,7 @@ use crate::signals::Signals;
 use crate::telemetry::Metrics;
 use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
-use crate::{cli, console, exit, join, models, prompts, small_requests, state, telemetry, undo};
+use crate::{cli, console, exit, hub, join, models, prompts, small_requests, state, telemetry, undo};
 use bobbin_config::{Config, file};
 use bobbin_workspace::{LockedWorkspace, Workspace};
 
@@ -206,7 +206,7 @@ pub(crate) async fn prepare(
     let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
     let children = children();
-    let variables: Vec<_> = std::env::vars_os().collect();
+    let variables = hub::own_variables();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
     let (commands, _) = config.variables.environment(variables.iter().cloned());
     let state = state::directory()?;
@@ -273,7 +273,7 @@ pub(crate) async fn prepare(
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }
-    let engine = WithSubAgents::new(Arc::new(engine), settings.sub_agents);
+    let engine = WithSubAgents::new(hub::notifying(engine, &workspace.root), settings.sub_agents);
     let hub = Hub::new(
         settings,
         Arc::new(store),
@@ -377,7 +377,7 @@ pub(crate) async fn run(
         None => None,
     };
     let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
-    held.announce(address.clone())?;
+    held.announce(address.clone(), hub::base_url())?;
     greet(address.as_deref());
     let stdio = async {
         match own {

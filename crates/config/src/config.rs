@@ -211,6 +211,16 @@ impl Config {
         Ok(())
     }
 
+    /// Takes another address and key for the provider `endpoint`, in memory only.
+    ///
+    /// # Errors
+    /// The address is none that a provider can have.
+    pub fn set_endpoint(&mut self, address: &str, key: &str) -> anyhow::Result<()> {
+        let said = serde_json::json!({ "EndPoint": address, "ApiKey": key });
+        let Checked { mut file, value, .. } = check(said)?;
+        self.models.add_editors(&mut file, &mut Gate::of_user(&value))
+    }
+
     /// Adds what counts of a workspace's file.
     fn add_folders(
         &mut self,

@@ -97,6 +97,11 @@ impl Child {
         Ok((child, Streams { input, output }))
     }
 
+    /// Returns the id of its process, or of its parent process.
+    pub fn id(&self) -> i32 {
+        self.process.id()
+    }
+
     /// Returns once it floods.
     ///
     /// # Cancel safety

@@ -77,7 +77,7 @@ pub enum AccessError {
 
 /// Why a client is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Denied {
+pub enum Denied {
     /// The request names a host that is not ours: DNS of others points here.
     Host,
     /// A page from elsewhere.
@@ -90,7 +90,7 @@ enum Denied {
 
 impl Denied {
     /// Returns the word for it in logs and counters.
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::Origin => "origin",
@@ -142,7 +142,11 @@ impl Access {
         })
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
+    /// Decides about a request.
+    ///
+    /// # Errors
+    /// Why its client is refused.
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let host = only(headers, HOST, Denied::Host)?.ok_or(Denied::Host)?;
         if !self.is_own(host) && !listed(&self.admission.hosts, host) {
             return Err(Denied::Host);
@@ -170,7 +174,7 @@ impl Access {
     }
 
     /// Counts a wrong token; returns how late to answer it. Clients with the right one never wait.
-    fn delay(&self) -> Duration {
+    pub fn delay(&self) -> Duration {
         let mut guesses = self.guesses.lock();
         let now = Instant::now();
         if guesses.last.is_none_or(|last| now - last > FORGIVEN_AFTER) {

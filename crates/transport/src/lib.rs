@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 
 pub use axum::Router;
 
-pub use access::{Access, AccessError, Admission};
+pub use access::{Access, AccessError, Admission, Denied};
 pub use listener::{ListenError, Listener, Readiness};
 pub use local::{LocalListener, connect_local};
 pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};

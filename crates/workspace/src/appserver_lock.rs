@@ -34,7 +34,12 @@ pub struct AppserverLock {
 ///
 /// # Errors
 /// `.craft` is a link or cannot be written.
-pub(crate) fn write(root: &Path, address: Option<&str>, started_at: &str) -> io::Result<AppserverLock> {
+pub(crate) fn write(
+    root: &Path,
+    address: Option<&str>,
+    hub: Option<&str>,
+    started_at: &str,
+) -> io::Result<AppserverLock> {
     ignore_in_git(root);
     let root_directory = directory(root)?;
     match mkdirat(&root_directory, ".craft", Mode::from_bits_truncate(0o777)) {
@@ -49,8 +54,8 @@ pub(crate) fn write(root: &Path, address: Option<&str>, started_at: &str) -> io:
     let content = json!({
         "pid": std::process::id(),
         "workspacePath": root.to_string_lossy(),
-        "managedByHub": false,
-        "hubApiBaseUrl": null,
+        "managedByHub": hub.is_some(),
+        "hubApiBaseUrl": hub,
         "startedAt": started_at,
         "version": env!("CARGO_PKG_VERSION"),
         "endpoints": endpoints,
@@ -145,13 +150,20 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         let address = "ws://127.0.0.1:1/ws";
-        let lock = write(&root, Some(address), "2026-11-22T17:00:00Z").unwrap();
+        let lock = write(
+            &root,
+            Some(address),
+            Some("http://127.0.0.1:2"),
+            "2026-11-22T17:00:00Z",
+        )
+        .unwrap();
         let path = root.join(".craft").join(NAME);
         let found = fs::symlink_metadata(&path).unwrap();
         assert_eq!((found.is_file(), found.mode() & 0o777), (true, 0o600));
         let content: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(content["endpoints"]["appServerWebSocket"], address);
         assert_eq!(content["pid"], std::process::id());
+        assert_eq!(content["managedByHub"], true);
         assert!(File::open(&path).unwrap().try_lock_shared().is_err());
         drop(lock);
         assert_eq!(fs::read_dir(root.join(".craft")).unwrap().count(), 0);
@@ -173,12 +185,12 @@ mod tests {
         ] {
             symlink(&mine, root.join(link)).unwrap();
         }
-        drop(write(&root, None, "now").unwrap());
+        drop(write(&root, None, None, "now").unwrap());
         assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
         fs::remove_dir_all(root.join(".craft")).unwrap();
         fs::create_dir(top.join("elsewhere")).unwrap();
         symlink(top.join("elsewhere"), root.join(".craft")).unwrap();
-        assert!(write(&root, None, "now").is_err());
+        assert!(write(&root, None, None, "now").is_err());
         assert_eq!(fs::read_dir(top.join("elsewhere")).unwrap().count(), 0);
     }
 
@@ -191,7 +203,7 @@ mod tests {
         fs::create_dir(root.join("sub")).unwrap();
         fs::write(&exclude, "*.o").unwrap();
         for _ in 0..2 {
-            drop(write(&root.join("sub"), None, "now").unwrap());
+            drop(write(&root.join("sub"), None, None, "now").unwrap());
         }
         assert_eq!(fs::read_to_string(&exclude).unwrap(), format!("*.o\n{IGNORED}\n"));
     }

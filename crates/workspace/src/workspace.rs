@@ -215,12 +215,12 @@ impl LockedWorkspace {
         &self.workspace
     }
 
-    /// Says who serves the workspace, and where.
+    /// Says who serves the workspace, and where; `hub` is the address of the Hub that has started this process.
     ///
     /// # Errors
     /// The state file cannot be written.
-    pub fn announce(&self, address: Option<String>) -> Result<(), WorkspaceError> {
-        self.say(address, false, false)
+    pub fn announce(&self, address: Option<String>, hub: Option<&str>) -> Result<(), WorkspaceError> {
+        self.say(address, false, false, hub)
     }
 
     /// Says that this process runs one prompt and ends then.
@@ -228,7 +228,7 @@ impl LockedWorkspace {
     /// # Errors
     /// As [`LockedWorkspace::announce`].
     pub fn announce_one_prompt(&self) -> Result<(), WorkspaceError> {
-        self.say(None, false, true)
+        self.say(None, false, true, None)
     }
 
     /// Says who serves the workspace, and that further editors are taken through [`SOCKET`].
@@ -236,7 +236,7 @@ impl LockedWorkspace {
     /// # Errors
     /// As [`LockedWorkspace::announce`].
     pub fn announce_to_editors(&self) -> Result<(), WorkspaceError> {
-        self.say(None, true, false)
+        self.say(None, true, false, None)
     }
 
     fn say(
@@ -244,6 +244,7 @@ impl LockedWorkspace {
         address: Option<String>,
         takes_editors: bool,
         one_prompt: bool,
+        hub: Option<&str>,
     ) -> Result<(), WorkspaceError> {
         let started_at = jiff::Timestamp::now().to_string();
         let state = State {
@@ -259,7 +260,7 @@ impl LockedWorkspace {
         let State {
             address, started_at, ..
         } = &state;
-        match appserver_lock::write(&self.workspace.root, address.as_deref(), started_at) {
+        match appserver_lock::write(&self.workspace.root, address.as_deref(), hub, started_at) {
             Ok(lock) => *self.announced.lock() = Some(lock),
             Err(error) => tracing::warn!(
                 %error,

@@ -220,7 +220,7 @@ impl EditorWorkspace {
         if served.editors.is_some() {
             served.held.announce_to_editors()?;
         } else {
-            served.held.announce(None)?;
+            served.held.announce(None, None)?;
         }
         let offer = EditorServices {
             hub: opened.hub.clone(),
@@ -326,7 +326,8 @@ mod tests {
             .await
             .unwrap();
         // Nobody listens there any more, and the lock is about to be given back.
-        held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
+        held.announce(Some("ws://127.0.0.1:1/ws".to_owned()), None)
+            .unwrap();
         let workspace = workspace();
         let looking = tokio::spawn(workspace.clone().look(wanted(&directory)));
         tokio::time::sleep(INTERVAL * 3).await;
@@ -344,7 +345,8 @@ mod tests {
             .hold()
             .await
             .unwrap();
-        held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
+        held.announce(Some("ws://127.0.0.1:1/ws".to_owned()), None)
+            .unwrap();
         let workspace = workspace();
         assert!(workspace.clone().look(wanted(&directory)).await.is_none());
         let failure = workspace.open(wanted(&directory)).await.err().unwrap();
