@@ -43,7 +43,24 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
     else toEnd();
   }, [rows, target, list, toEnd]);
 
+  // A question or a longer text makes the list lower: who was at the end stays there.
+  const atEnd = useRef(true);
+  const follow = useRef(toEnd);
+  follow.current = toEnd;
+  useEffect(() => {
+    const box = scroller.current;
+    if (!box) return;
+    const observer = new ResizeObserver(() => {
+      if (!atEnd.current) return;
+      follow.current();
+      setAway(false);
+    });
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, []);
+
   const onScroll = () => {
+    atEnd.current = list.isAtEnd(60);
     setAway(!list.isAtEnd(120));
     if (hasOlder && (scroller.current?.scrollTop ?? 1000) < 600) loadOlder();
   };

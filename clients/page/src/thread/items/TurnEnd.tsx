@@ -13,6 +13,7 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
   const canUndo = useServer()?.capabilities.turnRevert === true;
   const { tokenUsage: usage } = turn;
   const files = changedPaths(turn).length;
+  const said = turn.items.some((item) => item.type === "error" && item.payload.message === turn.error);
   const facts = [
     duration(between(turn.startedAt, turn.completedAt)),
     usage && `${count(usage.inputTokens)} in${usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ""}, ${count(usage.outputTokens)} out`,
@@ -20,7 +21,7 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
   ];
   return (
     <div className="turn-end">
-      {turn.error && <p className="note bad">{turn.error}</p>}
+      {turn.error && !said && <p className="note bad">{turn.error}</p>}
       <p className="row wrap meta num">
         {ends[turn.status] && <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>}
         <span>{facts.filter(Boolean).join(" · ")}</span>

@@ -5,11 +5,14 @@ import { fullTime, shortTime } from "../../ui/format";
 
 const delivered: Record<string, string> = { queued: "from the queue", guidance: "while the agent worked" };
 
+// A connection that goes on in a Thread of another one is `cli` to the server, whatever it is.
+const OWN = new Set(["web", "cli"]);
+
 export function UserMessage({ item }: { item: UserMessageItem }) {
   const { payload } = item;
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
   const text = parts.map(written).join("");
-  const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName !== "web" && payload.channelName && `by ${payload.channelName}`];
+  const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`];
   return (
     <section className="user" aria-label="You">
       {text.trim() && <Markdown text={text} />}
