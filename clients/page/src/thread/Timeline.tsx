@@ -60,9 +60,12 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
   }, []);
 
   const onScroll = () => {
-    atEnd.current = list.isAtEnd(60);
-    setAway(!list.isAtEnd(120));
-    if (hasOlder && (scroller.current?.scrollTop ?? 1000) < 600) loadOlder();
+    const box = scroller.current;
+    if (!box) return;
+    const left = box.scrollHeight - box.scrollTop - box.clientHeight;
+    atEnd.current = left < 60;
+    setAway(left > 120);
+    if (hasOlder && box.scrollTop < 600) loadOlder();
   };
   useEffect(() => {
     if (hasOlder && scroller.current && scroller.current.scrollHeight <= scroller.current.clientHeight) loadOlder();
