@@ -10,7 +10,7 @@ export function Found({ query }: { query: string }) {
   const server = useServer();
   const { threads } = useThreadList();
   const origins = [...new Set(threads.map((thread) => thread.originChannel))].slice(0, 50);
-  const { data, error } = useRequest("thread/search", { identity, query: later, limit: 15, crossChannelOrigins: origins }, server?.capabilities.threadSearch === true);
+  const { data, error } = useRequest("thread/search", { identity, query: later, limit: 15, itemTypes: ["userMessage", "agentMessage"], crossChannelOrigins: origins }, server?.capabilities.threadSearch === true);
   if (error) return <p className="note bad">{error}</p>;
   if (!data) return null;
   return (

@@ -66,7 +66,6 @@ export function Sidebar() {
         ))}
       </div>
       <div className="sidebar-list">
-        {query.trim().length >= 3 && <Found query={query.trim()} />}
         {error && <p className="note bad">{error}</p>}
         {shown.length === 0 && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No title has these words." : "Nothing here."}</p>}
         {groups(shown.slice(0, most)).map(([day, group]) => (
@@ -86,6 +85,7 @@ export function Sidebar() {
             Show more ({shown.length - most})
           </button>
         )}
+        {query.trim().length >= 3 && <Found query={query.trim()} />}
       </div>
     </div>
   );
