@@ -12,6 +12,7 @@ use crate::children::command;
 use crate::outcome::exit_of;
 use crate::{ChildError, Exit, ProcessSpec};
 
+/// A process group. Dropping it kills the group.
 #[derive(Debug)]
 pub(crate) struct Direct {
     child: Child,
@@ -90,5 +91,11 @@ impl Direct {
         if let Err(error) = killpg(self.group, signal) {
             tracing::debug!(group = %self.group, %signal, %error, "a child's group was not signalled");
         }
+    }
+}
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        self.kill();
     }
 }

@@ -68,14 +68,3 @@ impl Running {
         }
     }
 }
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        match &mut self.control {
-            // Its socket is closed, which kills the child.
-            #[cfg(target_os = "linux")]
-            Control::Parent(_) => {}
-            Control::Direct(child) => child.kill(),
-        }
-    }
-}

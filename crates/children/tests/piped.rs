@@ -85,4 +85,42 @@ mod tests {
         drop(child);
         assert_gone(pid).await;
     }
+
+    /// Whether a process works in this directory.
+    fn is_worked_in(place: &std::path::Path) -> bool {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut places = processes.filter_map(|process| process.path().join("cwd").read_link().ok());
+        places.any(|found| found == place)
+    }
+
+    #[test]
+    fn one_whose_start_is_dropped_is_killed_also_without_a_helper() {
+        let place = tempfile::tempdir().unwrap();
+        let real = place.path().canonicalize().unwrap();
+        // What blocks comes one after another.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            {
+                let children = Children::new(None);
+                let spec = ProcessSpec::new("/bin/sleep", &real, Environment::empty()).arg("1000");
+                let mut start = std::pin::pin!(children.start_piped(spec));
+                std::future::poll_fn(|context| {
+                    assert!(start.as_mut().poll(context).is_pending());
+                    std::task::Poll::Ready(())
+                })
+                .await;
+            }
+            // The start is over when this has run.
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+        });
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while is_worked_in(&real) {
+            assert!(Instant::now() < deadline, "it still runs");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
