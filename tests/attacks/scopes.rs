@@ -222,6 +222,45 @@ async fn an_answer_outside_of_the_sandbox_covers_one_command() {
 }
 
 #[tokio::test]
+async fn an_answer_for_ever_outside_of_the_sandbox_covers_one_line_there() {
+    let provider = ModelServer::start(Script::default()).await.unwrap();
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        lab.configure(&json!({
+            "Model": "script/m",
+            "Providers": { "script": { "Wire": "chat", "BaseUrl": provider.base_url() } },
+        }));
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        let outside = r#"call Exec {"command":"mkdir -p made","outsideSandbox":true}"#;
+        let asked = question(&mut client, &thread, outside).await.unwrap();
+        answer(&mut client, &asked, "acceptAlways").await;
+        // In every Thread, and nothing else: not the line in the sandbox, not another line, not a script that it names.
+        let other = client.start_thread().await;
+        assert_eq!(question(&mut client, &other, outside).await, None);
+        for unlike in [
+            r#"call Exec {"command":"mkdir -p made"}"#,
+            r#"call Exec {"command":"mkdir -p made/more","outsideSandbox":true}"#,
+            r#"call Exec {"command":"mkdir -p made; true","outsideSandbox":true}"#,
+            r#"call Exec {"command":"sh -c 'mkdir -p made'","outsideSandbox":true}"#,
+        ] {
+            let asked = question(&mut client, &thread, unlike).await.expect(unlike);
+            answer(&mut client, &asked, "decline").await;
+        }
+        let listed = client.call("approval/rules/list", json!({})).await;
+        assert_eq!(
+            listed["answers"][0]["conditions"],
+            json!(["outside of the sandbox"])
+        );
+        client.call("approval/rules/remove", json!({})).await;
+        let asked = question(&mut client, &thread, outside).await.expect("taken back");
+        answer(&mut client, &asked, "decline").await;
+        server.kill().await;
+    }
+}
+
+#[tokio::test]
 async fn under_the_policy_sandboxed_only_what_is_confined_runs_unasked() {
     for (bubblewrap, profile) in Bubblewrap::all()
         .into_iter()

@@ -58,6 +58,8 @@ pub struct CommandRuling {
     pub rule_asks: bool,
     /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
     pub head: Option<String>,
+    /// Whether it is one program and nothing else: no shell, no interpreter, nothing that its words have it run.
+    pub single_program: bool,
     /// Names of the programs in it, as far as they are known.
     pub names: Vec<String>,
     /// Those of them that start files which the agent may write.
@@ -174,6 +176,7 @@ impl Policy for NoRules {
             unseen: None,
             rule_asks: false,
             head: None,
+            single_program: false,
             names: Vec::new(),
             programs: Vec::new(),
         }

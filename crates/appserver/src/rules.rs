@@ -141,10 +141,15 @@ fn covered(answer: &wire::StandingAnswer) -> String {
         wire::ApprovalKind::Shell => format!("run `{operation}` in {target}"),
         wire::ApprovalKind::File | wire::ApprovalKind::RemoteResource => format!("{operation} {target}"),
     };
-    if answer.conditions.is_empty() {
-        return what;
+    // A condition names a program with its digest, or says what confines the command.
+    let is_program = |condition: &&String| condition.contains(" sha256:");
+    let (programs, places): (Vec<_>, Vec<_>) = answer.conditions.iter().partition(is_program);
+    let places: String = places.iter().map(|place| format!(", {place}")).collect();
+    if programs.is_empty() {
+        return format!("{what}{places}");
     }
-    format!("{what}  (only with {})", answer.conditions.join(", "))
+    let programs: Vec<&str> = programs.into_iter().map(String::as_str).collect();
+    format!("{what}{places}  (only with {})", programs.join(", "))
 }
 
 fn explain(explained: &wire::PolicyExplainResult) {

@@ -133,6 +133,7 @@ impl Policy for RulesPolicy {
             // A rule may ask about a part that could not be judged.
             rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
             head: verdict.head,
+            single_program: verdict.single_program,
             names: verdict.programs,
             programs,
             commands: commands

@@ -595,6 +595,7 @@ impl Judge<'_> {
             programs: self.programs,
             rule_asks: self.rule_asks,
             head: None,
+            single_program: false,
         }
     }
 }

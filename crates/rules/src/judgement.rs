@@ -66,6 +66,8 @@ pub struct Verdict {
     pub rule_asks: bool,
     /// Its head, if lines with this head differ only in their subject: `git diff`.
     pub head: Option<String>,
+    /// Whether the line is one program and nothing else: no shell, no interpreter, nothing that its words have it run.
+    pub single_program: bool,
 }
 
 impl Verdict {

@@ -17,6 +17,7 @@ mod reads;
 mod rule;
 mod set;
 mod shell;
+mod single_program;
 mod stands;
 mod work;
 mod wrapper;

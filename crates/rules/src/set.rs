@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::head::head;
 use crate::pattern::{Reach, RefusedPlace};
 use crate::rule::Kind;
+use crate::single_program::is_single_program;
 use crate::work::Work;
 use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
 
@@ -59,6 +60,7 @@ impl RuleSet {
         let verdict = judge::line(self, line, places);
         Verdict {
             head: head(line, places).filter(|_| verdict.ambiguities.is_empty()),
+            single_program: verdict.ambiguities.is_empty() && is_single_program(line),
             ..verdict
         }
     }

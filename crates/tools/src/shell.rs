@@ -5,6 +5,7 @@
 //! its output. Snapshots before and after show which files a command changes, unless the rules have proved that the
 //! command only reads.
 
+use std::path::Path;
 use std::time::Duration;
 
 use bobbin_agent_api::policy::{CommandRuling, Judgement};
@@ -36,6 +37,11 @@ const BACKGROUND: &str = " Set runInBackground for servers, watchers and whateve
 
 /// The condition of an answer about a command that should be confined and is not.
 const UNCONFINED: &str = "without a sandbox";
+/// The condition of an answer about a command that leaves a sandbox.
+const OUTSIDE: &str = "outside of the sandbox";
+/// What a lasting answer about such a command means.
+const LASTING: &str = " An answer for the session or for ever covers exactly this line. Whatever it uses in the workspace \
+                       (scripts, hooks, a Makefile) then runs like that too, also after the agent has changed it.";
 
 pub(super) struct ShellTool {
     spec: ToolSpec,
@@ -255,23 +261,12 @@ fn permission(
         Permission::Ask { scope, reason }
     };
     match hold {
-        // Each such command needs its own approval: rules and earlier answers were given for sandboxed commands.
+        // Rules, and answers about sandboxed commands, do not cover it.
         None if asks_nobody => Err(ToolRefusal::Denied(
             "nothing runs outside of the sandbox without a person's word, and this thread asks nobody"
                 .to_owned(),
         )),
-        None => Ok(Permission::Ask {
-            scope: Scope::new(
-                ApprovalKind::RemoteResource,
-                "run a command outside of the sandbox",
-                command,
-            )
-            .once(),
-            reason: format!(
-                "The agent wants to run a command outside of the sandbox: with your own rights and with network.{}",
-                written(ruled)
-            ),
-        }),
+        None => Ok(outside(command, ruled, &environment.root)),
         Some(Hold::Refused(why)) => Err(not_confined(why)),
         Some(Hold::Missing(missing)) => match sandbox.when_missing() {
             WhenMissing::Refuse => Err(not_confined(missing)),
@@ -304,6 +299,34 @@ fn permission(
             Ok(ask(scope, &how))
         }
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
+    }
+}
+
+/// Returns the permission for a command that is to run outside of an available sandbox.
+///
+/// A lasting answer is offered for one program whose line says all that runs, except for what the program finds in the
+/// workspace, of which the question warns. It is an answer about this very line outside of the sandbox, and covers no other.
+fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
+    let asked =
+        "The agent wants to run a command outside of the sandbox: with your own rights and with network.";
+    let may_last =
+        ruled.single_program && !ruled.rule_asks && ruled.unseen.is_none() && ruled.programs.is_empty();
+    if !may_last {
+        let scope = Scope::new(
+            ApprovalKind::RemoteResource,
+            "run a command outside of the sandbox",
+            command,
+        );
+        return Permission::Ask {
+            scope: scope.once(),
+            reason: format!("{asked}{}", written(ruled)),
+        };
+    }
+    let mut scope = Scope::new(ApprovalKind::Shell, command, root.to_string_lossy());
+    scope.conditions.push(OUTSIDE.to_owned());
+    Permission::Ask {
+        scope,
+        reason: format!("{asked}{LASTING}"),
     }
 }
 

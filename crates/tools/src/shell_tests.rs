@@ -187,15 +187,32 @@ fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
         call.command().unwrap().sandboxed
     };
     assert!(line(&json!({ "command": "make" })));
-    let outside = json!({ "command": "ls", "outsideSandbox": true });
-    assert!(!line(&outside));
-    let asked = said(&tool, &asks, &outside);
+    let outside = |command: &str| json!({ "command": command, "outsideSandbox": true });
+    assert!(!line(&outside("ls")));
+    assert!(said(&tool, &auto, &outside("ls")).contains("asks nobody"));
     // No answer given for sandboxed commands covers it.
+    let asked = said(&tool, &asks, &outside("ls | cat"));
     assert!(
-        asked.starts_with("remoteResource:run a command outside of the sandbox:ls "),
+        asked.starts_with("remoteResource:run a command outside of the sandbox:ls | cat "),
         "{asked}"
     );
-    assert!(said(&tool, &auto, &outside).contains("asks nobody"));
+    let scope = |arguments: &serde_json::Value| {
+        let call = tool.prepare(&Workspace::json(arguments), &asks).unwrap();
+        match call.permission() {
+            Permission::Ask { scope, reason } => (scope, reason),
+            Permission::Free => panic!("free"),
+        }
+    };
+    let (there, reason) = scope(&outside("touch a"));
+    let (here, _) = scope(&json!({ "command": "touch a" }));
+    assert!(there.may_be_remembered() && !there.sandboxed);
+    assert_ne!((there.grant(), there.standing()), (here.grant(), here.standing()));
+    assert!(reason.contains("Makefile"), "{reason}");
+    for line in ["touch a; touch b", "sh a", "python a", "make $x", "./a"] {
+        workspace.write("a", "");
+        let (scope, _) = scope(&outside(line));
+        assert!(!scope.may_be_granted(), "{line}");
+    }
     assert_eq!(said(&tool, &asks, &json!({ "command": "ls" })), "free");
 }
 
