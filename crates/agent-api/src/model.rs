@@ -84,6 +84,8 @@ pub struct ModelRequest<'a> {
     pub pictures: &'a Pictures,
     /// The tools it may call.
     pub tools: &'a [ToolSpec],
+    /// Whether its provider may search the web for it, where the provider's settings say that it does.
+    pub web_search: bool,
 }
 
 /// A piece of a reply. Empty texts mean nothing.
@@ -119,11 +121,33 @@ pub enum ModelEvent {
     /// What the provider wants back with this reply and nobody else reads. It comes behind the arguments of its calls and before
     /// their ends, and comes back with the first of them.
     ProviderState(Json),
+    /// The provider has searched the web, or opened a page there.
+    WebSearch(WebSearch),
     /// A call is complete. Calls still open at the end of the reply are completed by it.
     CallEnded {
         /// The call.
         id: String,
     },
+}
+
+/// A search of the web by a model's provider.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WebSearch {
+    /// What it searched for, or the address that it opened.
+    pub query: String,
+    /// What it found, the best first.
+    pub found: Vec<WebPage>,
+    /// Why it found nothing, as the provider's word.
+    pub error: Option<String>,
+}
+
+/// A page that a search has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebPage {
+    /// Its address.
+    pub url: String,
+    /// Its title; may be empty.
+    pub title: String,
 }
 
 /// The end of a reply.

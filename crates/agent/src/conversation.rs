@@ -19,6 +19,7 @@ use bobbin_prompts::COMPACT;
 
 use super::past::PastTurn;
 use super::pictures::of_results;
+use super::web_search::WEB_SEARCH;
 
 /// The result, in a later Turn's conversation, of a call that has none.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
@@ -136,6 +137,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
     let mut reply = Reply::default();
     // Pictures of results, and the place of the last of these.
     let mut shown = Shown::default();
+    let mut searches = HashSet::new();
     for item in items {
         let at = (turn, item.id);
         if begins(&item.body) {
@@ -156,6 +158,13 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 reply.begin(item.id);
                 reply.say(text);
             }
+            // Searches of the provider are for users. What they gave is in the reply.
+            ItemBody::ToolCall {
+                tool_name, call_id, ..
+            } if tool_name == WEB_SEARCH => {
+                searches.insert(call_id);
+            }
+            ItemBody::ToolResult { call_id, .. } if searches.contains(call_id) => {}
             ItemBody::ToolCall {
                 tool_name,
                 call_id,

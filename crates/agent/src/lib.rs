@@ -37,6 +37,7 @@ mod titles;
 mod together;
 mod tokens;
 mod turn;
+mod web_search;
 
 pub use engine::AgentEngine;
 pub use guides::project_instructions;

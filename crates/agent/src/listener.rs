@@ -17,7 +17,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::one_item::{OpenCall, begun, call_key};
-use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink};
+use super::web_search;
+use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink, WebSearch};
 use bobbin_tools::ToolSet;
 
 /// Most bytes of one reply, arguments included (guess: a hundred times a usual reply).
@@ -151,6 +152,7 @@ impl<'a> Listener<'a> {
                 self.kept = kept;
                 Ok(())
             }
+            ModelEvent::WebSearch(search) => self.search(&search).await,
             ModelEvent::ProviderState(kept) => {
                 self.grow(kept.get().len())?;
                 self.kept = Some(kept);
@@ -232,6 +234,18 @@ impl<'a> Listener<'a> {
             open: None,
         });
         Ok(())
+    }
+
+    /// Records a search that the provider has made. As with a call, the message in front of it is completed after it is
+    /// opened.
+    async fn search(&mut self, search: &WebSearch) -> Result<(), ModelError> {
+        let pages = search.found.iter();
+        self.grow(search.query.len() + pages.map(|page| page.url.len() + page.title.len()).sum::<usize>())?;
+        let id = self.fresh_id("web_search");
+        let item = web_search::open(self.turn, &id, search).await?;
+        self.complete_prose().await?;
+        item.complete(None).await?;
+        Ok(self.turn.add(web_search::result(id, search)).await?)
     }
 
     /// Returns the model's id of a call, or a new id made from it if the Turn has used that id.

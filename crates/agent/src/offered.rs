@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::model::{Call, Message};
+use bobbin_agent_api::policy::Judgement;
 use bobbin_agent_api::tool::{ToolEnvironment, ToolSpec};
 use bobbin_agent_api::tool_name::is_of_server;
 use bobbin_tools::{ASK_USER, FIND_TOOLS, FindTools, ToolSet, VIEW_IMAGE};
 
 use super::turn::TurnRun;
+use super::web_search::WEB_SEARCH;
 
 /// Most tools of servers that each request carries (guess: what two or three servers have).
 const MAX_TOOLS: usize = 40;
@@ -89,6 +91,13 @@ fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
     let mut specs = tools.specs(environment.mode);
     specs.retain(|spec| environment.config.offers(&spec.name));
     specs
+}
+
+/// Whether the model's provider may search the web. A question before each search is impossible, since the provider searches
+/// while it answers: a rule that asks refuses.
+pub(super) fn searches_web(environment: &ToolEnvironment) -> bool {
+    let said = environment.policy.tool(WEB_SEARCH);
+    environment.config.offers(WEB_SEARCH) && said.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
 }
 
 /// Returns the tools without those of servers that the conversation does not use; the others of servers at the end.

@@ -88,6 +88,7 @@ impl TurnRun {
             messages: &asked,
             pictures: &Pictures::default(),
             tools: &[],
+            web_search: false,
         };
         let mut sink = Collector::default();
         let reply = tokio::select! {

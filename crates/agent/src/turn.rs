@@ -25,6 +25,7 @@ use super::guides::{self, Guide};
 use super::instructions::{Sources, assemble};
 use super::limits::{Ledger, Spent, Stopwatch};
 use super::listener::{Heard, Listener};
+use super::offered::searches_web;
 use super::one_item::OpenCall;
 use super::past::PastTurns;
 use super::pictures::Tell;
@@ -350,6 +351,7 @@ impl TurnRun {
             messages: &self.messages,
             pictures: &self.pictures,
             tools: &specs,
+            web_search: searches_web(turn.environment()),
         };
         let reply = tokio::select! {
             biased;

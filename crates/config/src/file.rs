@@ -110,6 +110,9 @@ pub struct Provider {
     /// Most tokens of a reply; the provider's own limit when left out.
     #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u64>,
+    /// Whether the provider may search the web for its models; the wires `responses` and `messages` can.
+    #[schemars(extend("default" = false))]
+    pub web_search: Option<bool>,
     /// Members of each request, which win over Bobbin's.
     pub body: Option<Map<String, Value>>,
     /// Longest silence before a reply and in it, in seconds; more than a week counts as a week.

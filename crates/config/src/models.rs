@@ -84,6 +84,8 @@ pub struct ProviderEntry {
     pub headers: Vec<(String, String)>,
     /// Most tokens of one reply.
     pub max_output_tokens: Option<u64>,
+    /// Whether it may search the web for its models.
+    pub web_search: bool,
     /// Members of each request beside those of its wire.
     pub body: Map<String, Value>,
     /// How long and how often a request is tried.
@@ -391,6 +393,7 @@ impl ProviderEntry {
         }
         self.body = provider.body.unwrap_or(std::mem::take(&mut self.body));
         self.max_output_tokens = provider.max_output_tokens.or(self.max_output_tokens);
+        self.web_search = provider.web_search.unwrap_or(self.web_search);
         self.limits.idle = provider.idle_seconds.map_or(self.limits.idle, seconds);
         self.limits.whole = provider.reply_seconds.map_or(self.limits.whole, seconds);
         if let Some(attempts) = provider.attempts {
@@ -451,6 +454,7 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
         key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
         headers: Vec::new(),
         max_output_tokens: None,
+        web_search: false,
         body: Map::new(),
         limits: Limits::default(),
         // What a server on one's own machine has is what it was started with; this is what it has as a rule.

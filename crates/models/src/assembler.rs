@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use bobbin_agent_api::model::{ModelEvent, ModelReply, ModelUsage, Stop};
+use bobbin_agent_api::model::{ModelEvent, ModelReply, ModelUsage, Stop, WebSearch};
 use bobbin_model::{TokenUsage, TurnId};
 
 use crate::think::Think;
@@ -120,6 +120,12 @@ impl Assembler {
             Some(call) if call.written > 0 => true,
             _ => self.arguments(slot, text),
         }
+    }
+
+    /// Hands over a search that the provider has made.
+    pub(crate) fn search(&mut self, search: WebSearch) {
+        self.think.end(&mut self.ready);
+        self.ready.push(ModelEvent::WebSearch(search));
     }
 
     /// Records tokens. Each later figure replaces the earlier one.

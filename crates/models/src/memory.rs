@@ -155,6 +155,7 @@ mod tests {
             key_source: String::new(),
             headers: Vec::new(),
             max_output_tokens: None,
+            web_search: false,
             body: Map::new(),
             facts: ModelFacts::default(),
             model_facts: BTreeMap::new(),

@@ -137,6 +137,7 @@ impl Provider {
                 &unseen
             },
             effort,
+            web_search: request.web_search && settings.web_search,
             ..request
         };
         let recalled = self.memory.recall(settings, model, request.messages);

@@ -52,6 +52,7 @@ fn named(name: &str, wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (
         key_source: "P_KEY".into(),
         headers: Vec::new(),
         max_output_tokens: None,
+        web_search: false,
         body: Map::new(),
         facts: ModelFacts::default(),
         model_facts: std::collections::BTreeMap::new(),
@@ -140,6 +141,7 @@ fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: 
         messages,
         pictures: &NO_PICTURES,
         tools: &[],
+        web_search: false,
     }
 }
 

@@ -77,6 +77,8 @@ pub struct ProviderSettings {
     pub headers: Vec<(String, String)>,
     /// Most tokens of one reply; `None` means the provider's own limit.
     pub max_output_tokens: Option<u64>,
+    /// Whether the provider may search the web for its models. Chat Completions has no such tool.
+    pub web_search: bool,
     /// More members of the request's body; they replace ours.
     pub body: Map<String, Value>,
     /// Facts about all its models.
@@ -161,6 +163,7 @@ mod tests {
             key_source: "a test".into(),
             headers: vec![("x-team".into(), "sesame".into())],
             max_output_tokens: None,
+            web_search: false,
             body: Map::new(),
             facts: ModelFacts::default(),
             model_facts: BTreeMap::new(),

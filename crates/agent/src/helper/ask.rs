@@ -47,6 +47,7 @@ pub(crate) async fn ask(
         messages: &messages,
         pictures: &Pictures::default(),
         tools: &[],
+        web_search: false,
     };
     let mut ears = Ears(String::new());
     let unusable = |text: &str| SuggestError::Unusable(text.to_owned());
@@ -90,6 +91,7 @@ impl ModelSink for Ears {
             | ModelEvent::CallArguments { .. }
             | ModelEvent::Note { .. }
             | ModelEvent::ProviderState(_)
+            | ModelEvent::WebSearch(_)
             | ModelEvent::CallEnded { .. } => Ok(()),
         };
         std::future::ready(result).boxed()

@@ -1,12 +1,15 @@
 //! Calls that a rule or a place refuses: the record says that they were refused, and not that they failed.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bobbin_agent::AgentEngine;
+use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop};
 use bobbin_model::{ApprovalPolicy, Decision, Event, ItemBody, ThreadConfig};
 use bobbin_policy::RulesPolicy;
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_testkit::TestWorkspace;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -131,4 +134,60 @@ async fn a_thread_that_refuses_goes_on_without_what_would_be_asked_about() {
         .collect();
     assert_eq!(refused, [true, true, false]);
     assert_eq!(crate::support::message(&turn), "I see.");
+}
+
+/// Notes whether its provider may search the web.
+#[derive(Default)]
+struct Searcher(Mutex<Vec<bool>>);
+
+impl Model for Searcher {
+    fn history_turns(&self, _: Option<&str>) -> u32 {
+        0
+    }
+
+    fn respond<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        sink: &'a mut dyn ModelSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        async move {
+            self.0.lock().unwrap().push(request.web_search);
+            sink.event(ModelEvent::Text("So.".to_owned())).await?;
+            Ok(ModelReply {
+                stop: Stop::Done,
+                usage: None,
+            })
+        }
+        .boxed()
+    }
+}
+
+#[rstest]
+#[case::nothing_said(None, None, true)]
+#[case::allowed(Some("allow"), None, true)]
+#[case::asked_about(Some("ask"), None, false)]
+#[case::refused(Some("deny"), None, false)]
+#[case::refused_by_the_thread(None, Some("WebSearch"), false)]
+#[tokio::test]
+async fn a_rule_or_a_thread_keeps_a_provider_from_searching_the_web(
+    #[case] action: Option<&str>,
+    #[case] denied: Option<&str>,
+    #[case] expected: bool,
+) {
+    let workspace = TestWorkspace::default();
+    let model = Arc::new(Searcher::default());
+    let rule = action.map(|action| RuleText {
+        action: action.to_owned(),
+        tool: Some("Web*".to_owned()),
+        ..RuleText::default()
+    });
+    let config = ThreadConfig {
+        tool_deny_list: denied.map(|tool| vec![tool.to_owned()]),
+        ..ThreadConfig::default()
+    };
+    let policy = RulesPolicy::new(RuleSet::new(rule, None).unwrap());
+    let engine = AgentEngine::new(model.clone(), built_in());
+    let bench = Bench::open_under(&workspace, engine, config, Arc::new(policy)).await;
+    bench.run("go").await;
+    assert_eq!(*model.0.lock().unwrap(), [expected]);
 }

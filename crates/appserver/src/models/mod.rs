@@ -73,6 +73,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         key_source: found.source,
         headers: entry.headers.clone(),
         max_output_tokens: entry.max_output_tokens,
+        web_search: entry.web_search,
         body: entry.body.clone(),
         limits: entry.limits,
         facts: entry.facts,

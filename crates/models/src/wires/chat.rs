@@ -306,6 +306,7 @@ mod tests {
                 ModelEvent::CallEnded { id } => format!("e {id}"),
                 ModelEvent::Note { text, .. } | ModelEvent::Waiting(text) => format!("n {text}"),
                 ModelEvent::ProviderState(kept) => format!("k {}", kept.get()),
+                ModelEvent::WebSearch(search) => format!("w {}", search.query),
             })
             .collect())
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
+use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop, WebPage, WebSearch};
 use serde_json::{Map, Value, json};
 
 use super::body::Body;
@@ -25,6 +25,17 @@ const MAX_OUTPUT_TOKENS_NOW: u64 = 32_000;
 /// The default for the first models of the third generation, which can write no more.
 const MAX_OUTPUT_TOKENS_THEN: u64 = 4096;
 
+/// The provider's own tool that searches the web.
+const SEARCH_TOOL: &str = "web_search_20250305";
+/// Its name, which no tool of ours has.
+const SEARCH: &str = "web_search";
+/// Most searches of one reply: each costs money.
+const MAX_SEARCHES: u32 = 5;
+/// Type of a block in which the provider calls a tool of its own.
+const SEARCH_CALL: &str = "server_tool_use";
+/// Type of a block with what a search has found.
+const SEARCH_RESULT: &str = "web_search_tool_result";
+
 /// Returns the request's body.
 pub(super) fn body<'a>(
     settings: &ProviderSettings,
@@ -35,7 +46,10 @@ pub(super) fn body<'a>(
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
     for (message, kept) in request.messages.iter().zip(&recalled.kept) {
-        let (role, blocks) = blocks(message, request.pictures, kept.as_ref(), &mut ids);
+        let (role, mut blocks) = blocks(message, request.pictures, kept.as_ref(), &mut ids);
+        if !request.web_search {
+            blocks.retain(|block| !is_search(block));
+        }
         if blocks.is_empty() {
             continue;
         }
@@ -70,7 +84,10 @@ pub(super) fn body<'a>(
     });
     let mut body = Body::new(None, members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
-    if !tools.is_empty() {
+    let search = request
+        .web_search
+        .then(|| json!({ "type": SEARCH_TOOL, "name": SEARCH, "max_uses": MAX_SEARCHES }));
+    if !tools.is_empty() || search.is_some() {
         let tool = |tool: &bobbin_agent_api::tool::ToolSpec| {
             json!({
                 "name": tool.name,
@@ -78,7 +95,7 @@ pub(super) fn body<'a>(
                 "input_schema": schema::of_tool(tool),
             })
         };
-        body.insert("tools", tools.iter().map(tool).collect::<Value>());
+        body.insert("tools", tools.iter().map(tool).chain(search).collect::<Value>());
     }
     body
 }
@@ -188,6 +205,10 @@ fn is_call(block: &Value) -> bool {
     block["type"] == "tool_use"
 }
 
+fn is_search(block: &Value) -> bool {
+    matches!(block["type"].as_str(), Some(SEARCH_CALL | SEARCH_RESULT))
+}
+
 fn is_thought(block: &Value) -> bool {
     matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
@@ -201,6 +222,8 @@ pub(super) struct Messages {
     astray: bool,
     /// Inputs that came whole at the start of a call, by block.
     whole: HashMap<u64, String>,
+    /// Inputs of the provider's own calls so far, by block.
+    inputs: HashMap<u64, String>,
 }
 
 impl Decoder for Messages {
@@ -217,6 +240,11 @@ impl Decoder for Messages {
             "content_block_stop" => {
                 if let Some(whole) = self.whole.remove(&index) {
                     reply.all_arguments(&index.to_string(), &whole);
+                }
+                if let Some(input) = self.inputs.remove(&index)
+                    && let Some((_, block)) = self.blocks.iter_mut().find(|(at, _)| *at == index)
+                {
+                    block["input"] = value(&input);
                 }
             }
             "message_delta" => {
@@ -254,7 +282,8 @@ impl Decoder for Messages {
         let is_blank = |block: &Value| block["type"] == "text" && text(block, "/text").trim().is_empty();
         let blocks: Vec<Value> = blocks.filter(|block| !is_blank(block)).collect();
         let calls = blocks.iter().filter(|block| is_call(block)).count();
-        let wanted = !self.astray && calls > 0 && blocks.iter().any(is_thought);
+        let wanted =
+            !self.astray && calls > 0 && blocks.iter().any(|block| is_thought(block) || is_search(block));
         wanted.then(|| ReplyState {
             calls: vec![Map::new(); calls],
             blocks,
@@ -270,6 +299,12 @@ impl Messages {
             "text_delta" => "text",
             "thinking_delta" => "thinking",
             "signature_delta" => "signature",
+            "input_json_delta" => {
+                if let Some(input) = self.inputs.get_mut(&index) {
+                    input.push_str(text(delta, "/partial_json"));
+                }
+                return;
+            }
             _ => return,
         };
         let last = self.blocks.last_mut().filter(|(at, _)| *at == index);
@@ -286,7 +321,13 @@ impl Messages {
     fn start(&mut self, index: u64, block: &Value, reply: &mut Assembler) -> Result<(), Fault> {
         match text(block, "/type") {
             "tool_use" => self.blocks.push((index, json!({ "type": "tool_use" }))),
-            "text" | "thinking" | "redacted_thinking" => self.blocks.push((index, block.clone())),
+            "text" | "thinking" | "redacted_thinking" | SEARCH_RESULT => {
+                self.blocks.push((index, block.clone()));
+            }
+            SEARCH_CALL => {
+                self.blocks.push((index, block.clone()));
+                self.inputs.insert(index, String::new());
+            }
             _ => {}
         }
         match text(block, "/type") {
@@ -298,9 +339,29 @@ impl Messages {
                     self.whole.insert(index, block["input"].to_string());
                 }
             }
+            SEARCH_RESULT => reply.search(self.search(block)),
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Messages {
+    /// Returns what a result block says of the search whose call came before it.
+    fn search(&self, result: &Value) -> WebSearch {
+        let is_call = |block: &Value| block["type"] == SEARCH_CALL && block["id"] == result["tool_use_id"];
+        let call = self.blocks.iter().find(|(_, block)| is_call(block));
+        let page = |found: &Value| {
+            let url = found["url"].as_str()?.to_owned();
+            let title = text(found, "/title").to_owned();
+            Some(WebPage { url, title })
+        };
+        let pages = result["content"].as_array().into_iter().flatten();
+        WebSearch {
+            query: call.map_or_else(String::new, |(_, call)| text(call, "/input/query").to_owned()),
+            found: pages.filter_map(page).collect(),
+            error: result["content"]["error_code"].as_str().map(str::to_owned),
+        }
     }
 }
 

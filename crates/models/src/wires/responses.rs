@@ -4,7 +4,7 @@
 //! encrypted reasoning only if the model's name, an effort, or a `reasoning` in `Body` says that the model reasons: other
 //! models refuse the request.
 
-use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
+use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop, WebPage, WebSearch};
 use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,8 @@ use crate::schema;
 const CALL: &str = "function_call";
 /// Type of an item that is reasoning.
 const REASONING: &str = "reasoning";
+/// Type of an item that is a search of the web.
+const SEARCH: &str = "web_search_call";
 
 /// Returns the request's body.
 pub(super) fn body<'a>(
@@ -44,7 +46,8 @@ pub(super) fn body<'a>(
     });
     let mut body = Body::new(Some(("input", input)), members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
-    if !tools.is_empty() {
+    let search = request.web_search.then(|| json!({ "type": "web_search" }));
+    if !tools.is_empty() || search.is_some() {
         let tool = |tool: &bobbin_agent_api::tool::ToolSpec| {
             json!({
                 "type": "function",
@@ -54,7 +57,7 @@ pub(super) fn body<'a>(
                 "strict": false,
             })
         };
-        body.insert("tools", tools.iter().map(tool).collect::<Value>());
+        body.insert("tools", tools.iter().map(tool).chain(search).collect::<Value>());
     }
     if let Some(conversation) = request.conversation {
         body.insert("prompt_cache_key", conversation);
@@ -62,8 +65,17 @@ pub(super) fn body<'a>(
     if let Some(most) = settings.max_output_tokens {
         body.insert("max_output_tokens", most);
     }
-    if settings.body.contains_key("reasoning") || request.effort.is_some() || thinks(model) {
-        body.insert("include", json!(["reasoning.encrypted_content"]));
+    let reasons = settings.body.contains_key("reasoning") || request.effort.is_some() || thinks(model);
+    let more = [
+        (reasons, "reasoning.encrypted_content"),
+        (request.web_search, "web_search_call.action.sources"),
+    ];
+    let more: Vec<&str> = more
+        .into_iter()
+        .filter_map(|(wanted, name)| wanted.then_some(name))
+        .collect();
+    if !more.is_empty() {
+        body.insert("include", json!(more));
     }
     body
 }
@@ -201,6 +213,12 @@ impl Decoder for Responses {
             "response.function_call_arguments.done" => {
                 reply.all_arguments(&slot, text(&event, "/arguments"));
             }
+            "response.output_item.done" if text(&event, "/item/type") == SEARCH => {
+                self.last = None;
+                // Reasoning that led to a search cannot go back without it, and the provider has stored neither.
+                while self.blocks.pop_if(|block| block["type"] == REASONING).is_some() {}
+                reply.search(search(&event["item"]));
+            }
             "response.output_item.done" if text(&event, "/item/type") != "function_call" => {
                 self.blocks.extend(block(&event["item"]));
             }
@@ -242,6 +260,37 @@ impl Decoder for Responses {
             blocks,
             ..ReplyState::default()
         })
+    }
+}
+
+/// Returns what a search item says.
+fn search(item: &Value) -> WebSearch {
+    let action = &item["action"];
+    let opened = action["url"].as_str().map(|url| WebPage {
+        url: url.to_owned(),
+        title: String::new(),
+    });
+    let page = |source: &Value| {
+        let url = source["url"].as_str()?.to_owned();
+        let title = text(source, "/title").to_owned();
+        Some(WebPage { url, title })
+    };
+    let sources = action["sources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(page);
+    let queries = action["queries"].as_array().into_iter().flatten();
+    let queries: Vec<&str> = queries.filter_map(Value::as_str).collect();
+    let query = match text(action, "/query") {
+        "" if queries.is_empty() => text(action, "/url").to_owned(),
+        "" => queries.join("; "),
+        query => query.to_owned(),
+    };
+    WebSearch {
+        query,
+        found: sources.chain(opened).collect(),
+        error: (text(item, "/status") == "failed").then(|| "it failed".to_owned()),
     }
 }
 

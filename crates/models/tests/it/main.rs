@@ -19,6 +19,8 @@ mod pictures;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]
+mod searches;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod taken;

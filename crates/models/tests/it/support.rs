@@ -35,6 +35,7 @@ pub(crate) fn settings(wire: Wire, base_url: &str) -> ProviderSettings {
         key_source: "the variable P_KEY".into(),
         headers: Vec::new(),
         max_output_tokens: None,
+        web_search: false,
         body: Map::new(),
         facts: ModelFacts::default(),
         model_facts: std::collections::BTreeMap::new(),

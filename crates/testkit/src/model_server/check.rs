@@ -42,6 +42,13 @@ fn tools(wire: Wire, body: &Value) -> Result<(), String> {
     }
     let mut names = HashSet::new();
     for tool in tools {
+        // A tool of the provider's own.
+        let own = tool["type"]
+            .as_str()
+            .is_some_and(|kind| kind.starts_with("web_search"));
+        if own && wire != Wire::Chat {
+            continue;
+        }
         let (tool, schema) = match wire {
             Wire::Chat => (&tool["function"], "parameters"),
             Wire::Messages => (tool, "input_schema"),
@@ -144,7 +151,7 @@ fn messages(body: &Value) -> Result<(), String> {
         ));
     }
     let messages = list(&body["messages"]);
-    let (mut ids, mut open) = (HashSet::new(), HashSet::new());
+    let (mut ids, mut open, mut searches) = (HashSet::new(), HashSet::new(), HashSet::new());
     let mut wanted = "user";
     for (message, n) in messages.iter().zip(0..) {
         let place = format!("messages.{n}");
@@ -163,6 +170,17 @@ fn messages(body: &Value) -> Result<(), String> {
                 }
                 "text" | "image" => results_may_come = false,
                 "thinking" | "redacted_thinking" if role == "assistant" => signed(&place, block)?,
+                "server_tool_use" if role == "assistant" && block["input"].is_object() => {
+                    searches.insert(block["id"].as_str().unwrap_or_default());
+                }
+                "web_search_tool_result" if role == "assistant" => {
+                    let id = block["tool_use_id"].as_str().unwrap_or_default();
+                    if !searches.remove(id) {
+                        return Err(format!(
+                            "{place}: there is no `server_tool_use` block with the id {id}"
+                        ));
+                    }
+                }
                 "tool_use" if role == "assistant" => {
                     let id = block["id"].as_str().unwrap_or_default();
                     if id.is_empty() || !id.bytes().all(is_taken) {
