@@ -9,6 +9,7 @@ mod clock;
 pub mod cut;
 pub mod dynamic_tool;
 mod features;
+pub mod forward;
 pub mod model;
 pub mod model_catalog;
 mod once;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bobbin_prompts::Prompts;
 
 use crate::features::Features;
+use crate::forward::Forwards;
 use crate::model_catalog::ModelCatalog;
 use crate::picture::PictureFiles;
 use crate::process::ServerProcess;
@@ -26,6 +27,8 @@ pub struct Services {
     pub trust: Option<Arc<dyn WorkspaceTrust>>,
     /// Runs commands in the background.
     pub terminals: Option<Arc<dyn Terminals>>,
+    /// Forwards ports of Threads.
+    pub forwards: Option<Arc<dyn Forwards>>,
     /// Suggests small things.
     pub suggestions: Option<Arc<dyn Suggestions>>,
     /// Reads the commands and skills of the workspace and its user.

@@ -13,7 +13,7 @@ use crate::server::{Endpoints, Listen};
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, doctor, eca, exec, finecode, hermes, hub, rules, server, state, state_command,
+    console, copies, doctor, eca, exec, finecode, forward, hermes, hub, rules, server, state, state_command,
     telemetry, threads, tool_servers, trust,
 };
 use bobbin_config::Config;
@@ -65,6 +65,8 @@ enum Command {
     Trust(trust::Trust),
     /// List the workspace's threads; show, rename or delete one.
     Threads(threads::Threads),
+    /// Make a port of a thread's commands reachable on this machine, until Ctrl-C.
+    Forward(forward::Forward),
     /// Show the workspace's MCP servers, try one, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
     /// List the Hermes extensions of the configuration, or check an HL7 message.
@@ -140,6 +142,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Trust(trust)) => trust::run(&trust),
         Some(Command::Threads(threads)) => threads::run(threads).await,
+        Some(Command::Forward(forward)) => forward::run(forward).await,
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp).await,
         Some(Command::FineCode(finecode)) => finecode::run(finecode).await,
         Some(Command::Backup(backup)) => copies::backup(backup).await,

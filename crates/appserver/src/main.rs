@@ -12,6 +12,7 @@ mod eca;
 mod exec;
 mod exit;
 mod finecode;
+mod forward;
 mod groups;
 mod hermes;
 mod hub;

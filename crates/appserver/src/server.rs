@@ -458,6 +458,7 @@ pub(crate) fn services(opened: &Opened) -> Services {
         tool_servers: Some(opened.servers.clone()),
         trust: Some(opened.trust.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),
+        forwards: Some(Arc::new(opened.terminals.clone())),
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),

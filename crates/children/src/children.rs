@@ -66,6 +66,12 @@ impl Children {
         }
     }
 
+    /// Returns the program that runs parents, if there is one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn helper(&self) -> Option<&Helper> {
+        self.helper.as_deref()
+    }
+
     /// Starts a process. If the caller drops the future, nothing is left running.
     pub(crate) async fn start(
         &self,

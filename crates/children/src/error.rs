@@ -42,6 +42,9 @@ pub enum ChildError {
     /// The child's streams could not be set up.
     #[error("cannot watch a child process")]
     Watch(#[source] io::Error),
+    /// Nothing answers at a port in a network of children.
+    #[error("nothing answers there")]
+    Connect(#[source] io::Error),
     /// The exit status was lost; the process itself is gone.
     #[error("cannot learn how the child process ended")]
     Wait(#[source] io::Error),

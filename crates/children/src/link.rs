@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_sandbox::Failure;
@@ -15,7 +16,7 @@ use tokio::process::Child;
 use tokio::time::timeout;
 
 use crate::children::{Helper, command};
-use crate::parent::message::{NetworkOrder, Order, Report, StartFailure, encode, take};
+use crate::parent::message::{NetworkOrder, Order, Report, StartFailure, Task, encode, take};
 use crate::parent::{NETWORK, SOCKET};
 use crate::spec::NetworkUse;
 use crate::{ChildError, Exit, ProcessSpec};
@@ -51,35 +52,12 @@ impl Link {
         streams: [OwnedFd; 3],
         output: &mut pipe::Receiver,
     ) -> Result<Self, ChildError> {
-        let (ours, theirs) = UnixStream::pair().map_err(ChildError::Parent)?;
-        ours.set_nonblocking(true).map_err(ChildError::Parent)?;
-        let mut parent = command(&helper.program, streams);
-        parent.args(&helper.arguments).current_dir("/");
-        let socket = FdMapping {
-            parent_fd: theirs.into(),
-            child_fd: SOCKET,
-        };
         let (network, descriptor) = match &spec.network {
             NetworkUse::Own => (NetworkOrder::Own, None),
             NetworkUse::Shown(socket) => (NetworkOrder::Shown, Some(socket)),
             NetworkUse::Joined(network) => (NetworkOrder::Joined, Some(&network.0)),
         };
-        let descriptor = descriptor.map(|descriptor| descriptor.try_clone()).transpose();
-        let descriptor = descriptor
-            .map_err(ChildError::Parent)?
-            .map(|parent_fd| FdMapping {
-                parent_fd,
-                child_fd: NETWORK,
-            });
-        let mapped = parent.fd_mappings([socket].into_iter().chain(descriptor).collect());
-        mapped.map_err(|error| ChildError::Parent(io::Error::other(error)))?;
-        // A start takes one or two milliseconds, in which the kernel copies this process's tables.
-        let parent = tokio::task::spawn_blocking(move || parent.spawn()).await;
-        let parent = parent
-            .map_err(io::Error::from)
-            .flatten()
-            .map_err(ChildError::Parent)?;
-        let socket = tokio::net::UnixStream::from_std(ours).map_err(ChildError::Parent)?;
+        let (parent, socket) = start_parent(helper, streams, descriptor).await?;
         let (reports, control) = socket.into_split();
         let mut link = Self {
             reports,
@@ -107,7 +85,7 @@ impl Link {
             program: program.clone(),
             source,
         };
-        let order = encode(&order).map_err(too_large)?;
+        let order = encode(&Task::Run(Box::new(order))).map_err(too_large)?;
         let failure = match timeout(START, link.order(&order)).await {
             Ok(Ok(())) => return Ok(link),
             Ok(Err(failure)) => failure?,
@@ -213,4 +191,36 @@ impl Link {
             }
         }
     }
+}
+
+/// Starts a parent with these streams, and with a descriptor of a network or of a socket to show one. Returns our end of
+/// the socket that it reads its task from.
+pub(crate) async fn start_parent(
+    helper: &Helper,
+    streams: [OwnedFd; 3],
+    network: Option<&Arc<OwnedFd>>,
+) -> Result<(Child, tokio::net::UnixStream), ChildError> {
+    let (ours, theirs) = UnixStream::pair().map_err(ChildError::Parent)?;
+    ours.set_nonblocking(true).map_err(ChildError::Parent)?;
+    let mut parent = command(&helper.program, streams);
+    parent.args(&helper.arguments).current_dir("/");
+    let socket = FdMapping {
+        parent_fd: theirs.into(),
+        child_fd: SOCKET,
+    };
+    let network = network.map(|descriptor| descriptor.try_clone()).transpose();
+    let network = network.map_err(ChildError::Parent)?.map(|parent_fd| FdMapping {
+        parent_fd,
+        child_fd: NETWORK,
+    });
+    let mapped = parent.fd_mappings([socket].into_iter().chain(network).collect());
+    mapped.map_err(|error| ChildError::Parent(io::Error::other(error)))?;
+    // A start takes one or two milliseconds, in which the kernel copies this process's tables.
+    let parent = tokio::task::spawn_blocking(move || parent.spawn()).await;
+    let parent = parent
+        .map_err(io::Error::from)
+        .flatten()
+        .map_err(ChildError::Parent)?;
+    let socket = tokio::net::UnixStream::from_std(ours).map_err(ChildError::Parent)?;
+    Ok((parent, socket))
 }

@@ -1,7 +1,9 @@
-//! Makes networks that several children share.
+//! Makes networks that several children share, and connects to what they serve there.
 
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+
+use tokio::net::TcpStream;
 
 use bobbin_sandbox::{Files, Outer, Plan, Profile};
 
@@ -40,15 +42,90 @@ impl Children {
         running.end().await?;
         shown
     }
+
+    /// Connects to a port of the loopback in a network of children.
+    ///
+    /// # Errors
+    /// [`ChildError::Connect`] if nothing answers there, [`ChildError::Parent`] if it cannot be tried.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves a helper that ends by itself within seconds.
+    pub async fn connect(&self, network: &Network, port: u16) -> Result<TcpStream, ChildError> {
+        self.connected(network, port).await
+    }
 }
 
 #[cfg(target_os = "linux")]
-fn received(from: &UnixStream) -> Result<Network, ChildError> {
-    let network = bobbin_sandbox::shown(from).map_err(ChildError::Parent)?;
-    Ok(Network(Arc::new(network)))
+mod linux {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncWriteExt as _, Interest};
+    use tokio::time::timeout;
+
+    use super::{Arc, ChildError, Children, Network, TcpStream, UnixStream};
+    use crate::link::start_parent;
+    use crate::parent::message::{Task, encode};
+
+    /// The longest wait for a connection: more than the helper takes.
+    const CONNECT: Duration = Duration::from_secs(5);
+
+    pub(super) fn received(from: &UnixStream) -> Result<Network, ChildError> {
+        let network = bobbin_sandbox::shown(from).map_err(ChildError::Parent)?;
+        Ok(Network(Arc::new(network)))
+    }
+
+    impl Children {
+        pub(super) async fn connected(&self, network: &Network, port: u16) -> Result<TcpStream, ChildError> {
+            let helper = self.helper().ok_or_else(super::unsupported)?;
+            let nothing = || {
+                io::Result::Ok(OwnedFd::from(
+                    File::options().read(true).write(true).open("/dev/null")?,
+                ))
+            };
+            let streams = [nothing(), nothing(), nothing()].map(|stream| stream.map_err(ChildError::Parent));
+            let [input, output, errors] = streams;
+            let started = start_parent(helper, [input?, output?, errors?], Some(&network.0)).await;
+            // The runtime reaps the process, which ends with its one message.
+            let (_parent, mut socket) = started?;
+            let answer = async {
+                socket.write_all(&encode(&Task::Connect(port))?).await?;
+                socket
+                    .async_io(Interest::READABLE, || bobbin_sandbox::receive_descriptor(&socket))
+                    .await
+            };
+            let answer = timeout(CONNECT, answer).await;
+            let answer = answer.map_err(|_| ChildError::Connect(io::ErrorKind::TimedOut.into()))?;
+            let (number, stream) = answer.map_err(ChildError::Parent)?;
+            let stream = stream.ok_or_else(|| io::Error::from_raw_os_error(number.into()));
+            let stream = stream.and_then(|stream| {
+                let stream = std::net::TcpStream::from(stream);
+                stream.set_nonblocking(true)?;
+                TcpStream::from_std(stream)
+            });
+            stream.map_err(ChildError::Connect)
+        }
+    }
 }
+
+#[cfg(target_os = "linux")]
+use linux::received;
 
 #[cfg(not(target_os = "linux"))]
 fn received(_: &UnixStream) -> Result<Network, ChildError> {
-    Err(ChildError::Parent(std::io::ErrorKind::Unsupported.into()))
+    Err(unsupported())
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Children {
+    #[expect(clippy::unused_async, reason = "as it is on Linux")]
+    async fn connected(&self, _: &Network, _: u16) -> Result<TcpStream, ChildError> {
+        Err(unsupported())
+    }
+}
+
+fn unsupported() -> ChildError {
+    ChildError::Parent(std::io::ErrorKind::Unsupported.into())
 }

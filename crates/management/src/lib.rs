@@ -1,10 +1,11 @@
 //! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
-//! terminals, commands, skills, suggestions, rules, trust, figures.
+//! terminals, forwarded ports, commands, skills, suggestions, rules, trust, figures.
 //!
 //! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
 //! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
 
 pub mod command;
+pub mod forward;
 pub mod mcp;
 pub mod models;
 pub mod policy;
@@ -20,6 +21,7 @@ use bobbin_native::group::Group;
 /// The groups of this crate, in the order of the protocol's pages.
 pub static GROUPS: &[&Group] = &[
     &terminal::GROUP,
+    &forward::GROUP,
     &mcp::GROUP,
     &skills::GROUP,
     &command::GROUP,

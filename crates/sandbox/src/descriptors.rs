@@ -1,15 +1,16 @@
-//! File descriptors inherited from another program, known by their numbers.
+//! File descriptors that come from another process: inherited under a known number, or over a socket.
 
 #![expect(
     unsafe_code,
     reason = "descriptors known by their numbers have no safe form; each block says why it holds"
 )]
 
-use std::io;
-use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 
 /// Takes ownership of a descriptor that the starting program passed to this process, and sets close-on-exec on it.
 /// Call once for each number, before any other descriptor is opened.
@@ -43,4 +44,40 @@ pub fn keep_back() {
             unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }
+}
+
+/// Sends a byte over a socket, and a descriptor with it.
+///
+/// # Errors
+/// The socket is closed or full.
+pub fn send_descriptor(to: impl AsFd, byte: u8, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let numbers: Vec<RawFd> = descriptor.iter().map(AsRawFd::as_raw_fd).collect();
+    let rights = [ControlMessage::ScmRights(&numbers)];
+    let rights: &[ControlMessage<'_>] = if numbers.is_empty() { &[] } else { &rights };
+    let to = to.as_fd().as_raw_fd();
+    sendmsg::<()>(to, &[IoSlice::new(&[byte])], rights, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
+
+/// Receives what [`send_descriptor`] sent. Does not wait.
+///
+/// # Errors
+/// Nothing was sent yet, or the socket is closed.
+pub fn receive_descriptor(from: impl AsFd) -> io::Result<(u8, Option<OwnedFd>)> {
+    let mut byte = [0];
+    let mut pieces = [IoSliceMut::new(&mut byte)];
+    let mut space = nix::cmsg_space!([RawFd; 1]);
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = recvmsg::<()>(from.as_fd().as_raw_fd(), &mut pieces, Some(&mut space), flags)?;
+    let count = message.bytes;
+    let number = message.cmsgs()?.find_map(|control| match control {
+        ControlMessageOwned::ScmRights(descriptors) => descriptors.first().copied(),
+        _ => None,
+    });
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows its number.
+    let descriptor = number.map(|number| unsafe { OwnedFd::from_raw_fd(number) });
+    if count == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok((byte[0], descriptor))
 }

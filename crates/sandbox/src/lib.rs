@@ -31,7 +31,7 @@ mod written;
 
 pub use bubblewrap::{CommandNetwork, PLACES, Unfit, find, view_arguments};
 #[cfg(target_os = "linux")]
-pub use descriptors::{keep_back, take_descriptor};
+pub use descriptors::{keep_back, receive_descriptor, send_descriptor, take_descriptor};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};

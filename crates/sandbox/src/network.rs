@@ -11,15 +11,16 @@
 )]
 
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 
 use nix::libc;
 use nix::sched::{CloneFlags, setns};
-use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use nix::unistd::geteuid;
+
+use crate::descriptors::{receive_descriptor, send_descriptor};
 
 /// The network of the calling process.
 const OWN: &str = "/proc/self/ns/net";
@@ -31,17 +32,7 @@ const OWNER: libc::Ioctl = 0xb701;
 /// Sends a descriptor of this process's network.
 pub(crate) fn show(to: impl AsFd) -> io::Result<()> {
     let network = File::open(OWN)?;
-    let numbers = [network.as_raw_fd()];
-    let descriptors = [ControlMessage::ScmRights(&numbers)];
-    let to = to.as_fd().as_raw_fd();
-    sendmsg::<()>(
-        to,
-        &[IoSlice::new(b"n")],
-        &descriptors,
-        MsgFlags::MSG_NOSIGNAL,
-        None,
-    )?;
-    Ok(())
+    send_descriptor(to, b'n', Some(network.as_fd()))
 }
 
 /// Receives the descriptor of a network that a helper has sent. Does not wait.
@@ -49,18 +40,8 @@ pub(crate) fn show(to: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// Nothing was sent, or this process cannot join that network.
 pub fn shown(from: &UnixStream) -> io::Result<OwnedFd> {
-    let mut byte = [0];
-    let mut pieces = [IoSliceMut::new(&mut byte)];
-    let mut space = nix::cmsg_space!([RawFd; 1]);
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = recvmsg::<()>(from.as_raw_fd(), &mut pieces, Some(&mut space), flags)?;
-    let descriptors = message.cmsgs()?.find_map(|control| match control {
-        ControlMessageOwned::ScmRights(descriptors) => descriptors.first().copied(),
-        _ => None,
-    });
-    let number = descriptors.ok_or(io::ErrorKind::InvalidData)?;
-    // SAFETY: the kernel has just made this descriptor for us, and nothing else knows its number.
-    let network = unsafe { OwnedFd::from_raw_fd(number) };
+    let (_, network) = receive_descriptor(from)?;
+    let network = network.ok_or(io::ErrorKind::InvalidData)?;
     // A bubblewrap that root's rights started (set-user-id) makes networks that its user cannot join.
     if owner(network.as_fd())?.is_none() && !geteuid().is_root() {
         return Err(io::ErrorKind::PermissionDenied.into());

@@ -151,6 +151,7 @@ pub fn is_lasting(error: &ChildError) -> bool {
         | ChildError::NotStarted(_)
         | ChildError::Confinement(_)
         | ChildError::Watch(_)
+        | ChildError::Connect(_)
         | ChildError::Wait(_) => false,
     }
 }

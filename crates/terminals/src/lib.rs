@@ -13,6 +13,7 @@ mod announcer;
 mod bounds;
 mod entry;
 mod follow;
+mod forwards;
 mod networks;
 mod output_buffer;
 mod output_files;

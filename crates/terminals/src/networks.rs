@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 const MOST: usize = 64;
 
 /// A Thread's network, once it is made.
-type Shared = Arc<OnceCell<Network>>;
+pub(crate) type Shared = Arc<OnceCell<Network>>;
 
 /// The networks of a workspace's Threads.
 #[derive(Debug, Default)]
@@ -60,6 +60,12 @@ impl Networks {
             networks.retain(|_, shared| Arc::strong_count(shared) > 1);
         }
         networks.entry(thread.clone()).or_default().clone()
+    }
+
+    /// Returns the network of a Thread, if a command has made it. It stays at least as long as the value.
+    pub(crate) fn existing(&self, thread: &ThreadId) -> Option<Shared> {
+        let shared = self.0.lock().get(thread).cloned();
+        shared.filter(|shared| shared.initialized())
     }
 
     /// Forgets a Thread's network, which ends with what runs in it.

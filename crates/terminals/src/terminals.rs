@@ -27,6 +27,7 @@ use crate::Bounds;
 use crate::announcer::Budget;
 use crate::entry::{Entry, Output, Why};
 use crate::follow::follow;
+use crate::forwards::RunningForwards;
 use crate::networks::Networks;
 use crate::output_files::{Item, OutputFiles};
 use crate::record::Record;
@@ -56,7 +57,8 @@ pub(crate) struct Inner {
     /// Commands whose files are being written.
     active: Mutex<BTreeSet<String>>,
     pub(crate) networks: Networks,
-    tasks: TaskTracker,
+    pub(crate) forwards: RunningForwards,
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Terminals {
@@ -100,6 +102,7 @@ impl Terminals {
             entries: Mutex::default(),
             active: Mutex::default(),
             networks: Networks::default(),
+            forwards: RunningForwards::default(),
             tasks: TaskTracker::new(),
         }))
     }
@@ -287,16 +290,21 @@ impl bobbin_agent_api::terminal::Terminals for Terminals {
 impl Inner {
     /// Broadcasts a change of a terminal.
     pub(crate) fn announce(&self, change: TerminalChange, terminal: Terminal) {
+        let delta = match &change {
+            TerminalChange::Output(text) => text.len(),
+            TerminalChange::Started
+            | TerminalChange::Completed
+            | TerminalChange::Stalled
+            | TerminalChange::Cleaned => 0,
+        };
+        let weight = delta + terminal.output.len() + terminal.facts.command.len();
+        self.broadcast(TerminalNews { change, terminal }, weight);
+    }
+
+    /// Sends news to every client. `weight` is the size of its text in bytes.
+    pub(crate) fn broadcast<T: Send + Sync + 'static>(&self, news: T, weight: usize) {
         if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
-            let delta = match &change {
-                TerminalChange::Output(text) => text.len(),
-                TerminalChange::Started
-                | TerminalChange::Completed
-                | TerminalChange::Stalled
-                | TerminalChange::Cleaned => 0,
-            };
-            let weight = delta + terminal.output.len() + terminal.facts.command.len();
-            hub.broadcast(TerminalNews { change, terminal }, weight);
+            hub.broadcast(news, weight);
         }
     }
 
@@ -351,8 +359,9 @@ impl Inner {
         }
     }
 
-    /// Stops the terminals of a Thread. Their records stay.
+    /// Stops the terminals and the forwards of a Thread. The records of terminals stay.
     pub(crate) fn stop_those_of(&self, thread: &ThreadId) {
+        self.forwards.stop_those_of(thread);
         let entries = self.entries.lock();
         let own = entries.values().filter(|entry| entry.facts.thread == *thread);
         for entry in own.filter(|entry| entry.is_running()) {
@@ -362,6 +371,7 @@ impl Inner {
 
     /// Stops the terminals of a Thread and removes all their files.
     pub(crate) async fn forget(&self, thread: &ThreadId) {
+        self.forwards.stop_those_of(thread);
         self.networks.forget(thread);
         let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;
         let found: Vec<_> = self.entries.lock().values().filter(own).cloned().collect();

@@ -14,8 +14,17 @@ const MAX_BYTES: usize = 4 << 20;
 /// Bytes of the length in front of each message.
 const LENGTH: usize = 4;
 
-/// The child to start: the first message to a parent. After this message, each byte asks the child to end, and the
-/// end of the socket kills the child.
+/// What a parent is for: the first message to it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// Runs a child. After this message, each byte asks the child to end, and the end of the socket kills the child.
+    Run(Box<Order>),
+    /// Connects to this port of the loopback in the network of [`super::NETWORK`], and sends the connection over the
+    /// socket, or the number of the error.
+    Connect(u16),
+}
+
+/// The child to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) program: OsString,

@@ -3,7 +3,10 @@
 //! Every child has a parent. The parent has one thread and no runtime, is the subreaper of its descendants, and
 //! shares one socket with the server. The socket ends when the server wants the child's end, or when the server is
 //! gone. The parent then ends everything that the child started, in any session. See `docs/design/sandbox.md`.
+//!
+//! The same mode connects to a port in a network of children, and starts nothing then.
 
+mod connect;
 mod launch;
 mod run;
 mod tree;

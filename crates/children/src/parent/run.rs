@@ -15,8 +15,9 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, setsid};
 
+use super::connect::connect;
 use super::launch::{Launched, launch};
-use super::message::{NetworkOrder, Order, Report, StartFailure, read, write};
+use super::message::{NetworkOrder, Report, StartFailure, Task, read, write};
 use super::tree::{Tree, memory};
 use super::{NETWORK, SOCKET};
 use crate::Exit;
@@ -27,7 +28,7 @@ const LOOK_AT_MEMORY: Duration = Duration::from_millis(500);
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
 /// Runs as the parent of one child: reads the order from its socket, starts the child, reports, and ends the
-/// child's descendants.
+/// child's descendants. Or connects to a port in a network of children.
 ///
 /// Call it before any thread starts, in a process that [`Children`](crate::Children) started as its
 /// [`Helper`](crate::Helper).
@@ -43,8 +44,10 @@ fn run() -> io::Result<()> {
     let mut socket = UnixStream::from(take_descriptor(SOCKET)?);
     // The child inherits the streams only: not the socket, nor other descriptors of the server.
     keep_back();
-    let Some(order) = read::<Order>(&mut socket)? else {
-        return Ok(());
+    let order = match read::<Task>(&mut socket)? {
+        Some(Task::Run(order)) => *order,
+        Some(Task::Connect(port)) => return connect(&socket, port),
+        None => return Ok(()),
     };
     let network = match order.network {
         NetworkOrder::Own => None,

@@ -5,6 +5,7 @@ use bobbin_native::group::Groups;
 use crate::wire::*;
 
 const TERMINAL: &str = r#"{"sessionId":"term_51","threadId":"thread_20270301_ab12cd","turnId":"turn_003","callId":"call_8","command":"make serve","workingDirectory":"/srv/pots","source":"sandbox","status":"timedOut","output":"up\n","outputPath":"/srv/pots/out.log","exitCode":137,"startedAt":"2027-03-01T08:00:00.000Z","completedAt":"2027-03-01T08:30:00.000Z","wallTimeMs":1800000,"originalOutputChars":3,"truncated":false,"backgroundReason":"asked to"}"#;
+const FORWARD: &str = r#"{"forwardId":"forward_51","threadId":"thread_20270301_ab12cd","port":5173,"address":"127.0.0.1:8080"}"#;
 const ANSWER: &str = r#"{"id":"9f","approvalType":"shell","operation":"./fire --hot","target":"/srv/pots","conditions":["/srv/pots/fire sha256:0a"]}"#;
 
 bobbin_testkit::examples! {
@@ -17,6 +18,14 @@ bobbin_testkit::examples! {
     TerminalWriteParams: r#"{"sessionId":"term_51","input":"q\n","yieldTimeMs":200,"maxOutputChars":10,"clientRequestId":"c-6"}"#;
     TerminalStopParams: r#"{"sessionId":"term_51"}"#;
     TerminalCleanParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-7"}"#;
+    ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173,"to":8080}"#;
+    ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173}"#;
+    ForwardResult: format!(r#"{{"forward":{FORWARD}}}"#);
+    ForwardListParams: r#"{"threadId":"thread_20270301_ab12cd"}"#;
+    ForwardListResult: format!(r#"{{"forwards":[{FORWARD}]}}"#);
+    ForwardStopParams: r#"{"forwardId":"forward_51"}"#;
+    ForwardStopResult: r#"{"stopped":true}"#;
+    ForwardEndedNotification: format!(r#"{{"forward":{FORWARD}}}"#);
     McpListResult: r#"{"servers":[{"name":"pantry","enabled":true,"transport":"stdio","command":"pantry-mcp","args":["--ro"],"env":{"SHELF":"2"},"envVars":["LANG"],"cwd":"/srv/pots","startupTimeoutSec":20,"toolTimeoutSec":1.5,"origin":{"kind":"workspace"},"readOnly":false}]}"#;
     McpGetParams: r#"{"name":"pantry"}"#;
     McpServerResult: r#"{"server":{"name":"cellar","enabled":false,"transport":"streamableHttp","url":"https://cellar.example/mcp","bearerTokenEnvVar":"CELLAR_TOKEN","httpHeaders":{"X-Shelf":"2"},"envHttpHeaders":{"X-Key":"CELLAR_KEY"},"origin":{"kind":"plugin","pluginId":"tea-log","pluginDisplayName":"Tea log","declaredName":"cellar"},"readOnly":true}}"#;

@@ -21,8 +21,8 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands,
-        // suggests nothing, keeps no checkpoints and no record of trust, and so has none of those families; the method
+        // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands and forwards no
+        // ports, suggests nothing, keeps no checkpoints and no record of trust, and so has none of those families; the method
         // of the last says so.
         let beside = |name: &str| {
             let families = [
@@ -30,6 +30,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "finecode/",
                 "hermes/",
                 "terminal/",
+                "forward/",
                 "workspace/commitMessage/",
                 "workspace/trust/",
                 "welcome/",

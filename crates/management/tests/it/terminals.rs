@@ -34,6 +34,7 @@ impl Bench {
         terminals.begin(&server.hub);
         let services = Services {
             terminals: Some(Arc::new(terminals.clone())),
+            forwards: Some(Arc::new(terminals.clone())),
             ..server.services()
         };
         let native = server.native(services);
@@ -126,6 +127,31 @@ async fn a_terminal_from_its_beginning_to_its_removal() {
     seen.push(client.answer_to("terminal/list", json!({})).await);
     insta::assert_snapshot!(bench.server.redact(&seen));
     assert_eq!(client.unread(), 0);
+    bench.terminals.end().await;
+}
+
+#[tokio::test]
+async fn a_forward_is_for_clients_that_may_approve() {
+    let bench = Bench::new(Bounds::default()).await;
+    let mut user = bench.client(json!({})).await;
+    let thread = user.start_thread().await;
+    let wanted = json!({ "threadId": thread, "port": 80 });
+    let mut program = bench.client(json!({ "approvalSupport": false })).await;
+    let refused = program.error("forward/start", wanted.clone()).await;
+    assert_eq!(refused["data"]["reason"], "approvalNotSupported");
+    // No command of this Thread had a network.
+    let refused = user.error("forward/start", wanted).await;
+    assert_eq!(refused["data"]["reason"], "noNetwork");
+    let missing = json!({ "threadId": "thread_20270301_ab12cd", "port": 80 });
+    assert_eq!(user.error("forward/start", missing).await["code"], -32010);
+    let wrong = json!({ "threadId": thread, "port": 0 });
+    assert_eq!(user.error("forward/start", wrong).await["code"], -32602);
+    let nothing = program.call("forward/list", json!({})).await;
+    assert_eq!(nothing, json!({ "forwards": [] }));
+    let stopped = program
+        .call("forward/stop", json!({ "forwardId": "forward_1" }))
+        .await;
+    assert_eq!(stopped, json!({ "stopped": false }));
     bench.terminals.end().await;
 }
 

@@ -1,0 +1,103 @@
+//! `bobbin forward`: makes a port of a thread's commands reachable on this machine, until Ctrl-C.
+
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use bobbin_management::wire;
+use bobbin_peer::{Handlers, Mode, Peer, PeerOptions};
+use clap::Args;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::call::{call, initialize};
+use crate::config;
+use crate::exit::Failure;
+use crate::join::{self, Endpoint};
+use crate::signals::Signals;
+use crate::state;
+use crate::telemetry::LogOptions;
+use crate::token::TokenOptions;
+use crate::{cli, console, telemetry};
+
+/// Ends of forwards that wait to be looked at; the connection waits beyond.
+const WAITING: usize = 16;
+
+/// Arguments of `bobbin forward`.
+#[derive(Debug, Args)]
+pub(crate) struct Forward {
+    /// The thread, as `bobbin threads` lists it.
+    thread: String,
+    /// The port that a command of the thread listens on.
+    port: NonZeroU16,
+    /// The port on this machine; the same when left out, or a free one if that is taken.
+    #[arg(long, value_name = "PORT")]
+    to: Option<NonZeroU16>,
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    token: TokenOptions,
+}
+
+/// Forwards the port until a signal comes or the forward ends.
+pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
+    telemetry::start(&LogOptions::default(), "error")?;
+    let mut signals = Signals::listen()?;
+    let workspace = state::workspace(forward.workspace.as_deref())?;
+    let config = config::read(&workspace.root, cli::home().as_deref())?;
+    let Some(holder) = workspace.holder() else {
+        bail!("no server runs in this workspace, so no command does");
+    };
+    let Some(address) = holder.address else {
+        return Err(workspace.busy().into());
+    };
+    let token = forward.token.presented(&config)?;
+    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
+    let (ends, mut ended) = mpsc::channel(WAITING);
+    let handlers =
+        Handlers::new().on_notification_deferred("forward/ended", Mode::ordered("in"), move |cx| {
+            let ends = ends.clone();
+            async move {
+                let params = cx.params.as_deref().map_or("null", |params| params.get());
+                if let Ok(end) = serde_json::from_str::<wire::ForwardEndedNotification>(params) {
+                    drop(ends.send(end.forward.forward_id).await);
+                }
+            }
+        });
+    let peer = Peer::start(joined.map_err(Failure::from)?, PeerOptions::default(), |_| {
+        handlers
+    })?;
+    let handle = peer.handle();
+    let capabilities = json!({ "workspaceTrust": true, "extensions": { "forward": true } });
+    initialize(&handle, "bobbin-forward", &capabilities).await?;
+    let params = wire::ForwardStartParams {
+        thread_id: forward.thread,
+        port: forward.port,
+        to: forward.to,
+    };
+    let started = call(&handle, "forward/start", &serde_json::to_value(params)?).await?;
+    let wire::ForwardResult { forward } = serde_json::from_value(started)?;
+    console::say(&format!(
+        "http://{} leads to port {} of {}; Ctrl-C ends it",
+        forward.address, forward.port, forward.thread_id
+    ));
+    let over = async {
+        while let Some(id) = ended.recv().await {
+            if id == forward.forward_id {
+                return;
+            }
+        }
+    };
+    let done = tokio::select! {
+        () = signals.next() => Ok(ExitCode::SUCCESS),
+        () = over => Err(anyhow::anyhow!(
+            "the forward was ended: by another client, or because its thread was archived or deleted"
+        )),
+        () = handle.closed() => Err(anyhow::anyhow!("the server has stopped")),
+    };
+    // The forward ends with the connection.
+    handle.shutdown().await;
+    done
+}
