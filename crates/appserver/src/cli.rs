@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -99,7 +99,7 @@ enum Command {
 
 #[derive(Debug, Args, Clone, Default)]
 struct Common {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -204,7 +204,9 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     telemetry::start(&app_server.common.log, "warn")?;
-    let workspace = state::workspace(app_server.common.workspace.as_deref())?;
+    // The program that starts us names the workspace, by the directory if by nothing else.
+    let named = app_server.common.workspace.as_deref();
+    let workspace = state::workspace(Some(named.unwrap_or(Path::new("."))))?;
     let mut config = config::read(&workspace.root, home().as_deref())?;
     let managed = if app_server.listen.is_none() {
         hub::managed()?

@@ -39,10 +39,15 @@ pub(crate) fn directory() -> anyhow::Result<StateDirectory> {
     Ok(StateDirectory::at(&base.join("bobbin")))
 }
 
-/// Finds a workspace. Creates nothing.
+/// Finds the workspace at a path that a user or a client has named, else the one around the current directory. Creates
+/// nothing.
 ///
 /// # Errors
 /// There is no such directory, or none to keep its state in.
 pub(crate) fn workspace(path: Option<&Path>) -> anyhow::Result<Workspace> {
-    Ok(Workspace::find(path, directory()?)?)
+    let state = directory()?;
+    Ok(match path {
+        Some(path) => Workspace::find(Some(path), state)?,
+        None => Workspace::around(cli::home().as_deref(), state)?,
+    })
 }

@@ -9,6 +9,7 @@
 
 mod appserver_lock;
 mod error;
+mod nearest;
 mod state;
 mod temporary;
 mod trust;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::WorkspaceError;
 use crate::appserver_lock::{self, AppserverLock};
 use crate::error::Context as _;
+use crate::nearest::nearest;
 use crate::state::{self, StateDirectory};
 use crate::temporary;
 
@@ -75,6 +76,17 @@ impl Workspace {
             let text = format!("the workspace {} is not a directory", root.display());
             return Err(WorkspaceError::Refused(text));
         }
+        Ok(Self { root, state })
+    }
+
+    /// Finds the workspace around the current directory: the nearest folder with a `.craft` up to the repository's root, else
+    /// that root, else the directory itself. Neither `home` nor anything above it is found. Creates nothing.
+    ///
+    /// # Errors
+    /// As [`Workspace::find`].
+    pub fn around(home: Option<&Path>, state: StateDirectory) -> Result<Self, WorkspaceError> {
+        let Self { root, state } = Self::find(None, state)?;
+        let root = nearest(&root, home);
         Ok(Self { root, state })
     }
 

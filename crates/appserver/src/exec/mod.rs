@@ -94,7 +94,7 @@ pub(crate) struct Exec {
     /// Demand an answer that is JSON of the form that this JSON Schema describes.
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -116,6 +116,9 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     telemetry::start(&exec.log, "error")?;
     let deadline = exec.timeout.map(|time| Instant::now() + time);
     let workspace = state::workspace(exec.workspace.as_deref())?;
+    if exec.workspace.is_none() && std::env::current_dir().is_ok_and(|here| here != workspace.root) {
+        console::note(&format!("workspace {}", workspace.root.display()));
+    }
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
     let mut config = config::read(&workspace.root, cli::home().as_deref())?;
