@@ -26,6 +26,7 @@ pub mod tool_server;
 pub mod trust;
 pub mod undo;
 mod upkeep;
+pub mod workspace_config;
 
 pub use clock::{Clock, SystemClock};
 pub use features::Features;

@@ -13,6 +13,7 @@ use crate::suggest::Suggestions;
 use crate::terminal::Terminals;
 use crate::tool_server::ToolServers;
 use crate::trust::WorkspaceTrust;
+use crate::workspace_config::WorkspaceConfig;
 
 /// The features of a server. A dialect does not offer what is `None`.
 #[derive(Clone, Default)]
@@ -25,6 +26,8 @@ pub struct Services {
     pub tool_servers: Option<Arc<dyn ToolServers>>,
     /// Stores what the user says about the folder.
     pub trust: Option<Arc<dyn WorkspaceTrust>>,
+    /// Reads and writes configuration files.
+    pub config: Option<Arc<dyn WorkspaceConfig>>,
     /// Runs commands in the background.
     pub terminals: Option<Arc<dyn Terminals>>,
     /// Forwards ports of Threads.
@@ -42,10 +45,10 @@ pub struct Services {
 }
 
 /// Broadcast: the configuration was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigNews {
     /// The method that changed it.
     pub source: &'static str,
     /// The parts that are different now.
-    pub regions: &'static [&'static str],
+    pub regions: Vec<&'static str>,
 }

@@ -5,6 +5,7 @@
 mod call;
 mod cli;
 mod config;
+mod config_files;
 mod console;
 mod copies;
 mod doctor;

@@ -18,7 +18,7 @@ use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
-use bobbin_models::ModelSet;
+use bobbin_models::CurrentModels;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -34,6 +34,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::config_files::ConfigFiles;
 use crate::eca::Editors;
 use crate::finecode::FineCode;
 use crate::groups::groups;
@@ -96,7 +97,9 @@ pub(crate) struct Opened {
     hermes: Hermes,
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
-    pub(crate) models: ModelSet,
+    /// The configuration files.
+    pub(crate) config_files: Arc<ConfigFiles>,
+    pub(crate) models: CurrentModels,
     /// The figures of this process.
     pub(crate) process: Arc<ServerProcess>,
     /// What is wrong with the configuration of models, or missing.
@@ -238,7 +241,12 @@ pub(crate) async fn prepare(
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
-    let trust = Arc::new(Folder::new(home.as_deref(), trust_file, config, servers.clone()));
+    let trust = Arc::new(Folder::new(
+        home.as_deref(),
+        trust_file.clone(),
+        config,
+        servers.clone(),
+    ));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
@@ -250,9 +258,11 @@ pub(crate) async fn prepare(
         models,
         mut complaints,
     } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
+    let models = CurrentModels::new(models);
     complaints.extend(without);
     complaints.extend(foreign);
     let helpers = small_requests::helpers(&models, git.clone());
+    helpers.set_welcome(!config.without_welcome);
     let titles = small_requests::titles(config, &models);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
@@ -261,7 +271,7 @@ pub(crate) async fn prepare(
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone());
     let mut settings = Settings::new(workspace.root.clone());
-    settings.approval_policy = config.approval_policy;
+    settings.approval_policy = config.approval_policy.into();
     let rules = config.rules.compile(cli::home().as_deref())?;
     settings.policy = Arc::new(
         RulesPolicy::new(rules)
@@ -281,7 +291,9 @@ pub(crate) async fn prepare(
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
+    let config_files = ConfigFiles::new(home.as_deref(), trust_file, &hub, models.clone(), helpers.clone());
     Ok(Opened {
+        config_files: Arc::new(config_files),
         hermes: Hermes::new(config, &hub, hermes),
         hub,
         tools,
@@ -357,6 +369,9 @@ pub(crate) async fn run(
     let stop = CancellationToken::new();
     let listening = match bound {
         Some((listener, access)) => {
+            if !listener.address().ip().is_loopback() {
+                opened.config_files.hide_keys();
+            }
             let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
             let router = Router::new()
                 .route(
@@ -457,6 +472,7 @@ pub(crate) fn services(opened: &Opened) -> Services {
         process: Some(opened.process.clone()),
         tool_servers: Some(opened.servers.clone()),
         trust: Some(opened.trust.clone()),
+        config: Some(opened.config_files.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),
         forwards: Some(Arc::new(opened.terminals.clone())),
         suggestions: Some(Arc::new(opened.helpers.clone())),

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use bobbin_agent::{Helpers, Titles};
 use bobbin_children::{Children, Environment};
 use bobbin_config::Config;
-use bobbin_models::ModelSet;
+use bobbin_models::CurrentModels;
 use bobbin_tools::Sandbox;
 
 /// Returns what suggests small things. `git` is how Git runs for it.
-pub(crate) fn helpers(models: &ModelSet, git: (Children, Environment, Sandbox)) -> Helpers {
+pub(crate) fn helpers(models: &CurrentModels, git: (Children, Environment, Sandbox)) -> Helpers {
     Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2)
 }
 
 /// Returns what writes titles, where the configuration wants any.
-pub(crate) fn titles(config: &Config, models: &ModelSet) -> Option<Arc<Titles>> {
+pub(crate) fn titles(config: &Config, models: &CurrentModels) -> Option<Arc<Titles>> {
     let settings = &config.agent.titles;
     settings
         .enabled

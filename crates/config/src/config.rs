@@ -66,6 +66,8 @@ pub struct Config {
     pub models: ModelSettings,
     /// FineCode projects and their runners.
     pub finecode: bobbin_finecode::Settings,
+    /// Whether suggestions to begin with are switched off.
+    pub without_welcome: bool,
     /// Sentences about what is not used, each with its file.
     pub warnings: Vec<String>,
     /// What of the workspace's file runs or loosens something.
@@ -311,6 +313,11 @@ impl Config {
             if is_strict || gate.passes("Permissions.DefaultApprovalPolicy") {
                 self.approval_policy = policy;
             }
+        }
+        if let Some(enabled) = file.welcome_suggestions.enabled
+            && (!enabled || gate.passes("WelcomeSuggestions.Enabled"))
+        {
+            self.without_welcome = !enabled;
         }
         if let Some(settings) = file.fine_code.take()
             && gate.passes("FineCode")

@@ -1,6 +1,6 @@
-//! Changes one server in a configuration file and leaves everything else in it as it stands, to the letter.
+//! Changes a server or single settings in a configuration file and leaves everything else in it as it is, to the letter.
 //!
-//! The new file takes the place of the old in one step. Nothing is kept between calls.
+//! The new file replaces the old one in one step. Nothing is remembered between calls.
 
 use std::fmt;
 use std::io::Write as _;
@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use bobbin_agent_api::tool_server::ToolServerConfig;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::MAX_CONFIG_BYTES;
@@ -38,26 +39,66 @@ pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
 }
 
 fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Result<()> {
+    let mut file = read(path)?;
+    let (title, section) = file.find(SECTION);
+    let mut servers = section.map_or_else(|| Ok(Members(Vec::new())), Members::of_section)?;
+    servers.set(name, entry);
+    let section = RawValue::from_string(servers.text("  ")).context("the section cannot be written")?;
+    file.set(&title, Some(section));
+    write(path, &(file.text("") + "\n"))
+}
+
+/// Sets the values of members, each named from the top of the file, or removes them (`None`). An object that has no member
+/// left is removed too. Returns whether the file is different now.
+///
+/// # Errors
+/// As [`put`], or a member on the way is not an object.
+pub fn set(path: &Path, changes: &[(&[&str], Option<Value>)]) -> anyhow::Result<bool> {
+    let mut file = read(path)?;
+    let mut changed = false;
+    for (names, value) in changes {
+        let raw = value.as_ref().map(serde_json::value::to_raw_value).transpose()?;
+        changed |= file.set_at(names, raw, "")?;
+    }
+    if changed {
+        write(path, &(file.text("") + "\n"))?;
+    }
+    Ok(changed)
+}
+
+/// Returns the value of a member, named from the top of a file.
+///
+/// # Errors
+/// The file cannot be read or is not an object.
+pub fn get(path: &Path, names: &[&str]) -> anyhow::Result<Option<Value>> {
+    let mut members = read(path)?;
+    let Some((last, around)) = names.split_last() else {
+        return Ok(None);
+    };
+    for name in around {
+        let (_, Some(raw)) = members.find(name) else {
+            return Ok(None);
+        };
+        let Ok(inner) = serde_json::from_str(raw.get()) else {
+            return Ok(None);
+        };
+        members = inner;
+    }
+    let (_, raw) = members.find(last);
+    let value = raw.map(|raw| serde_json::from_str(raw.get())).transpose()?;
+    Ok(value.filter(|value: &Value| !value.is_null()))
+}
+
+/// Reads a file; one that is not there has no members.
+fn read(path: &Path) -> anyhow::Result<Members> {
     let shown = path.display();
     let text = match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
         Err(error) => bail!("{shown} cannot be read: {error}"),
     };
-    let mut file: Members = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .with_context(|| format!("{shown} is not a JSON object"))?;
-    let section = file
-        .0
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(SECTION));
-    let (title, mut servers) = match section {
-        Some((title, raw)) => (title.clone(), Members::of_section(raw)?),
-        None => (SECTION.to_owned(), Members(Vec::new())),
-    };
-    servers.set(name, entry);
-    let section = RawValue::from_string(servers.text("  ")).context("the section cannot be written")?;
-    file.set(&title, Some(section));
-    write(path, &(file.text("") + "\n"))
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .with_context(|| format!("{shown} is not a JSON object"))
 }
 
 impl Members {
@@ -83,7 +124,46 @@ impl Members {
         named.map(Self).context("an entry of McpServers has no name")
     }
 
-    /// Sets a member, or takes it out; names are compared without case.
+    /// Finds a member: its name as it is in the file, else as asked for, and its value. Names are compared without case.
+    fn find(&self, name: &str) -> (String, Option<&RawValue>) {
+        let same = |known: &str| known.to_lowercase() == name.to_lowercase();
+        match self.0.iter().find(|(known, _)| same(known)) {
+            Some((known, raw)) => (known.clone(), Some(raw)),
+            None => (name.to_owned(), None),
+        }
+    }
+
+    /// Sets a member of a member. Returns whether anything is different now.
+    fn set_at(&mut self, names: &[&str], value: Option<Box<RawValue>>, indent: &str) -> anyhow::Result<bool> {
+        let Some((name, inner_names)) = names.split_first() else {
+            return Ok(false);
+        };
+        let (title, raw) = self.find(name);
+        if inner_names.is_empty() {
+            let as_value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+            if raw.and_then(as_value) == value.as_deref().and_then(as_value) {
+                return Ok(false);
+            }
+            self.set(name, value);
+            return Ok(true);
+        }
+        let mut inner = match raw {
+            Some(raw) if raw.get() != "null" => {
+                serde_json::from_str(raw.get()).with_context(|| format!("{title} is not an object"))?
+            }
+            _ if value.is_none() => return Ok(false),
+            _ => Self(Vec::new()),
+        };
+        let deeper = format!("{indent}  ");
+        let changed = inner.set_at(inner_names, value, &deeper)?;
+        if changed {
+            let raw = RawValue::from_string(inner.text(&deeper)).context("the section cannot be written")?;
+            self.set(&title, Some(raw).filter(|_| !inner.0.is_empty()));
+        }
+        Ok(changed)
+    }
+
+    /// Sets a member, or removes it; names are compared without case.
     fn set(&mut self, name: &str, value: Option<Box<RawValue>>) {
         let same = |known: &str| known.to_lowercase() == name.to_lowercase();
         let at = self.0.iter().position(|(known, _)| same(known));
@@ -131,8 +211,20 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
+/// Replaces the whole text of a file.
+///
+/// # Errors
+/// It cannot be written; it is as before then.
+pub fn replace(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    write_bytes(path, text)
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_bytes(path, text.as_bytes())
+}
+
 /// Puts a file in the place of another, or none, in one step. Only the user may read it: it may hold secrets.
-pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write_bytes(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let shown = path.display();
     let directory = path
         .parent()
@@ -148,7 +240,7 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let written = || -> std::io::Result<()> {
         // Made with the rights of a secret; a file that others could read before keeps its rights.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(text)?;
         if let Ok(old) = std::fs::metadata(path) {
             file.as_file().set_permissions(old.permissions())?;
         }
@@ -209,6 +301,43 @@ mod tests {
                 .unwrap()
                 .contains("\"mcpservers\": {},")
         );
+    }
+
+    #[test]
+    fn single_settings_are_set_and_removed_and_nothing_else_changes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.json");
+        let before = "{ \"Z\": 1.50,\n \"model\": \"a\", \"permissions\": { \"Rules\" :  [ 1 ] } }";
+        std::fs::write(&path, before).unwrap();
+        let policy: &[&str] = &["Permissions", "DefaultApprovalPolicy"];
+        let changes = [
+            (&["Model"][..], Some(Value::from("b"))),
+            (policy, Some(Value::from("autoApprove"))),
+            (&["Skills", "SelfLearning", "Enabled"], Some(Value::from(true))),
+        ];
+        assert!(set(&path, &changes).unwrap());
+        assert!(!set(&path, &changes).unwrap(), "the same again is no change");
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "{\n  \"Z\": 1.50,\n  \"Model\": \"b\",\n  \"permissions\": {\n    \"Rules\": [ 1 ],\n    \
+             \"DefaultApprovalPolicy\": \"autoApprove\"\n  },\n  \"Skills\": {\n    \"SelfLearning\": {\n      \
+             \"Enabled\": true\n    }\n  }\n}\n"
+        );
+        assert_eq!(get(&path, policy).unwrap(), Some(Value::from("autoApprove")));
+        assert_eq!(get(&path, &["z", "Model"]).unwrap(), None);
+        let removed = [
+            (&["Model"][..], None),
+            (policy, None),
+            (&["Skills", "SelfLearning", "Enabled"], None),
+            (&["Memory", "AutoConsolidateEnabled"], None),
+        ];
+        assert!(set(&path, &removed).unwrap());
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "{\n  \"Z\": 1.50,\n  \"permissions\": {\n    \"Rules\": [ 1 ]\n  }\n}\n"
+        );
+        let error = set(&path, &[(&["Z", "A"], Some(Value::from(1)))]).unwrap_err();
+        assert!(error.to_string().contains("Z is not an object"), "{error:#}");
     }
 
     #[test]

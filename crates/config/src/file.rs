@@ -1,12 +1,13 @@
 //! What a configuration file can say, as types alone.
 //!
 //! The check of files, the JSON Schema (`bobbin config schema`) and the reference (`docs/configuration.md`) are made from
-//! these types. A doc comment here is what users read there. Four words of the schema are ours:
+//! these types. A doc comment here is what users read there. Five words of the schema are ours:
 //!
 //! - `x-restrains`: an unknown member in this section stops the start, since what it was to forbid would be allowed.
 //! - `x-unread`: members that are there for other programs.
 //! - `x-also`: further spellings of members or words, which other programs write.
 //! - `x-lenient`: each entry stands for itself. A broken one is reported and left out.
+//! - `x-secret`: the value is a secret, or can have one in it.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,7 @@ pub struct ConfigFile {
     #[schemars(extend("default" = "chat"))]
     pub wire: Option<Wire>,
     /// Key for `EndPoint`.
+    #[schemars(extend("x-secret" = true))]
     pub api_key: Option<String>,
     /// Variable with the key for `EndPoint`.
     pub api_key_env: Option<String>,
@@ -66,6 +68,9 @@ pub struct ConfigFile {
     /// Titles of conversations.
     #[serde(default)]
     pub titles: Titles,
+    /// Suggestions to begin with.
+    #[serde(default)]
+    pub welcome_suggestions: WelcomeSuggestions,
     /// Tools of MCP servers as models get them.
     #[serde(default)]
     pub tools: Tools,
@@ -98,12 +103,14 @@ pub struct Provider {
     /// Address in front of the wire's path; a query is kept. Needed, unless the provider is built in.
     pub base_url: Option<String>,
     /// The key itself; used only if nobody else can read the file.
+    #[schemars(extend("x-secret" = true))]
     pub api_key: Option<String>,
     /// Variable with the key.
     pub api_key_env: Option<String>,
     /// File with the key and nothing else, which nobody else can read.
     pub api_key_file: Option<String>,
     /// Further headers of each request. Their values are treated as secrets; `authorization` replaces the key's.
+    #[schemars(extend("x-secret" = true))]
     pub headers: Option<BTreeMap<String, String>>,
     /// Names of models to offer beside those that the provider lists.
     pub models: Option<Vec<String>>,
@@ -396,6 +403,15 @@ pub struct Titles {
     pub model: Option<String>,
 }
 
+/// Suggestions to begin with, which clients show in an empty window.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct WelcomeSuggestions {
+    /// Whether a model makes them.
+    #[schemars(extend("default" = true))]
+    pub enabled: Option<bool>,
+}
+
 /// Tools of MCP servers as models get them.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
@@ -426,6 +442,7 @@ pub struct McpServer {
     pub arguments: Vec<String>,
     /// Variables that are set for it; `env` too.
     #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
     pub environment_variables: BTreeMap<String, String>,
     /// Names of variables that it gets from Bobbin's environment, secrets included.
     #[serde(default)]
@@ -436,6 +453,7 @@ pub struct McpServer {
     pub url: Option<String>,
     /// Headers of each request; `httpHeaders` too.
     #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
     pub headers: BTreeMap<String, String>,
     /// Headers whose values stand in variables: header to variable.
     #[serde(default)]
@@ -500,6 +518,7 @@ pub struct WebSocket {
     #[schemars(extend("default" = 9100))]
     pub port: Option<u16>,
     /// What clients present instead of what `bobbin token` prints; empty for nothing, on loopback only.
+    #[schemars(extend("x-secret" = true))]
     pub token: Option<String>,
 }
 

@@ -12,6 +12,7 @@ mod commands;
 mod config;
 pub mod edit;
 mod editor;
+mod fields;
 pub mod file;
 mod fingerprint;
 mod gate;
@@ -27,6 +28,7 @@ pub mod servers;
 pub mod shown;
 
 pub use config::Config;
+pub use fields::sections;
 pub use fingerprint::of_server;
 pub use hermes::{DeclaredExtension, HermesExtension, HermesShape};
 pub use key_place::{KeyPlace, expanded};

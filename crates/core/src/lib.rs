@@ -32,4 +32,4 @@ pub use handle::{Ended, ThreadHandle};
 pub use hub::{Beforehand, Hub, HubStats};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
-pub use settings::{MAX_CHILDREN, Settings, SubAgentLimits};
+pub use settings::{MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_model::{ApprovalPolicy, ThreadConfig};
+use parking_lot::Mutex;
 
 use crate::Limits;
 use bobbin_agent_api::client::ThreadClients;
@@ -43,13 +44,35 @@ impl Default for SubAgentLimits {
     }
 }
 
+/// A policy that can change while Threads run. Clones share it.
+#[derive(Debug, Clone)]
+pub struct SharedPolicy(Arc<Mutex<ApprovalPolicy>>);
+
+impl SharedPolicy {
+    /// Returns the policy of this moment.
+    pub fn get(&self) -> ApprovalPolicy {
+        *self.0.lock()
+    }
+
+    /// Sets it, for the calls from now on.
+    pub fn set(&self, policy: ApprovalPolicy) {
+        *self.0.lock() = policy;
+    }
+}
+
+impl From<ApprovalPolicy> for SharedPolicy {
+    fn from(policy: ApprovalPolicy) -> Self {
+        Self(Arc::new(Mutex::new(policy)))
+    }
+}
+
 /// Settings of a [`crate::Hub`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The workspace, absolute and free of symbolic links.
     pub workspace: PathBuf,
     /// Policy of Threads that have none.
-    pub approval_policy: ApprovalPolicy,
+    pub approval_policy: SharedPolicy,
     /// Paths outside the workspace: `true` asks, `false` refuses, for Threads that do not say.
     pub ask_outside_workspace: bool,
     /// How long an Approval waits before it is declined.
@@ -77,7 +100,7 @@ impl Settings {
     pub fn new(workspace: PathBuf) -> Self {
         Self {
             workspace,
-            approval_policy: ApprovalPolicy::Default,
+            approval_policy: ApprovalPolicy::Default.into(),
             ask_outside_workspace: true,
             approval_max_wait: Duration::from_hours(24),
             checkpoint_interval: Duration::from_millis(250),
@@ -94,7 +117,7 @@ impl Settings {
     /// Returns the approval policy of a Thread.
     pub fn approval_policy_of(&self, config: Option<&ThreadConfig>) -> ApprovalPolicy {
         match config.and_then(|config| config.approval_policy) {
-            None | Some(ApprovalPolicy::Default) => self.approval_policy,
+            None | Some(ApprovalPolicy::Default) => self.approval_policy.get(),
             Some(policy) => policy,
         }
     }

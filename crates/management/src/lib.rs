@@ -1,10 +1,11 @@
 //! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
-//! terminals, forwarded ports, commands, skills, suggestions, rules, trust, figures.
+//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, trust, figures.
 //!
 //! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
 //! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
 
 pub mod command;
+pub mod config;
 pub mod forward;
 pub mod mcp;
 pub mod models;
@@ -29,5 +30,6 @@ pub static GROUPS: &[&Group] = &[
     &models::GROUP,
     &stats::GROUP,
     &policy::GROUP,
+    &config::GROUP,
     &trust::GROUP,
 ];

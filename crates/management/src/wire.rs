@@ -6,6 +6,7 @@ mod examples;
 pub use bobbin_native::wire::*;
 
 pub use crate::command::types::*;
+pub use crate::config::types::*;
 pub use crate::forward::types::*;
 pub use crate::mcp::types::*;
 pub use crate::models::types::*;

@@ -13,6 +13,7 @@ mod address;
 mod assembler;
 mod calls;
 mod conversation;
+mod current_models;
 mod effort;
 mod error;
 mod events;
@@ -32,6 +33,7 @@ mod think;
 mod wires;
 
 pub use address::{host, is_proxy};
+pub use current_models::CurrentModels;
 pub use effort::Efforts;
 pub use error::ProviderError;
 pub use facts::{ModelFacts, Price};

@@ -10,6 +10,7 @@ mod welcome;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
 use bobbin_children::{Children, Environment};
@@ -26,6 +27,8 @@ pub struct Helpers {
     model: Arc<dyn Model>,
     git: Git,
     welcomes: Arc<welcome::Kept>,
+    /// Whether ideas for a first input are switched off.
+    without_welcome: Arc<AtomicBool>,
 }
 
 impl Helpers {
@@ -41,7 +44,13 @@ impl Helpers {
             model,
             git: Git::new(children, environment, sandbox),
             welcomes: Arc::default(),
+            without_welcome: Arc::default(),
         }
+    }
+
+    /// Switches ideas for a first input on or off, for every clone.
+    pub fn set_welcome(&self, on: bool) {
+        self.without_welcome.store(!on, Ordering::Relaxed);
     }
 }
 
@@ -53,6 +62,13 @@ impl Suggestions for Helpers {
 
     fn welcome(&self, request: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
         let own = self.clone();
+        if own.without_welcome.load(Ordering::Relaxed) {
+            let nothing = Welcome {
+                items: Vec::new(),
+                fingerprint: String::new(),
+            };
+            return std::future::ready(Ok(nothing)).boxed();
+        }
         async move { welcome::suggest(&*own.model, &own.welcomes, &request).await }.boxed()
     }
 }

@@ -49,7 +49,7 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     let hub = workspace
         .open_with(Arc::new(engine), |settings| {
             with_rules(settings);
-            settings.approval_policy = ApprovalPolicy::AutoApprove;
+            settings.approval_policy = ApprovalPolicy::AutoApprove.into();
             settings.undo = Some(undo.clone());
         })
         .await;

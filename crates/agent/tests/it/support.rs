@@ -208,7 +208,7 @@ impl Bench {
         workspace
             .open_with(Arc::new(engine), |settings| {
                 with_rules(settings);
-                settings.approval_policy = bobbin_model::ApprovalPolicy::AutoApprove;
+                settings.approval_policy = bobbin_model::ApprovalPolicy::AutoApprove.into();
                 settings.undo = Some(undo);
             })
             .await

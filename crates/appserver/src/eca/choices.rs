@@ -3,29 +3,30 @@
 use bobbin_agent_api::model::Model;
 use bobbin_editor_kit::{EditorModels, Limit};
 use bobbin_model::Effort;
-use bobbin_models::ModelSet;
+use bobbin_models::CurrentModels;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-/// Offers what the set has.
-pub(super) struct Choices(pub(super) ModelSet);
+/// Offers the models of the moment.
+pub(super) struct Choices(pub(super) CurrentModels);
 
 impl EditorModels for Choices {
     fn known(&self) -> Vec<String> {
-        self.0.known()
+        self.0.get().known()
     }
 
     fn usual(&self) -> String {
-        let usual = self.0.usual();
-        self.0.full_name(usual).unwrap_or_else(|| usual.to_owned())
+        let models = self.0.get();
+        let usual = models.usual();
+        models.full_name(usual).unwrap_or_else(|| usual.to_owned())
     }
 
     fn find(&self, name: &str) -> Option<String> {
-        self.0.full_name(name)
+        self.0.get().full_name(name)
     }
 
     fn efforts(&self, name: &str) -> Vec<Effort> {
-        self.0.efforts(name)
+        self.0.get().efforts(name)
     }
 
     fn sees_pictures(&self, name: &str) -> bool {
@@ -33,14 +34,14 @@ impl EditorModels for Choices {
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {
-        let (context, output) = self.0.limits(name)?;
+        let (context, output) = self.0.get().limits(name)?;
         Some(Limit { context, output })
     }
 
     fn refresh(&self) -> BoxFuture<'_, ()> {
         async move {
             // A provider that does not answer is asked again later; the log has the reason.
-            if let Err(error) = self.0.list().await {
+            if let Err(error) = self.0.get().list().await {
                 tracing::debug!(%error, "no provider has listed its models");
             }
         }

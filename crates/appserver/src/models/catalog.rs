@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
 use bobbin_model::{ModelListErrorCode as Code, UnixMillis};
-use bobbin_models::{Listed, ModelSet, ProviderError};
+use bobbin_models::{CurrentModels, Listed, ModelSet, ProviderError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 /// Longest wait for all providers together: clients give up after 20 seconds (AppServer protocol 05 §7).
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Lists what the set has.
+/// Lists the models of the moment.
 #[derive(Debug)]
-pub(crate) struct Catalog(pub(crate) ModelSet);
+pub(crate) struct Catalog(pub(crate) CurrentModels);
 
 impl ModelCatalog for Catalog {
     fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
-        let set = self.0.clone();
+        let set = self.0.get();
         async move {
             let failed = |code, message| ListModelsError { code, message };
             match tokio::time::timeout(LONGEST, set.list()).await {

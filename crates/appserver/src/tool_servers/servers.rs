@@ -162,7 +162,7 @@ impl Servers {
 
     fn tell_change(&self, source: &'static str) {
         if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
-            let regions = REGIONS;
+            let regions = REGIONS.to_vec();
             hub.broadcast(ConfigNews { source, regions }, 0);
         }
     }

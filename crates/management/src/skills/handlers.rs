@@ -50,7 +50,7 @@ async fn change<P, R>(
     let hub = client.hub().clone();
     let done = move |prompts: &Prompts, params| {
         let result = done(prompts, params)?;
-        let regions = REGIONS;
+        let regions = REGIONS.to_vec();
         hub.broadcast(ConfigNews { source, regions }, 0);
         Ok(result)
     };

@@ -75,6 +75,10 @@ bobbin_testkit::examples! {
     ApprovalRulesListResult: format!(r#"{{"rules":[{{"text":"deny command `rm **`","source":"/home/mika/.craft/config.json","reason":"r"}}],"answers":[{ANSWER}]}}"#);
     ApprovalRulesRemoveParams: r#"{"ids":["9f"],"clientRequestId":"c-2"}"#;
     ApprovalRulesRemoveResult: format!(r#"{{"answers":[{ANSWER}]}}"#);
+    WorkspaceConfigSchemaResult: r#"{"sections":[{"section":"Core","order":0,"fields":[{"key":"Durability","type":"select","sensitive":false,"options":["full","normal"],"hint":"What a commit waits for.","reload":"processRestart","defaultValue":"full"}]},{"section":"Limits","order":1,"path":"Limits","fields":[{"key":"Rounds","type":"number","sensitive":false,"min":1,"max":9,"reload":"hot"}]}]}"#;
+    WorkspaceConfigUpdateParams: r#"{"model":"brew-large","apiKey":null,"endPoint":"https://tea.example/v1","welcomeSuggestionsEnabled":false,"skillsSelfLearningEnabled":null,"memoryAutoConsolidateEnabled":true,"defaultApprovalPolicy":"autoApprove"}"#;
+    WorkspaceConfigUpdateParams: r#"{"defaultApprovalPolicy":null}"#;
+    WorkspaceConfigResult: r#"{"model":"brew-large","apiKey":null,"endPoint":null,"welcomeSuggestionsEnabled":true,"skillsSelfLearningEnabled":null,"memoryAutoConsolidateEnabled":null,"defaultApprovalPolicy":"autoApprove"}"#;
     WorkspaceTrustSetParams: r#"{"trusted":true,"fingerprints":["9f"],"clientRequestId":"c-2"}"#;
     WorkspaceTrustResult: r#"{"trusted":false,"waiting":[{"kind":"server","name":"the MCP server pantry","detail":"runs \"pantry\"","fingerprint":"9f"}],"counted":[{"kind":"text","name":"AGENTS.md"}],"restartNeeded":false}"#;
     WorkspaceTrustChangedNotification: r#"{"trusted":true}"#;

@@ -1,0 +1,269 @@
+//! The configuration files as clients set them, and what counts of a change at once.
+//!
+//! What a client sets is the word of the server's user, so it counts in the workspace's file too. An address and its key
+//! go into the user's own file together: no key is in a workspace's file, and no workspace says where one is sent.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use bobbin_agent::Helpers;
+use bobbin_agent_api::ConfigNews;
+use bobbin_agent_api::trust::{TrustItem, TrustKind};
+use bobbin_agent_api::workspace_config::{
+    ConfigChange, ConfigChangeError, ConfigSection, ConfigValues, WorkspaceConfig,
+};
+use bobbin_config::{Config, edit};
+use bobbin_core::Hub;
+use bobbin_model::ApprovalPolicy;
+use bobbin_models::CurrentModels;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::trust::TrustFile;
+use crate::{config, models};
+
+/// The method that changes settings.
+const SOURCE: &str = "workspace/config/update";
+/// Where the files are, below the workspace and below the user's home.
+const FILE: &str = ".craft/config.json";
+
+type Name = &'static [&'static str];
+const MODEL: Name = &["Model"];
+const API_KEY: Name = &["ApiKey"];
+const END_POINT: Name = &["EndPoint"];
+const WELCOME: Name = &["WelcomeSuggestions", "Enabled"];
+const SELF_LEARNING: Name = &["Skills", "SelfLearning", "Enabled"];
+const CONSOLIDATE: Name = &["Memory", "AutoConsolidateEnabled"];
+const POLICY: Name = &["Permissions", "DefaultApprovalPolicy"];
+
+/// The configuration files of a served workspace.
+pub(crate) struct ConfigFiles {
+    place: Place,
+    hub: Weak<Hub>,
+    models: CurrentModels,
+    helpers: Helpers,
+    /// Whether others than this machine reach the server.
+    is_remote: AtomicBool,
+    /// Held while files are changed and put into effect.
+    changing: tokio::sync::Mutex<()>,
+}
+
+/// Where the files and the record of what counts of them are.
+#[derive(Clone)]
+struct Place {
+    root: PathBuf,
+    home: Option<PathBuf>,
+    trust: TrustFile,
+}
+
+impl ConfigFiles {
+    /// Returns the files of a workspace, with what a change of them reaches.
+    pub(crate) fn new(
+        home: Option<&Path>,
+        trust: TrustFile,
+        hub: &Arc<Hub>,
+        models: CurrentModels,
+        helpers: Helpers,
+    ) -> Self {
+        Self {
+            place: Place {
+                root: trust.root().to_owned(),
+                home: home.map(Path::to_owned),
+                trust,
+            },
+            hub: Arc::downgrade(hub),
+            models,
+            helpers,
+            is_remote: AtomicBool::new(false),
+            changing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Answers a key to nobody who has not just set it: others than this machine can reach the server.
+    pub(crate) fn hide_keys(&self) {
+        self.is_remote.store(true, Ordering::Relaxed);
+    }
+
+    /// Puts into effect what can be without a new start.
+    fn apply(&self, config: &Config) -> Result<(), ConfigChangeError> {
+        let opened = models::open(
+            &config.models,
+            self.place.home.as_deref(),
+            config.agent.compact_percent,
+        );
+        let opened = opened.map_err(|error| ConfigChangeError::Unusable(format!("{error:#}")))?;
+        self.models.replace(opened.models);
+        self.helpers.set_welcome(!config.without_welcome);
+        if let Some(hub) = self.hub.upgrade() {
+            hub.settings().approval_policy.set(config.approval_policy);
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn own(&self) -> PathBuf {
+        self.home.as_deref().unwrap_or(&self.root).join(FILE)
+    }
+
+    fn folders(&self) -> PathBuf {
+        self.root.join(FILE)
+    }
+
+    /// Writes what is set. Returns the regions that are different now.
+    fn write(&self, change: &ConfigChange) -> anyhow::Result<Vec<&'static str>> {
+        let text =
+            |value: &Option<Option<String>>| value.as_ref().map(|value| value.clone().map(Value::from));
+        let flag = |value: Option<Option<bool>>| value.map(|value| value.map(Value::from));
+        let policy = change.default_approval_policy.map(|policy| policy.map(spelled));
+        let settings = [
+            (self.folders(), MODEL, text(&change.model), "workspace.model"),
+            (self.own(), API_KEY, text(&change.api_key), "workspace.apiKey"),
+            (
+                self.own(),
+                END_POINT,
+                text(&change.end_point),
+                "workspace.endpoint",
+            ),
+            (
+                self.folders(),
+                WELCOME,
+                flag(change.welcome_suggestions),
+                "welcomeSuggestions",
+            ),
+            (
+                self.folders(),
+                SELF_LEARNING,
+                flag(change.skills_self_learning),
+                "skills",
+            ),
+            (
+                self.folders(),
+                CONSOLIDATE,
+                flag(change.memory_auto_consolidate),
+                "memory",
+            ),
+            (self.folders(), POLICY, policy, "workspace.defaultApprovalPolicy"),
+        ];
+        let mut regions = Vec::new();
+        for (file, name, value, region) in settings {
+            if let Some(value) = value
+                && edit::set(&file, &[(name, value)])?
+            {
+                regions.push(region);
+            }
+        }
+        Ok(regions)
+    }
+
+    /// Makes count what a client has set in the workspace's file, and returns the configuration then.
+    fn trusted(&self, regions: &[&str]) -> anyhow::Result<Config> {
+        let config = config::read_with(&self.root, self.home.as_deref(), &self.trust.read())?;
+        let is_set = |item: &&TrustItem| {
+            let region = match item.name.as_str() {
+                "Model" => "workspace.model",
+                "WelcomeSuggestions.Enabled" => "welcomeSuggestions",
+                "Permissions.DefaultApprovalPolicy" => "workspace.defaultApprovalPolicy",
+                _ => return false,
+            };
+            item.kind == TrustKind::Setting && regions.contains(&region)
+        };
+        let set = config.folder_items.iter().filter(is_set);
+        let set: Vec<&str> = set.filter_map(|item| item.fingerprint.as_deref()).collect();
+        if set.is_empty() {
+            return Ok(config);
+        }
+        let record = self
+            .trust
+            .change(|record| set.iter().for_each(|set| record.add(set)))?;
+        config::read_with(&self.root, self.home.as_deref(), &record)
+    }
+
+    /// Returns what the files say: the workspace's, else the user's own.
+    fn values(&self) -> anyhow::Result<ConfigValues> {
+        let of = |name: Name| -> anyhow::Result<Option<Value>> {
+            match edit::get(&self.folders(), name)? {
+                Some(value) => Ok(Some(value)),
+                None => edit::get(&self.own(), name),
+            }
+        };
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let flag = |value: Option<Value>| value.and_then(|value| value.as_bool());
+        Ok(ConfigValues {
+            model: text(of(MODEL)?),
+            api_key: text(edit::get(&self.own(), API_KEY)?),
+            end_point: text(edit::get(&self.own(), END_POINT)?),
+            welcome_suggestions: flag(of(WELCOME)?),
+            skills_self_learning: flag(of(SELF_LEARNING)?),
+            memory_auto_consolidate: flag(of(CONSOLIDATE)?),
+            default_approval_policy: text(of(POLICY)?),
+        })
+    }
+
+    /// Writes, and puts both files back when they cannot be used then.
+    fn change(
+        &self,
+        change: &ConfigChange,
+    ) -> Result<(Config, ConfigValues, Vec<&'static str>), ConfigChangeError> {
+        let cannot = |error: anyhow::Error| ConfigChangeError::Unwritable(format!("{error:#}"));
+        let before = [self.folders(), self.own()].map(|path| (std::fs::read(&path).ok(), path));
+        let made = self.write(change).map_err(cannot).and_then(|regions| {
+            let config = self.trusted(&regions);
+            let config = config.map_err(|error| ConfigChangeError::Unusable(format!("{error:#}")))?;
+            Ok((config, self.values().map_err(cannot)?, regions))
+        });
+        if made.is_err() {
+            for (text, path) in before {
+                let restored = match text {
+                    Some(text) => edit::replace(&path, &text),
+                    None => Ok(drop(std::fs::remove_file(&path))),
+                };
+                if let Err(error) = restored {
+                    tracing::warn!(%error, "a configuration file is not as it was before a change that failed");
+                }
+            }
+        }
+        made
+    }
+}
+
+/// Returns a policy as files spell it.
+fn spelled(policy: ApprovalPolicy) -> Value {
+    serde_json::to_value(policy).unwrap_or_default()
+}
+
+impl WorkspaceConfig for ConfigFiles {
+    fn schema(&self) -> Vec<ConfigSection> {
+        bobbin_config::sections()
+    }
+
+    fn update(&self, change: ConfigChange) -> BoxFuture<'_, Result<ConfigValues, ConfigChangeError>> {
+        async move {
+            let _changing = self.changing.lock().await;
+            let sets_key = matches!(change.api_key, Some(Some(_)));
+            let place = self.place.clone();
+            let changed = tokio::task::spawn_blocking(move || place.change(&change)).await;
+            let (config, mut values, regions) =
+                changed.unwrap_or_else(|error| Err(ConfigChangeError::Unwritable(error.to_string())))?;
+            self.apply(&config)?;
+            if !regions.is_empty()
+                && let Some(hub) = self.hub.upgrade()
+            {
+                hub.broadcast(
+                    ConfigNews {
+                        source: SOURCE,
+                        regions,
+                    },
+                    0,
+                );
+            }
+            if self.is_remote.load(Ordering::Relaxed) && !sets_key {
+                values.api_key = None;
+            }
+            Ok(values)
+        }
+        .boxed()
+    }
+}

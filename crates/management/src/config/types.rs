@@ -1,0 +1,125 @@
+//! `workspace/config/*` (AppServer protocol 05 §11).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_with::skip_serializing_none;
+
+use bobbin_native::wire::Nullable;
+
+/// Result of `workspace/config/schema`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceConfigSchemaResult {
+    /// Settings that belong together, in order.
+    pub sections: Vec<ConfigSection>,
+}
+
+/// Settings that belong together.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSection {
+    /// Its name: `Core` for what stands at the top of a file.
+    pub section: String,
+    /// Its place among the sections, from 0 on.
+    pub order: u32,
+    /// The member of a file that its settings stand in; absent at the top of a file.
+    pub path: Option<String>,
+    /// Its settings.
+    pub fields: Vec<ConfigField>,
+}
+
+/// One setting, without its value.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigField {
+    /// Its name; a dot stands between the names of objects.
+    pub key: String,
+    /// How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether its value is a secret.
+    pub sensitive: bool,
+    /// The words that it can be, with `select`.
+    pub options: Option<Vec<String>>,
+    /// The least number.
+    pub min: Option<Value>,
+    /// The greatest number.
+    pub max: Option<Value>,
+    /// What it is for.
+    pub hint: Option<String>,
+    /// When a change counts.
+    pub reload: ConfigReload,
+    /// What counts where no file says anything.
+    pub default_value: Option<Value>,
+}
+
+/// When a changed setting counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ConfigReload {
+    /// At once.
+    Hot,
+    /// From the next start of the server.
+    ProcessRestart,
+}
+
+/// Params of `workspace/config/update`: at least one setting. `null`, and an empty text, remove one.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceConfigUpdateParams {
+    /// The usual model; `Default` removes it too. Threads keep theirs.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub model: Option<Nullable<String>>,
+    /// Key for `endPoint`. Goes into the user's own file.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub api_key: Option<Nullable<String>>,
+    /// Address of a provider. Goes into the user's own file.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub end_point: Option<Nullable<String>>,
+    /// Whether `welcome/suggestions` suggests anything.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub welcome_suggestions_enabled: Option<Nullable<bool>>,
+    /// Stored for other programs.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub skills_self_learning_enabled: Option<Nullable<bool>>,
+    /// Stored for other programs.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub memory_auto_consolidate_enabled: Option<Nullable<bool>>,
+    /// The policy of Threads that have none.
+    #[serde(default, deserialize_with = "Nullable::present")]
+    pub default_approval_policy: Option<Nullable<DefaultApprovalPolicy>>,
+}
+
+/// A policy that `workspace/config/update` can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DefaultApprovalPolicy {
+    /// Ask the user.
+    Default,
+    /// Accept without asking.
+    AutoApprove,
+}
+
+/// Result of `workspace/config/update`: what the files say, each `null` where they say nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceConfigResult {
+    /// The usual model.
+    pub model: Nullable<String>,
+    /// Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it.
+    pub api_key: Nullable<String>,
+    /// Address of a provider.
+    pub end_point: Nullable<String>,
+    /// Whether `welcome/suggestions` suggests anything.
+    pub welcome_suggestions_enabled: Nullable<bool>,
+    /// What is stored for other programs.
+    pub skills_self_learning_enabled: Nullable<bool>,
+    /// What is stored for other programs.
+    pub memory_auto_consolidate_enabled: Nullable<bool>,
+    /// The policy of Threads that have none, as the file spells it.
+    pub default_approval_policy: Nullable<String>,
+}
