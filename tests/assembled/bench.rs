@@ -208,6 +208,7 @@ fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
         key_source: "the variable P_KEY".into(),
         headers: Vec::new(),
         max_output_tokens: None,
+        web_search: false,
         body: serde_json::Map::new(),
         facts,
         model_facts: std::collections::BTreeMap::new(),

@@ -1,7 +1,9 @@
 //! Configuration files as their users meet them: misspelt, broken, described.
 
+use bobbin_testkit::{ModelServer, Script};
 use serde_json::{Value, json};
 
+use crate::mcp;
 use crate::support::Workspace;
 
 /// Writes the configuration of a directory.
@@ -175,4 +177,114 @@ async fn the_schema_of_configuration_files_is_printed() {
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     let copy = include_str!("../../proto-schema/configuration.json");
     assert_eq!(schema, serde_json::from_str::<Value>(copy).unwrap());
+}
+
+#[tokio::test]
+async fn a_client_sets_model_key_and_policy_and_they_count_at_once() {
+    let script = Script {
+        models: vec!["scripted".into()],
+        key: Some("sk-sesame".into()),
+        ..Script::default()
+    };
+    let provider = ModelServer::start(script).await.unwrap();
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    write(&workspace, "{ \"Ratio\": 1.50 }");
+    write(&home, r#"{ "Titles": { "Enabled": false } }"#);
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+
+    let schema = client.call("workspace/config/schema", json!({})).await;
+    let core = &schema["sections"][0];
+    assert_eq!((&core["section"], &core["order"]), (&json!("Core"), &json!(0)));
+    let model = json!("Model");
+    let mut fields = core["fields"].as_array().unwrap().iter();
+    let model = fields.find(|field| field["key"] == model).unwrap();
+    assert_eq!(
+        (&model["type"], &model["reload"]),
+        (&json!("text"), &json!("hot"))
+    );
+
+    let nothing = client.error("workspace/config/update", json!({})).await;
+    assert_eq!(nothing["code"], -32602);
+    let update = json!({
+        "model": "scripted",
+        "apiKey": "sk-sesame",
+        "endPoint": provider.base_url(),
+        "defaultApprovalPolicy": "autoApprove",
+        "skillsSelfLearningEnabled": false,
+    });
+    let id = client.request("workspace/config/update", update).await;
+    let answer = client.next().await.unwrap();
+    assert_eq!(answer["id"], id, "the answer comes before what it causes");
+    assert_eq!(
+        answer["result"],
+        json!({
+            "model": "scripted",
+            "apiKey": "sk-sesame",
+            "endPoint": provider.base_url(),
+            "welcomeSuggestionsEnabled": null,
+            "skillsSelfLearningEnabled": false,
+            "memoryAutoConsolidateEnabled": null,
+            "defaultApprovalPolicy": "autoApprove",
+        })
+    );
+    let changed = client.wait_for("workspace/configChanged").await;
+    assert_eq!(
+        changed["params"]["regions"],
+        json!([
+            "workspace.model",
+            "workspace.apiKey",
+            "workspace.endpoint",
+            "skills",
+            "workspace.defaultApprovalPolicy"
+        ])
+    );
+    assert!(!changed.to_string().contains("sesame"));
+
+    // The model answers without a new start, and a command is not asked about.
+    let thread = client.start_thread().await;
+    client
+        .start_turn(&thread, "call Exec {\"command\": \"touch made\"}")
+        .await;
+    client.wait_for("turn/completed").await;
+    assert!(workspace.path().join("made").exists());
+
+    let folders = std::fs::read_to_string(workspace.path().join(".craft/config.json")).unwrap();
+    assert!(folders.starts_with("{\n  \"Ratio\": 1.50,\n"), "{folders}");
+    assert!(
+        !folders.contains("sesame") && !folders.contains("EndPoint"),
+        "{folders}"
+    );
+    let own = std::fs::read_to_string(home.path().join(".craft/config.json")).unwrap();
+    assert!(own.contains("sesame"), "{own}");
+
+    // Nothing is different: nobody is told. An empty text and `null` remove.
+    let update = json!({ "model": "scripted" });
+    client.call("workspace/config/update", update).await;
+    let update = json!({ "model": "", "defaultApprovalPolicy": null, "apiKey": null, "endPoint": null });
+    let left = client.call("workspace/config/update", update).await;
+    assert_eq!(left["model"], Value::Null);
+    let told = client.wait_for("workspace/configChanged").await;
+    assert_eq!(told["params"]["regions"].as_array().unwrap().len(), 4);
+    let folders = std::fs::read_to_string(workspace.path().join(".craft/config.json")).unwrap();
+    assert!(
+        !folders.contains("Permissions") && folders.contains("SelfLearning"),
+        "{folders}"
+    );
+    client.finish().await;
+    server.wait().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_setting_that_cannot_be_written_leaves_the_files_as_they_were() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    write(&workspace, "{ \"Skills\": 7 }");
+    write(&home, "{}");
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+    let update = json!({ "model": "offline", "skillsSelfLearningEnabled": true });
+    let error = client.error("workspace/config/update", update).await;
+    assert!(error.to_string().contains("Skills is not an object"), "{error}");
+    let folders = std::fs::read_to_string(workspace.path().join(".craft/config.json")).unwrap();
+    assert_eq!(folders, "{ \"Skills\": 7 }");
+    client.finish().await;
+    server.wait().await.unwrap();
 }

@@ -3,6 +3,7 @@
 //! What a client sets is the word of the server's user, so it counts in the workspace's file too. An address and its key
 //! go into the user's own file together: no key is in a workspace's file, and no workspace says where one is sent.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -154,6 +155,10 @@ impl Place {
             {
                 regions.push(region);
             }
+        }
+        if let Some(Some(_)) = change.api_key {
+            // A key counts only where nobody else can read it.
+            std::fs::set_permissions(self.own(), std::fs::Permissions::from_mode(0o600))?;
         }
         Ok(regions)
     }
