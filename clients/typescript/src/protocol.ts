@@ -311,6 +311,43 @@ export type CommandStatus = "inProgress" | "completed" | "failed" | "cancelled" 
 /** How a conversation was compacted. */
 export type CompactionMode = "micro" | "partial";
 
+/** One setting, without its value. */
+export interface ConfigField {
+  /** What counts where no file says anything. */
+  defaultValue?: unknown;
+  /** What it is for. */
+  hint?: string;
+  /** Its name; a dot stands between the names of objects. */
+  key: string;
+  /** The greatest number. */
+  max?: unknown;
+  /** The least number. */
+  min?: unknown;
+  /** The words that it can be, with `select`. */
+  options?: string[];
+  /** When a change counts. */
+  reload: ConfigReload;
+  /** Whether its value is a secret. */
+  sensitive: boolean;
+  /** How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`. */
+  type: string;
+}
+
+/** When a changed setting counts. */
+export type ConfigReload = "hot" | "processRestart";
+
+/** Settings that belong together. */
+export interface ConfigSection {
+  /** Its settings. */
+  fields: ConfigField[];
+  /** Its place among the sections, from 0 on. */
+  order: number;
+  /** The member of a file that its settings stand in; absent at the top of a file. */
+  path?: string;
+  /** Its name: `Core` for what stands at the top of a file. */
+  section: string;
+}
+
 /** How far the life of a connection is. The names are fixed by the peer specification. */
 export type ConnectionPhase = "Active" | "ShuttingDown" | "Stopped";
 
@@ -364,6 +401,9 @@ export interface ContextUsage {
   /** From here on a client should warn. */
   warningThreshold: number;
 }
+
+/** A policy that `workspace/config/update` can set. */
+export type DefaultApprovalPolicy = "default" | "autoApprove";
 
 /** How a user message came into its Turn. */
 export type DeliveryMode = "normal" | "queued" | "guidance";
@@ -602,6 +642,18 @@ export interface FineCodeRunner {
   projectPath: string;
   /** `STOPPED`, `INITIALIZING`, `RUNNING`, `NO_VENV`, `FAILED` or `EXITED`. */
   status: string;
+}
+
+/** A port of a Thread's commands that is reached on the machine's loopback. */
+export interface Forward {
+  /** Where to connect, as `127.0.0.1:PORT`. */
+  address: string;
+  /** Its id. */
+  forwardId: string;
+  /** The port in the network of the Thread's commands. */
+  port: number;
+  /** The Thread. */
+  threadId: string;
 }
 
 /** A button. */
@@ -2395,6 +2447,46 @@ export interface TerminalCleanParams {
   threadId: string;
 }
 
+/** Params of `forward/start`. */
+export interface ForwardStartParams {
+  /** The port that a command of the Thread listens on, now or later. */
+  port: number;
+  /** The Thread. */
+  threadId: string;
+  /** The port on the machine. Default: the same, or a free one if that is taken. */
+  to?: number;
+}
+
+/** Result of `forward/start`. */
+export interface ForwardResult {
+  /** The forward. */
+  forward: Forward;
+}
+
+/** Params of `forward/list`. */
+export interface ForwardListParams {
+  /** Only those of this Thread. */
+  threadId?: string;
+}
+
+/** Result of `forward/list`. */
+export interface ForwardListResult {
+  /** The forwards. */
+  forwards: Forward[];
+}
+
+/** Params of `forward/stop`. */
+export interface ForwardStopParams {
+  /** The forward. */
+  forwardId: string;
+}
+
+/** Result of `forward/stop`. */
+export interface ForwardStopResult {
+  /** Whether there was one. */
+  stopped: boolean;
+}
+
 /** Result of `mcp/list`. */
 export interface McpListResult {
   /** The servers in effect. */
@@ -2771,6 +2863,48 @@ export interface ApprovalRulesRemoveResult {
   answers: StandingAnswer[];
 }
 
+/** Result of `workspace/config/schema`. */
+export interface WorkspaceConfigSchemaResult {
+  /** Settings that belong together, in order. */
+  sections: ConfigSection[];
+}
+
+/** Params of `workspace/config/update`: at least one setting. `null`, and an empty text, remove one. */
+export interface WorkspaceConfigUpdateParams {
+  /** Key for `endPoint`. Goes into the user's own file. */
+  apiKey?: string | null;
+  /** The policy of Threads that have none. */
+  defaultApprovalPolicy?: DefaultApprovalPolicy | null;
+  /** Address of a provider. Goes into the user's own file. */
+  endPoint?: string | null;
+  /** Stored for other programs. */
+  memoryAutoConsolidateEnabled?: boolean | null;
+  /** The usual model; `Default` removes it too. Threads keep theirs. */
+  model?: string | null;
+  /** Stored for other programs. */
+  skillsSelfLearningEnabled?: boolean | null;
+  /** Whether `welcome/suggestions` suggests anything. */
+  welcomeSuggestionsEnabled?: boolean | null;
+}
+
+/** Result of `workspace/config/update`: what the files say, each `null` where they say nothing. */
+export interface WorkspaceConfigResult {
+  /** Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it. */
+  apiKey: string | null;
+  /** The policy of Threads that have none, as the file spells it. */
+  defaultApprovalPolicy: string | null;
+  /** Address of a provider. */
+  endPoint: string | null;
+  /** What is stored for other programs. */
+  memoryAutoConsolidateEnabled: boolean | null;
+  /** The usual model. */
+  model: string | null;
+  /** What is stored for other programs. */
+  skillsSelfLearningEnabled: boolean | null;
+  /** Whether `welcome/suggestions` suggests anything. */
+  welcomeSuggestionsEnabled: boolean | null;
+}
+
 /** Result of `workspace/trust/get` and `workspace/trust/set`. */
 export interface WorkspaceTrustResult {
   /** What counts. */
@@ -3108,6 +3242,12 @@ export interface Requests {
   "terminal/stop": { params: TerminalStopParams; result: TerminalResult };
   /** Removes a Thread's background terminals. */
   "terminal/clean": { params: TerminalCleanParams; result: TerminalsResult };
+  /** Extension: forwards a port of a Thread's commands to the machine's loopback, for as long as the connection is there. */
+  "forward/start": { params: ForwardStartParams; result: ForwardResult };
+  /** Extension: lists forwarded ports. */
+  "forward/list": { params: ForwardListParams; result: ForwardListResult };
+  /** Extension: ends a forward, with its connections. */
+  "forward/stop": { params: ForwardStopParams; result: ForwardStopResult };
   /** Lists the configurations of MCP servers that are in effect. */
   "mcp/list": { params: EmptyParams; result: McpListResult };
   /** Returns the configuration of one MCP server. */
@@ -3164,6 +3304,10 @@ export interface Requests {
   "approval/rules/list": { params: EmptyParams; result: ApprovalRulesListResult };
   /** Extension: takes back answers that were given for ever. */
   "approval/rules/remove": { params: ApprovalRulesRemoveParams; result: ApprovalRulesRemoveResult };
+  /** Lists the settings that configuration files can have, without values. */
+  "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
+  /** Sets or removes settings of the workspace, and returns what the files say then. */
+  "workspace/config/update": { params: WorkspaceConfigUpdateParams; result: WorkspaceConfigResult };
   /** Extension: says what the folder brings along, and what of it counts. */
   "workspace/trust/get": { params: EmptyParams; result: WorkspaceTrustResult };
   /** Extension: takes the user's word about the folder. */
@@ -3601,6 +3745,12 @@ export interface TerminalOutputDeltaNotification {
   terminal: BackgroundTerminal;
 }
 
+/** Params of `forward/ended`. */
+export interface ForwardEndedNotification {
+  /** The forward. */
+  forward: Forward;
+}
+
 /** Params of `mcp/status/updated`. */
 export interface McpStatusUpdatedNotification {
   /** The server as it is now. */
@@ -3760,6 +3910,8 @@ export interface Notifications {
   "terminal/stalled": TerminalNotification;
   /** A background terminal was removed. */
   "terminal/cleaned": TerminalNotification;
+  /** Extension: a port is not forwarded any more. */
+  "forward/ended": ForwardEndedNotification;
   /** An MCP server is another way than before. */
   "mcp/status/updated": McpStatusUpdatedNotification;
   /** Extension: a login at an MCP server has ended. */

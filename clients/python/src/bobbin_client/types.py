@@ -336,6 +336,48 @@ class CommandRefPart(_CommandRefPart, total=False):
     """The line as typed."""
 
 
+class _ConfigField(TypedDict):
+    key: str
+    """Its name; a dot stands between the names of objects."""
+    reload: ConfigReload
+    """When a change counts."""
+    sensitive: bool
+    """Whether its value is a secret."""
+    type: str
+    """How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`."""
+
+
+class ConfigField(_ConfigField, total=False):
+    """One setting, without its value."""
+
+    defaultValue: Any
+    """What counts where no file says anything."""
+    hint: str
+    """What it is for."""
+    max: Any
+    """The greatest number."""
+    min: Any
+    """The least number."""
+    options: list[str]
+    """The words that it can be, with `select`."""
+
+
+class _ConfigSection(TypedDict):
+    fields: list[ConfigField]
+    """Its settings."""
+    order: int
+    """Its place among the sections, from 0 on."""
+    section: str
+    """Its name: `Core` for what stands at the top of a file."""
+
+
+class ConfigSection(_ConfigSection, total=False):
+    """Settings that belong together."""
+
+    path: str
+    """The member of a file that its settings stand in; absent at the top of a file."""
+
+
 class ConnectionStats(TypedDict):
     """One connection's counters."""
 
@@ -660,6 +702,19 @@ class FineCodeRunner(_FineCodeRunner, total=False):
     """Where it writes its log."""
     problem: str
     """Why it does not run."""
+
+
+class Forward(TypedDict):
+    """A port of a Thread's commands that is reached on the machine's loopback."""
+
+    address: str
+    """Where to connect, as `127.0.0.1:PORT`."""
+    forwardId: str
+    """Its id."""
+    port: int
+    """The port in the network of the Thread's commands."""
+    threadId: str
+    """The Thread."""
 
 
 class _HermesButton(TypedDict):
@@ -2706,6 +2761,55 @@ class TerminalCleanParams(_TerminalCleanParams, total=False):
     """Extension: makes a repeated request safe."""
 
 
+class _ForwardStartParams(TypedDict):
+    port: int
+    """The port that a command of the Thread listens on, now or later."""
+    threadId: str
+    """The Thread."""
+
+
+class ForwardStartParams(_ForwardStartParams, total=False):
+    """Params of `forward/start`."""
+
+    to: int
+    """The port on the machine. Default: the same, or a free one if that is taken."""
+
+
+class ForwardResult(TypedDict):
+    """Result of `forward/start`."""
+
+    forward: Forward
+    """The forward."""
+
+
+class ForwardListParams(TypedDict, total=False):
+    """Params of `forward/list`."""
+
+    threadId: str
+    """Only those of this Thread."""
+
+
+class ForwardListResult(TypedDict):
+    """Result of `forward/list`."""
+
+    forwards: list[Forward]
+    """The forwards."""
+
+
+class ForwardStopParams(TypedDict):
+    """Params of `forward/stop`."""
+
+    forwardId: str
+    """The forward."""
+
+
+class ForwardStopResult(TypedDict):
+    """Result of `forward/stop`."""
+
+    stopped: bool
+    """Whether there was one."""
+
+
 class McpListResult(TypedDict):
     """Result of `mcp/list`."""
 
@@ -3171,6 +3275,51 @@ class ApprovalRulesRemoveResult(TypedDict):
 
     answers: list[StandingAnswer]
     """The answers that are left."""
+
+
+class WorkspaceConfigSchemaResult(TypedDict):
+    """Result of `workspace/config/schema`."""
+
+    sections: list[ConfigSection]
+    """Settings that belong together, in order."""
+
+
+class WorkspaceConfigUpdateParams(TypedDict, total=False):
+    """Params of `workspace/config/update`: at least one setting. `null`, and an empty text, remove one."""
+
+    apiKey: Union[str, None]
+    """Key for `endPoint`. Goes into the user's own file."""
+    defaultApprovalPolicy: Union[DefaultApprovalPolicy, None]
+    """The policy of Threads that have none."""
+    endPoint: Union[str, None]
+    """Address of a provider. Goes into the user's own file."""
+    memoryAutoConsolidateEnabled: Union[bool, None]
+    """Stored for other programs."""
+    model: Union[str, None]
+    """The usual model; `Default` removes it too. Threads keep theirs."""
+    skillsSelfLearningEnabled: Union[bool, None]
+    """Stored for other programs."""
+    welcomeSuggestionsEnabled: Union[bool, None]
+    """Whether `welcome/suggestions` suggests anything."""
+
+
+class WorkspaceConfigResult(TypedDict):
+    """Result of `workspace/config/update`: what the files say, each `null` where they say nothing."""
+
+    apiKey: Union[str, None]
+    """Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it."""
+    defaultApprovalPolicy: Union[str, None]
+    """The policy of Threads that have none, as the file spells it."""
+    endPoint: Union[str, None]
+    """Address of a provider."""
+    memoryAutoConsolidateEnabled: Union[bool, None]
+    """What is stored for other programs."""
+    model: Union[str, None]
+    """The usual model."""
+    skillsSelfLearningEnabled: Union[bool, None]
+    """What is stored for other programs."""
+    welcomeSuggestionsEnabled: Union[bool, None]
+    """Whether `welcome/suggestions` suggests anything."""
 
 
 class WorkspaceTrustResult(TypedDict):
@@ -4595,6 +4744,20 @@ class TerminalCleanedEvent(TypedDict):
     params: TerminalNotification
 
 
+class ForwardEndedNotification(TypedDict):
+    """Params of `forward/ended`."""
+
+    forward: Forward
+    """The forward."""
+
+
+class ForwardEndedEvent(TypedDict):
+    """Extension: a port is not forwarded any more."""
+
+    method: Literal['forward/ended']
+    params: ForwardEndedNotification
+
+
 class McpStatusUpdatedNotification(TypedDict):
     """Params of `mcp/status/updated`."""
 
@@ -4817,10 +4980,14 @@ CommandStatus = Literal['inProgress', 'completed', 'failed', 'cancelled', 'backg
 """State of a command as its terminal view shows it."""
 CompactionMode = Literal['micro', 'partial']
 """How a conversation was compacted."""
+ConfigReload = Literal['hot', 'processRestart']
+"""When a changed setting counts."""
 ConnectionPhase = Literal['Active', 'ShuttingDown', 'Stopped']
 """How far the life of a connection is. The names are fixed by the peer specification."""
 ContentItem = Union[TextContent, ImageContentItem]
 """A piece of what a tool brought back."""
+DefaultApprovalPolicy = Literal['default', 'autoApprove']
+"""A policy that `workspace/config/update` can set."""
 DeliveryMode = Literal['normal', 'queued', 'guidance']
 """How a user message came into its Turn."""
 DeltaKind = Literal['agentMessage', 'reasoningContent', 'toolCallArguments']
@@ -4911,14 +5078,14 @@ WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent,
 ]
 """A notification of the server."""
 
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/trust/get'])
+REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -5113,6 +5280,26 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['forward/start'], params: ForwardStartParams, *, timeout: float | None = ...
+    ) -> ForwardResult:
+        """Extension: forwards a port of a Thread's commands to the machine's loopback, for as long as the connection
+    is there.
+    """
+
+    @overload
+    async def request(
+        self, method: Literal['forward/list'], params: ForwardListParams | None = None, *, timeout: float | None = ...
+    ) -> ForwardListResult:
+        """Extension: lists forwarded ports."""
+
+    @overload
+    async def request(
+        self, method: Literal['forward/stop'], params: ForwardStopParams, *, timeout: float | None = ...
+    ) -> ForwardStopResult:
+        """Extension: ends a forward, with its connections."""
+
+    @overload
+    async def request(
         self, method: Literal['mcp/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> McpListResult:
         """Lists the configurations of MCP servers that are in effect."""
@@ -5278,6 +5465,18 @@ class Requests:
         self, method: Literal['approval/rules/remove'], params: ApprovalRulesRemoveParams | None = None, *, timeout: float | None = ...
     ) -> ApprovalRulesRemoveResult:
         """Extension: takes back answers that were given for ever."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/config/schema'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> WorkspaceConfigSchemaResult:
+        """Lists the settings that configuration files can have, without values."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/config/update'], params: WorkspaceConfigUpdateParams | None = None, *, timeout: float | None = ...
+    ) -> WorkspaceConfigResult:
+        """Sets or removes settings of the workspace, and returns what the files say then."""
 
     @overload
     async def request(

@@ -1,6 +1,9 @@
 //! `workspace/config/*` (AppServer protocol 05 §11).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -68,30 +71,49 @@ pub enum ConfigReload {
 
 /// Params of `workspace/config/update`: at least one setting. `null`, and an empty text, remove one.
 #[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceConfigUpdateParams {
     /// The usual model; `Default` removes it too. Threads keep theirs.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub model: Option<Nullable<String>>,
     /// Key for `endPoint`. Goes into the user's own file.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub api_key: Option<Nullable<String>>,
     /// Address of a provider. Goes into the user's own file.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub end_point: Option<Nullable<String>>,
     /// Whether `welcome/suggestions` suggests anything.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub welcome_suggestions_enabled: Option<Nullable<bool>>,
     /// Stored for other programs.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub skills_self_learning_enabled: Option<Nullable<bool>>,
     /// Stored for other programs.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub memory_auto_consolidate_enabled: Option<Nullable<bool>>,
     /// The policy of Threads that have none.
-    #[serde(default, deserialize_with = "Nullable::present")]
     pub default_approval_policy: Option<Nullable<DefaultApprovalPolicy>>,
+}
+
+/// Reads members by hand: elsewhere a member that is `null` counts as absent, here it removes a setting.
+impl<'de> Deserialize<'de> for WorkspaceConfigUpdateParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        fn read<T: DeserializeOwned, E: Error>(name: &str, value: Value) -> Result<Option<Nullable<T>>, E> {
+            let read = serde_json::from_value(value).map_err(|error| E::custom(format!("'{name}': {error}")));
+            Ok(Some(Nullable(read?)))
+        }
+        let mut params = Self::default();
+        for (name, value) in BTreeMap::<String, Value>::deserialize(deserializer)? {
+            match name.to_ascii_lowercase().as_str() {
+                "model" => params.model = read(&name, value)?,
+                "apikey" => params.api_key = read(&name, value)?,
+                "endpoint" => params.end_point = read(&name, value)?,
+                "welcomesuggestionsenabled" => params.welcome_suggestions_enabled = read(&name, value)?,
+                "skillsselflearningenabled" => params.skills_self_learning_enabled = read(&name, value)?,
+                "memoryautoconsolidateenabled" => {
+                    params.memory_auto_consolidate_enabled = read(&name, value)?
+                }
+                "defaultapprovalpolicy" => params.default_approval_policy = read(&name, value)?,
+                _ => {}
+            }
+        }
+        Ok(params)
+    }
 }
 
 /// A policy that `workspace/config/update` can set.

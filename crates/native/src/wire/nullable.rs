@@ -18,7 +18,7 @@ impl<T> Nullable<T> {
     ///
     /// # Errors
     /// The member is neither `null` nor a `T`.
-    pub fn present<'de, D>(deserializer: D) -> Result<Option<Self>, D::Error>
+    pub(crate) fn present<'de, D>(deserializer: D) -> Result<Option<Self>, D::Error>
     where
         D: Deserializer<'de>,
         T: Deserialize<'de>,
