@@ -154,7 +154,13 @@ async fn behaviour_06_an_error_as_the_answer_fails_the_extension() {
     let status = world.reaches(&id, ExtensionState::Failed).await;
     assert!(status.error.unwrap().contains("not today"));
     fake.ended().await;
-    assert!(is_gone(pid(&fake)));
+    // It was killed: its sockets close before it is gone.
+    let gone = async {
+        while !is_gone(pid(&fake)) {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
 }
 
 #[tokio::test]

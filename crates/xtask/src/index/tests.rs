@@ -83,6 +83,14 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         "skills/restoreOriginal",
         "skills/setEnabled",
         "skills/uninstall",
+        "workspace/config/update",
+        "mcp/login",
+        "mcp/logout",
+        // End with the connection that asked.
+        "forward/start",
+        "forward/stop",
+        "forward/list",
+        "workspace/config/schema",
         "workspace/commitMessage/suggest",
         "welcome/suggestions",
         "model/list",
@@ -108,6 +116,7 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         // As durable as the call that asks.
         "item/tool/requestUserInput/resolved",
         "mcp/status/updated",
+        "mcp/login/completed",
         "workspace/configChanged",
         "workspace/trustChanged",
         "terminal/started",
@@ -115,6 +124,7 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         "terminal/completed",
         "terminal/stalled",
         "terminal/cleaned",
+        "forward/ended",
     ];
     for method in groups()
         .methods()
