@@ -223,7 +223,9 @@ impl Place {
             for (text, path) in before {
                 let restored = match text {
                     Some(text) => edit::replace(&path, &text),
-                    None => Ok(drop(std::fs::remove_file(&path))),
+                    None => std::fs::remove_file(&path)
+                        .or_else(as_removed)
+                        .map_err(Into::into),
                 };
                 if let Err(error) = restored {
                     tracing::warn!(%error, "a configuration file is not as it was before a change that failed");
@@ -232,6 +234,14 @@ impl Place {
         }
         made
     }
+}
+
+/// A file that is not there is as good as removed.
+fn as_removed(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Ok(());
+    }
+    Err(error)
 }
 
 /// Returns a policy as files spell it.

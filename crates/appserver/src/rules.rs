@@ -144,7 +144,7 @@ fn covered(answer: &wire::StandingAnswer) -> String {
     // A condition names a program with its digest, or says what confines the command.
     let is_program = |condition: &&String| condition.contains(" sha256:");
     let (programs, places): (Vec<_>, Vec<_>) = answer.conditions.iter().partition(is_program);
-    let places: String = places.iter().map(|place| format!(", {place}")).collect();
+    let places: String = places.iter().flat_map(|place| [", ", place.as_str()]).collect();
     if programs.is_empty() {
         return format!("{what}{places}");
     }

@@ -14,6 +14,7 @@ use anyhow::Context;
 use bobbin_agent::{AgentEngine, Helpers, Titles};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
@@ -259,10 +260,8 @@ pub(crate) async fn prepare(
         mut complaints,
     } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
     let models = CurrentModels::new(models);
-    complaints.extend(without);
-    complaints.extend(foreign);
-    let helpers = small_requests::helpers(&models, git.clone());
-    helpers.set_welcome(!config.without_welcome);
+    complaints.extend(without.into_iter().chain(foreign));
+    let helpers = small_requests::helpers(config, &models, git.clone());
     let titles = small_requests::titles(config, &models);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
@@ -270,19 +269,12 @@ pub(crate) async fn prepare(
         .with_undo(undo::beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone());
-    let mut settings = Settings::new(workspace.root.clone());
-    settings.approval_policy = config.approval_policy.into();
-    let rules = config.rules.compile(cli::home().as_deref())?;
-    settings.policy = Arc::new(
-        RulesPolicy::new(rules)
-            .guarding(guarded)
-            .showing(workspace.outputs())
-            .finding(programs),
-    );
-    settings.undo = undo::beside(&tools, undo.as_ref());
-    if let Some(wait) = config.approval_max_wait {
-        settings.approval_max_wait = wait;
-    }
+    let rules = config.rules.compile(home.as_deref())?;
+    let policy = RulesPolicy::new(rules)
+        .guarding(guarded)
+        .showing(workspace.outputs())
+        .finding(programs);
+    let settings = core_settings(workspace, config, policy, undo::beside(&tools, undo.as_ref()));
     let engine = WithSubAgents::new(hub::notifying(engine, &workspace.root), settings.sub_agents);
     let hub = Hub::new(
         settings,
@@ -310,6 +302,22 @@ pub(crate) async fn prepare(
         process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })
+}
+
+fn core_settings(
+    workspace: &Workspace,
+    config: &Config,
+    policy: RulesPolicy,
+    undo: Option<Arc<dyn Undo>>,
+) -> Settings {
+    let mut settings = Settings::new(workspace.root.clone());
+    settings.undo = undo;
+    settings.approval_policy = config.approval_policy.into();
+    settings.policy = Arc::new(policy);
+    if let Some(wait) = config.approval_max_wait {
+        settings.approval_max_wait = wait;
+    }
+    settings
 }
 
 fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {

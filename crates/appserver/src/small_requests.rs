@@ -9,8 +9,14 @@ use bobbin_models::CurrentModels;
 use bobbin_tools::Sandbox;
 
 /// Returns what suggests small things. `git` is how Git runs for it.
-pub(crate) fn helpers(models: &CurrentModels, git: (Children, Environment, Sandbox)) -> Helpers {
-    Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2)
+pub(crate) fn helpers(
+    config: &Config,
+    models: &CurrentModels,
+    git: (Children, Environment, Sandbox),
+) -> Helpers {
+    let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
+    helpers.set_welcome(!config.without_welcome);
+    helpers
 }
 
 /// Returns what writes titles, where the configuration wants any.

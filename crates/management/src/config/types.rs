@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for WorkspaceConfigUpdateParams {
                 "welcomesuggestionsenabled" => params.welcome_suggestions_enabled = read(&name, value)?,
                 "skillsselflearningenabled" => params.skills_self_learning_enabled = read(&name, value)?,
                 "memoryautoconsolidateenabled" => {
-                    params.memory_auto_consolidate_enabled = read(&name, value)?
+                    params.memory_auto_consolidate_enabled = read(&name, value)?;
                 }
                 "defaultapprovalpolicy" => params.default_approval_policy = read(&name, value)?,
                 _ => {}
