@@ -1,7 +1,7 @@
 //! The Hub: one process of a user that starts, finds, watches and stops one server for each workspace.
 //!
 //! Clients ask it over HTTP on loopback for a workspace's server, and then connect to that server. No conversation
-//! passes through the Hub. One task owns each workspace ([`owner`]); the routes send it orders. The servers are children
+//! passes through the Hub. One task owns each workspace (`owner`); the routes send it orders. The servers are children
 //! of the Hub: none of them outlives it, not even a `kill -9`. The files are those that existing clients read.
 //!
 //! Reads neither the environment nor configuration: the binary says in [`Settings`] how a server is started.
