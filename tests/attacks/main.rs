@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod confined;
 #[cfg(test)]
 mod copies;

@@ -411,6 +411,18 @@ export type DeliveryMode = "normal" | "queued" | "guidance";
 /** What kind of text a delta carries. */
 export type DeltaKind = "agentMessage" | "reasoningContent" | "toolCallArguments";
 
+/** A browser that was let in. */
+export interface DeviceInfo {
+  /** When it was let in. */
+  createdAt: string;
+  /** Names it in `device/revoke`. */
+  id: string;
+  /** What it is called. */
+  label: string;
+  /** When it last connected, to the minute. */
+  lastUsedAt: string;
+}
+
 /** How a Turn changed one file. */
 export interface DiffFile {
   /** Lines added. */
@@ -3178,6 +3190,36 @@ export interface FineCodeRunnerLogsResult {
   lines: string[];
 }
 
+/** Result of `device/list` and `device/revoke`. */
+export interface DeviceListResult {
+  /** The devices, in the order in which they were let in; at most 64. */
+  devices: DeviceInfo[];
+}
+
+/** Parameters of `device/invite`. */
+export interface DeviceInviteParams {
+  /** What the device will be called; what it calls itself when left out. At most 64 characters count. */
+  label?: string;
+}
+
+/** Result of `device/invite`. */
+export interface DeviceInviteResult {
+  /** The code, which counts once; absent where browsers need none. */
+  code?: string;
+  /** When it does not count any more. */
+  expiresAt?: string;
+  /** The page's address on the server's machine. The code goes behind a `#`. */
+  pageUrl: string;
+  /** The page's addresses on other machines, the best first; empty where none reaches it. */
+  remoteUrls: string[];
+}
+
+/** Parameters of `device/revoke`. */
+export interface DeviceRevokeParams {
+  /** The ids of devices; all of them when left out. One that is not there is none that has to be revoked. */
+  ids?: string[];
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -3364,6 +3406,12 @@ export interface Requests {
   "finecode/runner/stop": { params: FineCodeRunnerParams; result: FineCodeRunnerResult };
   /** Extension: returns the last lines that a runner has printed. */
   "finecode/runner/logs": { params: FineCodeRunnerParams; result: FineCodeRunnerLogsResult };
+  /** Extension: lists the browsers that were let in. */
+  "device/list": { params: EmptyParams; result: DeviceListResult };
+  /** Extension: makes a code that lets one browser in. */
+  "device/invite": { params: DeviceInviteParams; result: DeviceInviteResult };
+  /** Extension: takes the secrets of browsers back and ends their connections. */
+  "device/revoke": { params: DeviceRevokeParams; result: DeviceListResult };
 }
 
 /** Params of `$/cancelRequest`. */

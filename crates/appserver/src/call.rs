@@ -10,7 +10,7 @@ use crate::join::{self, Endpoint};
 use crate::token::TokenOptions;
 use crate::{console, server};
 use bobbin_config::Config;
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{State, Workspace};
 
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
 ///
@@ -34,6 +34,33 @@ pub(crate) async fn ask_server<T>(
         drop(serving.await);
         return asked;
     };
+    ask_holder(workspace, holder, config, token, ask).await
+}
+
+/// Asks the server that runs in the workspace.
+///
+/// # Errors
+/// None runs; else as [`ask_server`].
+pub(crate) async fn ask_running<T>(
+    workspace: &Workspace,
+    config: &Config,
+    token: &TokenOptions,
+    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Some(holder) = workspace.holder() else {
+        let root = workspace.root.display();
+        bail!("no server runs in {root}: start one with `bobbin`");
+    };
+    ask_holder(workspace, holder, config, token, ask).await
+}
+
+async fn ask_holder<T>(
+    workspace: &Workspace,
+    holder: State,
+    config: &Config,
+    token: &TokenOptions,
+    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let Some(address) = holder.address else {
         return Err(workspace.busy().into());
     };

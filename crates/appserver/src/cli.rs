@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,12 +10,13 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::{self, ConfigCommand};
-use crate::server::{Endpoints, Listen};
+use crate::listen::{Listen, Listening, TlsOptions};
+use crate::server::Endpoints;
 use crate::telemetry::LogOptions;
 use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, doctor, eca, exec, finecode, forward, hermes, hub, rules, server, state, state_command,
-    telemetry, threads, tool_servers, trust,
+    console, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, server, state,
+    state_command, telemetry, threads, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
@@ -88,6 +90,12 @@ enum Command {
     Config(ConfigCommand),
     /// Print the token that clients present, which is yours for all workspaces.
     Token(token::Token),
+    /// Open the page of the server that runs in the workspace, and let the browser in.
+    Open(devices::Open),
+    /// Let a browser on another device in: shows an address and a QR code.
+    Pair(devices::Pair),
+    /// List the browsers that were let in, or revoke them.
+    Devices(devices::DevicesCommand),
     /// Check the workspace, the configuration and this machine.
     Doctor(doctor::Doctor),
     /// Print a completion script for a shell.
@@ -115,6 +123,8 @@ struct Serve {
     listen: Option<String>,
     #[command(flatten)]
     token: TokenOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
 }
 
 #[derive(Debug, Args)]
@@ -126,6 +136,8 @@ struct AppServer {
     listen: Option<String>,
     #[command(flatten)]
     token: TokenOptions,
+    #[command(flatten)]
+    tls: TlsOptions,
 }
 
 /// Runs a command line.
@@ -152,6 +164,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Hermes(command)) => hermes::run(command).await,
         Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
+        Some(Command::Open(open)) => devices::open(open).await,
+        Some(Command::Pair(pair)) => devices::pair(pair).await,
+        Some(Command::Devices(command)) => devices::run(&command),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut std::io::stdout());
@@ -170,15 +185,19 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         Some(Endpoints {
             listen: Some(listen),
             stdio: false,
-        }) => Listen { token, ..listen },
+        }) => Listen {
+            token,
+            tls: serve.tls,
+            ..listen
+        },
         Some(_) => bail!("serve listens on ws://HOST:PORT; use 'bobbin app-server' for stdio"),
         None => Listen {
             address: config.address(),
             may_move: config.port.is_none(),
             token,
+            tls: serve.tls,
         },
     };
-    let guarded = listen.token.is_some();
     let endpoints = Endpoints {
         stdio: false,
         listen: Some(listen),
@@ -188,18 +207,38 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         Some(model) => format!("  Model      {model}"),
         None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
     };
-    server::run(held, &config, endpoints, move |address| {
-        let address = address.unwrap_or_default();
+    server::run(held, &config, endpoints, move |shown| {
+        let Some(shown) = shown else { return };
+        if let Some(page) = &shown.page {
+            console::say(&format!("{page}{}", code(shown)));
+        }
         console::say(&format!("Bobbin serves {}", root.display()));
-        console::say(&format!("  WebSocket  {address}"));
-        if guarded {
+        console::say(&format!("  WebSocket  {}", shown.web_socket));
+        if shown.is_guarded {
             console::say("  Token      `bobbin token` prints it; clients add ?token=TOKEN to the address");
+        }
+        if let (Some(url), Some(_)) = (shown.elsewhere.first(), &shown.page) {
+            console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
         }
         console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
         console::say(&engine);
         console::say("  Stop       Ctrl-C");
     })
     .await
+}
+
+/// Returns what follows the page's address: a code on a terminal, where only the user reads it.
+fn code(shown: &Listening) -> String {
+    if !shown.is_guarded || !std::io::stdout().is_terminal() {
+        return String::new();
+    }
+    match shown.devices.invite(None) {
+        Ok(code) => format!("#{}", code.text),
+        Err(error) => {
+            tracing::warn!(%error, "there is no code for a browser");
+            String::new()
+        }
+    }
 }
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
@@ -219,14 +258,15 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
             let mut endpoints = listen.map_or_else(|| configured_endpoints(&config), parse_listen)?;
             if let Some(listen) = &mut endpoints.listen {
                 listen.token = app_server.token.wanted(&config)?;
+                listen.tls = app_server.tls;
             }
             endpoints
         }
     };
     let held = workspace.hold().await?;
-    server::run(held, &config, endpoints, |address| {
-        if let Some(address) = address {
-            tracing::info!(address, "listening");
+    server::run(held, &config, endpoints, |shown| {
+        if let Some(Listening { web_socket, .. }) = shown {
+            tracing::info!(address = web_socket, "listening");
         }
     })
     .await
@@ -237,6 +277,7 @@ fn configured_endpoints(config: &Config) -> anyhow::Result<Endpoints> {
         address: config.address(),
         token: None,
         may_move: false,
+        tls: TlsOptions::default(),
     };
     Ok(match config.mode {
         Mode::Disabled => {
@@ -284,6 +325,7 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
         address: SocketAddr::new(host, port),
         token: None,
         may_move: false,
+        tls: TlsOptions::default(),
     };
     Ok(Endpoints {
         stdio,

@@ -10,5 +10,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_management::GROUPS,
         bobbin_hermes_native::GROUPS,
         bobbin_finecode_native::GROUPS,
+        bobbin_page::GROUPS,
     ])
 }

@@ -16,8 +16,9 @@ use clap::{Args, Subcommand};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use crate::listen::{Listen, TlsOptions};
 use crate::models::variable;
-use crate::server::{self, Endpoints, Listen};
+use crate::server::{self, Endpoints};
 use crate::signals::Signals;
 use crate::telemetry::LogOptions;
 use crate::token::TokenOptions;
@@ -188,6 +189,7 @@ pub(crate) fn endpoints(managed: Managed, config: &mut Config) -> anyhow::Result
             address,
             token: managed.token,
             may_move: false,
+            tls: TlsOptions::default(),
         }),
     })
 }

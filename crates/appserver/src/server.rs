@@ -4,7 +4,6 @@
 //! connections, all within five seconds.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use bobbin_store_sqlite::{Durability, Options, ServedFolder, SqliteStore};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Sandbox, ToolSet};
-use bobbin_transport::{Access, Admission, Connections, Listener, Readiness, Router, web_socket};
+use bobbin_transport::{Connections, Readiness, Router, web_socket};
 use bobbin_undo::FileUndo;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -40,6 +39,7 @@ use crate::eca::Editors;
 use crate::finecode::FineCode;
 use crate::groups::groups;
 use crate::hermes::{self, Hermes};
+use crate::listen::{Bound, Listen, Listening};
 use crate::shell::shell;
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
@@ -61,15 +61,6 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 pub(crate) struct Endpoints {
     pub(crate) stdio: bool,
     pub(crate) listen: Option<Listen>,
-}
-
-/// Where to listen.
-#[derive(Debug, Clone)]
-pub(crate) struct Listen {
-    pub(crate) address: SocketAddr,
-    pub(crate) token: Option<String>,
-    /// Take a free port when this one is taken: nobody asked for it by name.
-    pub(crate) may_move: bool,
 }
 
 /// An open workspace: its core, with what its agent has.
@@ -345,12 +336,12 @@ fn named_foreign(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
+/// Serves until a signal. `greet` is called once the listener is there, if there is one.
 pub(crate) async fn run(
     held: LockedWorkspace,
     config: &Config,
     endpoints: Endpoints,
-    greet: impl FnOnce(Option<&str>),
+    greet: impl FnOnce(Option<&Listening>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     let files = bobbin_children::raise_file_limit().unwrap_or_else(|error| {
@@ -358,12 +349,10 @@ pub(crate) async fn run(
         USUAL_FILES
     });
     let bound = match &endpoints.listen {
-        Some(listen) => Some(bind(listen, config, files).await?),
+        Some(listen) => Some(Bound::new(listen, config, files).await?),
         None => None,
     };
-    let address = bound
-        .as_ref()
-        .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
+    let shown = bound.as_ref().map(Bound::shown);
     let removed = CancellationToken::new();
     // Before anything that counts.
     let metrics = Metrics::start()?;
@@ -372,12 +361,16 @@ pub(crate) async fn run(
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
         console::complain(line);
     }
-    let native = bobbin_native::Server::new(opened.hub.clone(), services(&opened), groups());
+    let mut services = services(&opened);
+    if let Some(devices) = bound.as_ref().and_then(Bound::feature) {
+        services.others = services.others.with(devices);
+    }
+    let native = bobbin_native::Server::new(opened.hub.clone(), services, groups());
     let handler = Arc::new(Native(Arc::new(native)));
     let stop = CancellationToken::new();
     let listening = match bound {
-        Some((listener, access)) => {
-            if !listener.address().ip().is_loopback() {
+        Some(bound) => {
+            if !bound.address().ip().is_loopback() {
                 opened.config_files.hide_keys();
             }
             let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
@@ -395,13 +388,14 @@ pub(crate) async fn run(
                     metrics.route(opened.hub.clone(), opened.process.clone()),
                 );
             let is_ready = readiness(opened.hub.clone());
-            Some(tokio::spawn(listener.run(access, router, is_ready, stop.clone())))
+            Some(tokio::spawn(bound.serve(router, is_ready, stop.clone())))
         }
         None => None,
     };
     let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
-    held.announce(address.clone(), hub::base_url())?;
-    greet(address.as_deref());
+    let web_socket = shown.as_ref().map(|shown| shown.web_socket.clone());
+    held.announce(web_socket, hub::base_url())?;
+    greet(shown.as_ref());
     let stdio = async {
         match own {
             Some(transport) => handler.through(transport, Endpoint::Stdio).await,
@@ -436,29 +430,6 @@ pub(crate) async fn run(
         return Err(exit::removed(&held.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-async fn bind(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<(Listener, Access)> {
-    let admission = Admission {
-        token: listen.token.clone(),
-        origins: config.allowed_origins.clone(),
-        hosts: config.allowed_hosts.clone(),
-    };
-    // Checked before binding: a refused address is not even touched.
-    Access::new(listen.address, admission.clone())?;
-    let listener = match Listener::bind(listen.address).await {
-        Err(_) if listen.may_move => Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?,
-        bound => bound?,
-    };
-    if listen.token.is_none() {
-        console::complain(
-            "AppServer.WebSocket.Token is empty: every program and every user of this machine can connect and act as you",
-        );
-    }
-    let access = Access::new(listener.address(), admission)?;
-    // The other half is for the database, for commands and for clients before their upgrade.
-    let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
-    Ok((listener.with_max_web_sockets(most), access))
 }
 
 /// Returns what `/readyz` asks: whether the database answers. Open Turns were taken up before anybody is let in.

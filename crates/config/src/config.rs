@@ -42,6 +42,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Values of `Host` that may connect beside the listener's own.
     pub allowed_hosts: Vec<String>,
+    /// The files with the listener's certificate and its key.
+    pub tls: Option<(PathBuf, PathBuf)>,
     /// What happens to calls that no rule speaks of.
     pub approval_policy: ApprovalPolicy,
     /// How long a call waits for an answer.
@@ -169,6 +171,12 @@ impl Config {
         self.mode = listener.mode.unwrap_or_default();
         self.allowed_origins = listener.allowed_origins;
         self.allowed_hosts = listener.allowed_hosts;
+        self.tls = match (listener.tls.certificate, listener.tls.key) {
+            (Some(certificate), Some(key)) => Some((own_file(&certificate, home)?, own_file(&key, home)?)),
+            (None, None) => None,
+            (Some(_), None) => bail!("AppServer.Tls has a Certificate and no Key"),
+            (None, Some(_)) => bail!("AppServer.Tls has a Key and no Certificate"),
+        };
         self.port = listener.web_socket.port;
         self.token = listener.web_socket.token;
         if let Some(host) = listener.web_socket.host {
@@ -342,6 +350,19 @@ impl Config {
         let warnings = warnings.into_iter();
         self.warnings
             .extend(warnings.map(|warning| format!("{}: {warning}", path.display())));
+    }
+}
+
+/// Returns the path that a setting of the user's own file names.
+fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
+    let path = match text.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(text),
+    };
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        bail!("AppServer.Tls names {text:?}: write the whole path, or begin with ~/")
     }
 }
 

@@ -499,6 +499,9 @@ pub struct AppServer {
     /// The listener.
     #[serde(default)]
     pub web_socket: WebSocket,
+    /// TLS for other machines.
+    #[serde(default)]
+    pub tls: Tls,
     /// Web pages that may connect beside the listener's own, as `https://tea.example`.
     #[serde(default)]
     pub allowed_origins: Vec<String>,
@@ -520,6 +523,16 @@ pub struct WebSocket {
     /// What clients present instead of what `bobbin token` prints; empty for nothing, on loopback only.
     #[schemars(extend("x-secret" = true))]
     pub token: Option<String>,
+}
+
+/// TLS for other machines. Both files or none.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct Tls {
+    /// File with certificates as PEM, the listener's own first: absolute, or with `~/`.
+    pub certificate: Option<String>,
+    /// File with the key of the certificate as PEM.
+    pub key: Option<String>,
 }
 
 /// Which connections `bobbin app-server` takes.

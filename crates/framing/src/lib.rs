@@ -29,5 +29,6 @@ pub use lines::{LineDecoder, LineEncoder};
 pub use memory::{MemoryReader, MemoryWriter, memory_pair};
 pub use stream::{Decode, Encode, StreamReader, StreamWriter};
 pub use websocket::{
-    BinaryFrames, Counted, KeepAlive, WebSocketOptions, WebSocketReader, WebSocketWriter, websocket_config,
+    BinaryFrames, Counted, Counts, KeepAlive, WebSocketOptions, WebSocketReader, WebSocketWriter,
+    websocket_config,
 };

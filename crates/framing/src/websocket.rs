@@ -12,7 +12,7 @@ mod reader;
 mod shared;
 mod writer;
 
-pub use counted::Counted;
+pub use counted::{Counted, Counts};
 pub use options::{BinaryFrames, KeepAlive, WebSocketOptions, websocket_config};
 pub use reader::WebSocketReader;
 pub(crate) use shared::{split, split_counted};

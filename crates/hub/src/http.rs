@@ -71,8 +71,8 @@ pub(crate) async fn admit(
     match denied {
         Denied::Host | Denied::Origin => HubError::Forbidden.into_response(),
         Denied::NoToken => HubError::Unauthorized.into_response(),
-        Denied::WrongToken => {
-            tokio::time::sleep(access.delay()).await;
+        Denied::WrongToken | Denied::WrongTicket => {
+            tokio::time::sleep(access.guesses().delay()).await;
             HubError::Unauthorized.into_response()
         }
     }

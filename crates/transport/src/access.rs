@@ -1,30 +1,25 @@
 //! Who may connect: the host and the origin that a request names, and the token. All three are checked, always.
 //!
 //! The host and the origin are what keeps web pages out, of other origins and of names that were pointed at this
-//! machine; the token is what keeps other users out. Wrong tokens are answered late, and later the more there were.
+//! machine; the token, or a ticket in its place, is what keeps other users out. Wrong ones are answered late, and later the
+//! more there were. The files of our own page have no secret, so only host and origin are checked for them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use parking_lot::Mutex;
 use percent_encoding::percent_decode;
 use subtle::ConstantTimeEq;
-use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::guesses::{Guesses, refused};
 
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
-/// How late the first wrong token is answered; twice as late with each more (guess).
-const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// How late a wrong token is answered at most: within the time that a connection has for its upgrade.
-const LAST_DELAY: Duration = Duration::from_secs(5);
-/// How long wrong tokens count.
-const FORGIVEN_AFTER: Duration = Duration::from_mins(1);
 
 const FOREIGN_HOST: &str = "The Host header names another server. Use the address that Bobbin prints, or list the \
                             host in AppServer.AllowedHosts of your own ~/.craft/config.json.\n";
@@ -33,6 +28,7 @@ const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the ori
 const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
                         `bobbin token` prints it.\n";
 const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
+const WRONG_TICKET: &str = "The ticket was used, is too old or was never given. Ask for another one.\n";
 
 /// What the server's user says about who may connect.
 #[derive(Clone, Default)]
@@ -45,19 +41,34 @@ pub struct Admission {
     pub hosts: Vec<String>,
 }
 
+/// Takes what a browser presents in place of the token: it sends no header with a WebSocket, and an address with the token
+/// would be in its history.
+pub trait Tickets: Send + Sync + 'static {
+    /// Takes a ticket, once. Returns what is cancelled when its client may no longer be connected; `None` for a ticket that
+    /// does not count.
+    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken>;
+}
+
 /// Who may connect to a listener. Clones share the count of wrong tokens.
 #[derive(Clone)]
 pub struct Access {
     address: SocketAddr,
     admission: Arc<Admission>,
-    guesses: Arc<Mutex<Guesses>>,
+    tickets: Option<Arc<dyn Tickets>>,
+    guesses: Guesses,
 }
 
-#[derive(Default)]
-struct Guesses {
-    wrong: u32,
-    last: Option<Instant>,
+/// How the bytes of a connection travel: in the extensions of its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Scheme {
+    #[default]
+    Http,
+    Https,
 }
+
+/// What is cancelled when a client may no longer be connected: in the extensions of its request.
+#[derive(Clone)]
+pub(crate) struct Until(pub(crate) CancellationToken);
 
 /// Why a listener is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +97,8 @@ pub enum Denied {
     NoToken,
     /// Another token.
     WrongToken,
+    /// A ticket that does not count.
+    WrongTicket,
 }
 
 impl Denied {
@@ -96,29 +109,62 @@ impl Denied {
             Self::Origin => "origin",
             Self::NoToken => "no_token",
             Self::WrongToken => "wrong_token",
+            Self::WrongTicket => "wrong_ticket",
         }
+    }
+
+    /// Answers the client, late if it guesses.
+    async fn answer(self, access: &Access) -> Response {
+        let (status, text) = match self {
+            Self::Host => (StatusCode::FORBIDDEN, FOREIGN_HOST),
+            Self::Origin => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),
+            Self::NoToken => (StatusCode::UNAUTHORIZED, NO_TOKEN),
+            Self::WrongToken => (StatusCode::UNAUTHORIZED, WRONG_TOKEN),
+            Self::WrongTicket => (StatusCode::UNAUTHORIZED, WRONG_TICKET),
+        };
+        if matches!(self, Self::WrongToken | Self::WrongTicket) {
+            access.guesses.wrong(self.word()).await;
+        } else {
+            refused(self.word());
+        }
+        (status, [(CONNECTION, "close")], text).into_response()
     }
 }
 
 /// Passes a request on if its client may connect; answers 401 or 403 otherwise. A layer of the listener's router.
-pub(crate) async fn require(State(access): State<Access>, request: Request, next: Next) -> Response {
-    let checked = access.check(request.uri(), request.headers());
-    if let Err(denied) = checked {
-        // Neither the address nor a header: both can have a token in them.
-        tracing::warn!(reason = denied.word(), "a client was refused");
-        metrics::counter!("bobbin_refused_clients_total", "reason" => denied.word()).increment(1);
-    }
-    let (status, text) = match checked {
-        Ok(()) => return next.run(request).await,
-        Err(Denied::Host) => (StatusCode::FORBIDDEN, FOREIGN_HOST),
-        Err(Denied::Origin) => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),
-        Err(Denied::NoToken) => (StatusCode::UNAUTHORIZED, NO_TOKEN),
-        Err(Denied::WrongToken) => {
-            tokio::time::sleep(access.delay()).await;
-            (StatusCode::UNAUTHORIZED, WRONG_TOKEN)
+pub(crate) async fn require(State(access): State<Access>, mut request: Request, next: Next) -> Response {
+    match access.admit(scheme(&request), request.uri(), request.headers()) {
+        Ok(until) => {
+            if let Some(until) = until {
+                request.extensions_mut().insert(Until(until));
+            }
+            next.run(request).await
         }
-    };
-    (status, [(CONNECTION, "close")], text).into_response()
+        Err(denied) => denied.answer(&access).await,
+    }
+}
+
+/// Passes a request on if a page of our own can have sent it; answers 403 otherwise. A layer of the router that needs no
+/// token. What changes something has to name its origin, which a page cannot forge.
+pub(crate) async fn require_own(State(access): State<Access>, request: Request, next: Next) -> Response {
+    let changes = request.method() != Method::GET && request.method() != Method::HEAD;
+    match access.check_origin(scheme(&request), request.headers()) {
+        Ok(Origin::Named) => next.run(request).await,
+        Ok(Origin::Absent) if !changes => next.run(request).await,
+        Ok(Origin::Absent) => Denied::Origin.answer(&access).await,
+        Err(denied) => denied.answer(&access).await,
+    }
+}
+
+fn scheme(request: &Request) -> Scheme {
+    request.extensions().get().copied().unwrap_or_default()
+}
+
+/// Whether a request that may come says where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Named,
+    Absent,
 }
 
 impl Access {
@@ -138,52 +184,82 @@ impl Access {
         Ok(Self {
             address,
             admission: Arc::new(admission),
-            guesses: Arc::default(),
+            tickets: None,
+            guesses: Guesses::default(),
         })
     }
 
-    /// Decides about a request.
+    /// Lets in clients with a ticket too.
+    #[must_use]
+    pub fn with_tickets(mut self, tickets: Arc<dyn Tickets>) -> Self {
+        self.tickets = Some(tickets);
+        self
+    }
+
+    /// Returns the count of wrong tokens, which other secrets of the listener share.
+    pub fn guesses(&self) -> Guesses {
+        self.guesses.clone()
+    }
+
+    /// Returns whether clients present anything at all.
+    pub fn wants_token(&self) -> bool {
+        self.admission.token.is_some()
+    }
+
+    /// Decides about a request of a client that is no page of ours, sent without TLS.
     ///
     /// # Errors
     /// Why its client is refused.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
-        let host = only(headers, HOST, Denied::Host)?.ok_or(Denied::Host)?;
-        if !self.is_own(host) && !listed(&self.admission.hosts, host) {
-            return Err(Denied::Host);
-        }
-        // Programs that are no browsers send none.
-        if let Some(origin) = only(headers, ORIGIN, Denied::Origin)? {
-            let is_own = origin
-                .strip_prefix("http://")
-                .is_some_and(|authority| authority.eq_ignore_ascii_case(host));
-            if !is_own && !listed(&self.admission.origins, origin) {
-                return Err(Denied::Origin);
-            }
+        self.admit(Scheme::Http, uri, headers).map(drop)
+    }
+
+    /// Returns what ends the client's right to be connected, where it came with a ticket.
+    fn admit(
+        &self,
+        scheme: Scheme,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Option<CancellationToken>, Denied> {
+        self.check_origin(scheme, headers)?;
+        if let (Some(tickets), Some(ticket)) = (&self.tickets, query(uri, "ticket=")) {
+            let until = tickets.redeem(&ticket).filter(|until| !until.is_cancelled());
+            return until.map(Some).ok_or(Denied::WrongTicket);
         }
         let Some(token) = &self.admission.token else {
-            return Ok(());
+            return Ok(None);
         };
-        let given = query_token(uri).or_else(|| bearer_token(headers));
+        let given = query(uri, "token=").or_else(|| bearer_token(headers));
         let given = given.filter(|given| !given.is_empty()).ok_or(Denied::NoToken)?;
         // Constant in the token's bytes; only its length can be measured.
         if given.ct_eq(token.as_bytes()).into() {
-            Ok(())
+            Ok(None)
         } else {
             Err(Denied::WrongToken)
         }
     }
 
-    /// Counts a wrong token; returns how late to answer it. Clients with the right one never wait.
-    pub fn delay(&self) -> Duration {
-        let mut guesses = self.guesses.lock();
-        let now = Instant::now();
-        if guesses.last.is_none_or(|last| now - last > FORGIVEN_AFTER) {
-            guesses.wrong = 0;
+    /// Checks the host and, where there is one, the origin.
+    fn check_origin(&self, scheme: Scheme, headers: &HeaderMap) -> Result<Origin, Denied> {
+        let host = only(headers, HOST, Denied::Host)?.ok_or(Denied::Host)?;
+        if !self.is_own(host) && !listed(&self.admission.hosts, host) {
+            return Err(Denied::Host);
         }
-        let delay = FIRST_DELAY * (1 << guesses.wrong.min(6));
-        guesses.wrong = guesses.wrong.saturating_add(1);
-        guesses.last = Some(now);
-        delay.min(LAST_DELAY)
+        // Programs that are no browsers send none.
+        let Some(origin) = only(headers, ORIGIN, Denied::Origin)? else {
+            return Ok(Origin::Absent);
+        };
+        let own = match scheme {
+            Scheme::Http => "http://",
+            Scheme::Https => "https://",
+        };
+        let authority = origin.strip_prefix(own);
+        let is_own = authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host));
+        if is_own || listed(&self.admission.origins, origin) {
+            Ok(Origin::Named)
+        } else {
+            Err(Denied::Origin)
+        }
     }
 
     /// Whether `host:port` is this listener, by a name that only this machine decides about. An address is such a name:
@@ -227,15 +303,14 @@ fn listed(list: &[String], value: &str) -> bool {
     list.iter().any(|listed| listed.eq_ignore_ascii_case(value))
 }
 
-fn query_token(uri: &Uri) -> Option<Vec<u8>> {
-    let value = uri
-        .query()?
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("token="))?;
+fn query(uri: &Uri, name: &str) -> Option<Vec<u8>> {
+    let mut pairs = uri.query()?.split('&');
+    let value = pairs.find_map(|pair| pair.strip_prefix(name))?;
     Some(percent_decode(value.as_bytes()).collect())
 }
 
-fn bearer_token(headers: &HeaderMap) -> Option<Vec<u8>> {
+/// Returns what `Authorization: Bearer` presents.
+pub fn bearer_token(headers: &HeaderMap) -> Option<Vec<u8>> {
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let space = value.iter().position(|&byte| byte == b' ')?;
     let (scheme, token) = value.split_at(space);
@@ -302,8 +377,8 @@ mod tests {
         for (uri, bearer, expected) in table {
             let mut all = vec![(HOST, "127.0.0.1:9100")];
             all.extend(bearer.map(|bearer| (AUTHORIZATION, bearer.as_str())));
-            let found = access.check(&uri.parse().unwrap(), &headers(&all));
-            assert_eq!(found, expected, "{uri}");
+            let found = access.admit(Scheme::Http, &uri.parse().unwrap(), &headers(&all));
+            assert_eq!(found.map(drop), expected, "{uri}");
         }
     }
 
@@ -344,8 +419,8 @@ mod tests {
                 let mut all = vec![(HOST, host)];
                 all.extend(origin.map(|origin| (ORIGIN, origin)));
                 all.extend(token.as_ref().map(|_| (AUTHORIZATION, bearer.as_str())));
-                let found = access.check(&"/ws".parse().unwrap(), &headers(&all));
-                assert_eq!(found, expected, "{host} {origin:?}");
+                let found = access.admit(Scheme::Http, &"/ws".parse().unwrap(), &headers(&all));
+                assert_eq!(found.map(drop), expected, "{host} {origin:?}");
             }
         }
     }
@@ -358,14 +433,5 @@ mod tests {
         assert!(access.is_own("[2001:db8::1]:9100"));
         assert!(!access.is_own("0.0.0.0:9100"));
         assert!(!access.is_own("desk.lan:9100"));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn wrong_tokens_are_answered_later_and_later_until_they_are_forgiven() {
-        let access = Access::new(local(), with_token(TOKEN)).unwrap();
-        let delays: Vec<u128> = (0..8).map(|_| access.delay().as_millis()).collect();
-        assert_eq!(delays, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
-        tokio::time::advance(FORGIVEN_AFTER + Duration::from_secs(1)).await;
-        assert_eq!(access.delay(), FIRST_DELAY);
     }
 }

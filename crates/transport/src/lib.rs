@@ -4,9 +4,13 @@
 //! not known here.
 
 mod access;
+mod cut;
+mod guesses;
+mod http;
 mod listener;
 mod local;
 mod stdio;
+mod tls;
 mod web_socket;
 
 use bobbin_framing::Transport;
@@ -14,10 +18,12 @@ use futures_util::future::BoxFuture;
 
 pub use axum::Router;
 
-pub use access::{Access, AccessError, Admission, Denied};
+pub use access::{Access, AccessError, Admission, Denied, Tickets, bearer_token};
+pub use guesses::Guesses;
 pub use listener::{ListenError, Listener, Readiness};
 pub use local::{LocalListener, connect_local};
 pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};
+pub use tls::{Tls, TlsError};
 pub use web_socket::{WebSockets, web_socket};
 
 /// Takes accepted connections.

@@ -1,8 +1,8 @@
-//! The HTTP listener: serves a router to those who may connect, and two probes to everybody.
+//! The HTTP listener: serves a router to those who may connect, our page to browsers, and two probes to everybody.
 //!
-//! Owns every connection's task and joins them. A connection is plain HTTP at first: it has [`HTTP_TIMEOUT`], and at most
-//! [`MAX_HTTP`] are open; one more takes the place of the oldest, so that a silent crowd keeps nobody out. An upgrade
-//! makes it a WebSocket (`web_socket`): at most [`MAX_WEB_SOCKETS`] are open; one more is answered 503.
+//! Owns every connection's task and joins them. A connection is plain HTTP at first, limited as `http` says. At most
+//! [`MAX_HTTP`] are open; one more takes the place of the oldest, so that a silent crowd keeps nobody out. An upgrade makes it
+//! a WebSocket (`web_socket`): at most [`MAX_WEB_SOCKETS`] are open; one more is answered 503.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -16,23 +16,19 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use futures_util::future::BoxFuture;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{Access, WebSockets, access};
+use crate::http::Http;
+use crate::{Access, Tls, WebSockets, access};
 
 /// WebSockets at once: far above what a workspace sees, far below what a machine bears.
 const MAX_WEB_SOCKETS: usize = 4096;
 /// Plain HTTP connections at once. A client takes a few milliseconds to its upgrade; so many new ones in that time are an
 /// attack, and take a quarter of the usual 1,024 descriptors.
 const MAX_HTTP: usize = 256;
-/// How long a connection has from its acceptance to its upgrade, or to the end of its last answer.
-const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the server may take to say that it is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -57,6 +53,8 @@ pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     max_web_sockets: usize,
+    page: Router,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Listener {
@@ -72,6 +70,8 @@ impl Listener {
             socket,
             address,
             max_web_sockets: MAX_WEB_SOCKETS,
+            page: Router::new(),
+            tls: None,
         })
     }
 
@@ -80,6 +80,21 @@ impl Listener {
     #[must_use]
     pub fn with_max_web_sockets(mut self, most: usize) -> Self {
         self.max_web_sockets = self.max_web_sockets.min(most);
+        self
+    }
+
+    /// Serves a router to our own page too: without a token, and with the same checks of host and origin. A request that is
+    /// not a GET has to name its origin.
+    #[must_use]
+    pub fn with_page(mut self, page: Router) -> Self {
+        self.page = page;
+        self
+    }
+
+    /// Speaks TLS with other machines. Clients of this machine may do so.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Option<Tls>) -> Self {
+        self.tls = tls.map(Arc::new);
         self
     }
 
@@ -103,10 +118,18 @@ impl Listener {
         let mut open = VecDeque::new();
         let router = router
             .with_state(WebSockets::new(self.max_web_sockets, tasks.clone()))
-            // A layer covers what was added before it: everything but the probes, unknown paths too.
-            .layer(from_fn_with_state(access, access::require))
+            // A layer covers what was added before it: everything but the page and the probes, unknown paths too.
+            .layer(from_fn_with_state(access.clone(), access::require));
+        let page = self.page.layer(from_fn_with_state(access, access::require_own));
+        // In this order: unknown paths are those of the router that wants a token.
+        let router = page
+            .merge(router)
             .route("/healthz", get(healthz))
             .route("/readyz", get(move || readyz(is_ready)));
+        let http = Arc::new(Http {
+            router,
+            tls: self.tls,
+        });
         loop {
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
@@ -117,7 +140,7 @@ impl Listener {
                     // Small answers must not wait for more: 40 ms stalls otherwise.
                     drop(stream.set_nodelay(true));
                     close_oldest(&mut open);
-                    let serving = tasks.spawn(serve(stream, router.clone(), stop.clone()));
+                    let serving = tasks.spawn(http.clone().serve(stream, stop.clone()));
                     open.push_back(serving.abort_handle());
                 }
                 Err(error) => {
@@ -143,22 +166,6 @@ fn close_oldest(open: &mut VecDeque<AbortHandle>) {
     {
         tracing::debug!("too many connections wait for their upgrade; the oldest is closed");
         oldest.abort();
-    }
-}
-
-/// Serves the HTTP side of one socket. Ends with the upgrade.
-async fn serve(stream: tokio::net::TcpStream, router: Router, stop: CancellationToken) {
-    let served = http1::Builder::new()
-        .header_read_timeout(None)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-        .with_upgrades();
-    tokio::select! {
-        result = tokio::time::timeout(HTTP_TIMEOUT, served) => match result {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "an HTTP connection ended badly"),
-            Err(_) => tracing::debug!("a connection took too long to its upgrade"),
-        },
-        () = stop.cancelled() => {}
     }
 }
 

@@ -17,9 +17,12 @@ use tokio::sync::Semaphore;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::Connections;
+use crate::access::Until;
+use crate::cut::Cut;
 
 /// The WebSockets of one listener: how many may be open, and their tasks.
 #[derive(Debug, Clone)]
@@ -60,9 +63,12 @@ fn upgrade(
         return (StatusCode::SERVICE_UNAVAILABLE, "Too many connections.\n").into_response();
     };
     let upgraded = hyper::upgrade::on(&mut request);
+    // A client with the token may stay as long as it likes.
+    let until = request.extensions_mut().remove::<Until>();
+    let until = until.map_or_else(CancellationToken::new, |Until(until)| until);
     sockets.tasks.spawn(async move {
         let _permit = permit;
-        serve(upgraded, max_message_bytes, &*connections).await;
+        serve(upgraded, until, max_message_bytes, &*connections).await;
     });
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -93,6 +99,7 @@ fn accept_key(headers: &HeaderMap) -> Option<String> {
 
 async fn serve(
     upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
+    until: CancellationToken,
     max_message_bytes: usize,
     connections: &dyn Connections,
 ) {
@@ -102,7 +109,7 @@ async fn serve(
     };
     let config = websocket_config(max_message_bytes);
     // Counted: a client that takes a large answer slowly is not one that takes nothing.
-    let socket = Counted::new(TokioIo::new(upgraded));
+    let socket = Counted::new(Cut::new(TokioIo::new(upgraded), until));
     let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
     let options = WebSocketOptions {
         binary: BinaryFrames::Ignore,

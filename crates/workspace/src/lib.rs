@@ -17,6 +17,6 @@ mod workspace;
 
 pub use appserver_lock::AppserverLock;
 pub use error::WorkspaceError;
-pub use state::{StateDirectory, directory_id, open_private, private_directory};
+pub use state::{StateDirectory, directory_id, open_private, private_directory, write_small};
 pub use trust::{TrustFile, TrustRecord, records};
 pub use workspace::{LockedWorkspace, SOCKET, State, Workspace};

@@ -206,7 +206,7 @@ pub fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 ///
 /// # Errors
 /// It cannot be written.
-pub(crate) fn write_small(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
+pub fn write_small(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let mut next = path.as_os_str().to_owned();
     next.push(".new");
     let next = PathBuf::from(next);

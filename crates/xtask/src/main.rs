@@ -13,6 +13,7 @@ mod coverage;
 mod groups;
 mod index;
 mod model_server;
+mod page;
 mod schema;
 mod stale;
 
@@ -37,6 +38,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Builds the page with npm, into the crate that serves it.
+    Page {
+        /// Builds nothing and needs no npm; fails when the page was built from other sources.
+        #[arg(long)]
+        check: bool,
+    },
     /// Lists the tests that show each line of the checklists of the peer and of Hermes extensions; fails when a line
     /// has none.
     Checklist,
@@ -56,6 +63,8 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
+        Chore::Page { check: true } => page::check(&root()),
+        Chore::Page { check: false } => page::build(&root()),
         Chore::Checklist => list_checklist(),
         Chore::Bench(bench) => bench.run(&root()),
         Chore::Chaos(chaos) => chaos.run(&root()),

@@ -428,6 +428,19 @@ class ContextUsage(TypedDict):
     """From here on a client should warn."""
 
 
+class DeviceInfo(TypedDict):
+    """A browser that was let in."""
+
+    createdAt: str
+    """When it was let in."""
+    id: str
+    """Names it in `device/revoke`."""
+    label: str
+    """What it is called."""
+    lastUsedAt: str
+    """When it last connected, to the minute."""
+
+
 class _DiffFile(TypedDict):
     additions: int
     """Lines added."""
@@ -3667,6 +3680,43 @@ class FineCodeRunnerLogsResult(TypedDict):
     """The last lines that it has printed, those of its standard error last."""
 
 
+class DeviceListResult(TypedDict):
+    """Result of `device/list` and `device/revoke`."""
+
+    devices: list[DeviceInfo]
+    """The devices, in the order in which they were let in; at most 64."""
+
+
+class DeviceInviteParams(TypedDict, total=False):
+    """Parameters of `device/invite`."""
+
+    label: str
+    """What the device will be called; what it calls itself when left out. At most 64 characters count."""
+
+
+class _DeviceInviteResult(TypedDict):
+    pageUrl: str
+    """The page's address on the server's machine. The code goes behind a `#`."""
+    remoteUrls: list[str]
+    """The page's addresses on other machines, the best first; empty where none reaches it."""
+
+
+class DeviceInviteResult(_DeviceInviteResult, total=False):
+    """Result of `device/invite`."""
+
+    code: str
+    """The code, which counts once; absent where browsers need none."""
+    expiresAt: str
+    """When it does not count any more."""
+
+
+class DeviceRevokeParams(TypedDict, total=False):
+    """Parameters of `device/revoke`."""
+
+    ids: list[str]
+    """The ids of devices; all of them when left out. One that is not there is none that has to be revoked."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -5085,7 +5135,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get'])
+REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -5645,6 +5695,24 @@ class Requests:
         self, method: Literal['finecode/runner/logs'], params: FineCodeRunnerParams, *, timeout: float | None = ...
     ) -> FineCodeRunnerLogsResult:
         """Extension: returns the last lines that a runner has printed."""
+
+    @overload
+    async def request(
+        self, method: Literal['device/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> DeviceListResult:
+        """Extension: lists the browsers that were let in."""
+
+    @overload
+    async def request(
+        self, method: Literal['device/invite'], params: DeviceInviteParams | None = None, *, timeout: float | None = ...
+    ) -> DeviceInviteResult:
+        """Extension: makes a code that lets one browser in."""
+
+    @overload
+    async def request(
+        self, method: Literal['device/revoke'], params: DeviceRevokeParams | None = None, *, timeout: float | None = ...
+    ) -> DeviceListResult:
+        """Extension: takes the secrets of browsers back and ends their connections."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

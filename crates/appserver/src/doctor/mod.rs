@@ -68,6 +68,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 if workspace.holder().is_none() {
                     surroundings::port(&config, &mut report);
                 }
+                surroundings::tls(&config, &mut report);
                 model(&config, &mut report).await;
                 surroundings::tool_servers(&config, &workspace, &mut report);
                 sandbox::sandbox(&config, &workspace, &mut report).await;

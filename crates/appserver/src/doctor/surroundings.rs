@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use bobbin_children::{Dropped, Environment};
+use bobbin_transport::Tls;
 use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
@@ -171,6 +172,26 @@ fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
         return cwd.join(command).is_file();
     }
     std::env::split_paths(path).any(|place| cwd.join(place).join(command).is_file())
+}
+
+/// Says whether the configured certificate can be used.
+pub(super) fn tls(config: &Config, report: &mut Report) {
+    const WHAT: &str = "TLS";
+    let Some((certificate, key)) = &config.tls else {
+        if !config.address().ip().is_loopback() {
+            let text = "none: others on the network can read along; AppServer.Tls names a certificate, or use a proxy";
+            report.add(WHAT, Verdict::Note, text);
+        }
+        return;
+    };
+    match Tls::open(certificate, key) {
+        Ok(_) => report.add(
+            WHAT,
+            Verdict::Good,
+            format!("{} and its key belong together", certificate.display()),
+        ),
+        Err(error) => report.add(WHAT, Verdict::Bad, error.to_string()),
+    }
 }
 
 /// Says whether the configured address can be listened on, where no server of the workspace does.

@@ -98,12 +98,14 @@ fn no_workspace_says_who_may_connect() {
         json!({ "AppServer": null }),
         json!({ "appServer": { "webSocket": "x" } }),
         json!({ "AppServer": { "Mode": "StdioAndWebSocket", "WebSocket": { "Port": 1 } } }),
+        json!({ "AppServer": { "Tls": { "Certificate": "/evil.pem", "Key": "/evil.key" } } }),
         json!({ "AppServer": { "AllowedOrigins": ["https://x.example"], "AllowedHosts": ["x.example"] } }),
     ] {
         for trusts in [false, true] {
             let config = both(&mine, &workspace, trusts);
             assert_eq!(config.address().ip().to_string(), "127.0.0.1");
             assert_eq!((config.token.as_deref(), config.port), (Some("mine"), None));
+            assert_eq!(config.tls, None);
             assert_eq!(
                 (config.mode, config.warnings.len()),
                 (Mode::Stdio, 1),
@@ -111,6 +113,23 @@ fn no_workspace_says_who_may_connect() {
                 config.warnings
             );
         }
+    }
+}
+
+#[test]
+fn tls_is_two_files_or_none() {
+    let tls = |certificate: Value, key: Value| {
+        users(&json!({ "AppServer": { "Tls": { "Certificate": certificate, "Key": key } } }))
+    };
+    let config = tls(json!("/etc/tea.pem"), json!("~/tea.key")).unwrap();
+    let (certificate, key) = config.tls.unwrap();
+    assert!(certificate == Path::new("/etc/tea.pem") && key.is_absolute() && key.ends_with("tea.key"));
+    for (certificate, key) in [
+        (json!("/etc/tea.pem"), json!(null)),
+        (json!(null), json!("/tea.key")),
+        (json!("tea.pem"), json!("/tea.key")),
+    ] {
+        assert!(tls(certificate, key).is_err());
     }
 }
 

@@ -13,17 +13,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes moved so far. The numbers order no other memory accesses.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub struct Counts {
     read: AtomicU64,
     written: AtomicU64,
 }
 
 impl Counts {
-    pub(crate) fn read(&self) -> u64 {
+    /// Returns the bytes read.
+    pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn written(&self) -> u64 {
+    /// Returns the bytes written.
+    pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 }
@@ -44,8 +46,13 @@ impl<S> Counted<S> {
         }
     }
 
+    /// Returns the stream.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
     /// Returns the live counts.
-    pub(crate) fn counts(&self) -> Arc<Counts> {
+    pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::{Admission, Connections, web_socket};
+use crate::{Admission, Connections, Tickets, web_socket};
 
 const TOKEN: &str = "s3cret";
 
@@ -18,6 +18,19 @@ struct Closes;
 impl Connections for Closes {
     fn serve(&self, _: Transport) -> BoxFuture<'static, ()> {
         std::future::ready(()).boxed()
+    }
+}
+
+/// Knows one ticket, and one of a client that may not connect any more.
+struct Once;
+
+impl Tickets for Once {
+    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken> {
+        let until = CancellationToken::new();
+        if ticket == b"revoked" {
+            until.cancel();
+        }
+        [&b"good"[..], b"revoked"].contains(&ticket).then_some(until)
     }
 }
 
@@ -34,7 +47,11 @@ async fn server(router: Router<WebSockets>) -> Server {
         token: Some(TOKEN.to_owned()),
         ..Admission::default()
     };
-    let access = Access::new(address, admission).unwrap();
+    let access = Access::new(address, admission)
+        .unwrap()
+        .with_tickets(Arc::new(Once));
+    let page = Router::new().route("/page", get(async || "free").post(async || "changed"));
+    let listener = listener.with_page(page);
     let (ready, stop) = (Arc::new(AtomicBool::new(true)), CancellationToken::new());
     let is_ready = ready.clone();
     let readiness: Readiness = Arc::new(move || std::future::ready(is_ready.load(Ordering::Relaxed)).boxed());
@@ -45,8 +62,12 @@ async fn server(router: Router<WebSockets>) -> Server {
 impl Server {
     /// Sends a GET with these header lines; returns the answer.
     async fn get(&self, path: &str, headers: &str) -> String {
+        self.ask("GET", path, headers).await
+    }
+
+    async fn ask(&self, method: &str, path: &str, headers: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+        let request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -74,6 +95,7 @@ async fn every_path_but_the_probes_is_for_those_who_may_connect() {
         ("/", ["403", "401", "200", "403"]),
         ("/ws", ["403", "401", "400", "403"]),
         ("/nothing", ["403", "401", "404", "403"]),
+        ("/page", ["403", "200", "200", "403"]),
         ("/healthz", ["200"; 4]),
         ("/readyz", ["200"; 4]),
     ] {
@@ -82,6 +104,40 @@ async fn every_path_but_the_probes_is_for_those_who_may_connect() {
         }
     }
     assert!(server.get("/", &bearer).await.ends_with("the page"));
+    server.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_ticket_lets_in_and_one_that_does_not_count_is_refused_even_with_the_token() {
+    let server = server(Router::new().route("/", get(async || "the data"))).await;
+    let host = format!("Host: {}\r\n", server.address);
+    let bearer = format!("{host}Authorization: Bearer {TOKEN}\r\n");
+    for (path, headers, expected) in [
+        ("/?ticket=good", &host, "200"),
+        ("/?ticket=other", &host, "401"),
+        ("/?ticket=", &host, "401"),
+        ("/?ticket=revoked", &host, "401"),
+        ("/?ticket=other", &bearer, "401"),
+    ] {
+        assert_eq!(server.status(path, headers).await, expected, "{path}");
+    }
+    server.stop.cancel();
+}
+
+#[tokio::test]
+async fn what_changes_something_without_a_token_names_our_own_origin() {
+    let server = server(Router::new()).await;
+    let own = format!("Origin: http://{}\r\n", server.address);
+    for (origin, expected) in [
+        ("", "403"),
+        (own.as_str(), "200"),
+        ("Origin: null\r\n", "403"),
+        ("Origin: https://evil.example\r\n", "403"),
+    ] {
+        let head = format!("Host: {}\r\n{origin}", server.address);
+        let answer = server.ask("POST", "/page", &head).await;
+        assert_eq!(answer.split(' ').nth(1), Some(expected), "{origin}");
+    }
     server.stop.cancel();
 }
 

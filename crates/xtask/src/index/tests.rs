@@ -48,9 +48,11 @@ fn members(shape: Shape) -> BTreeSet<String> {
         .unwrap_or_default()
 }
 
-/// Returns whether a method is of a feature beside the record of Threads: extensions of Hermes, runners of FineCode.
+/// Returns whether a method is of a feature beside the record of Threads: extensions of Hermes, runners of FineCode,
+/// browsers that were let in.
 fn is_beside_threads(name: &str) -> bool {
-    name.starts_with("hermes/") || name.starts_with("finecode/")
+    let features = ["hermes/", "finecode/", "device/"];
+    features.iter().any(|feature| name.starts_with(feature))
 }
 
 #[test]

@@ -1,0 +1,326 @@
+//! Who gets in without the token: codes, devices, tickets, and the sockets that are open with them.
+//!
+//! Codes and tickets are in memory, a few at a time; devices are in the [record](DeviceFile). A WebSocket ends when its
+//! device is revoked, by whichever server or command that was: [`Devices::watch`] looks once a second.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::Clock;
+use bobbin_model::UnixMillis;
+use bobbin_transport::Tickets;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::file::{Device, DeviceFile, FileError};
+use crate::once::OneTime;
+
+/// How long a code counts.
+const CODE_LIFETIME: Duration = Duration::from_mins(5);
+/// How long a ticket counts.
+pub(crate) const TICKET_LIFETIME: Duration = Duration::from_secs(30);
+/// Codes at once (guess: one for each terminal and each phone that is being let in).
+const MAX_CODES: usize = 16;
+/// Tickets at once (guess: many more than one user's browsers ask for in their 30 seconds).
+const MAX_TICKETS: usize = 256;
+/// How long a revoked device may still be connected, where another process has revoked it.
+const WATCH: Duration = Duration::from_secs(1);
+/// Random bytes of a secret or a ticket.
+const SECRET_BYTES: usize = 32;
+/// Letters of a code. 50 bits are enough: in its five minutes an attacker has some 15,000 late answers.
+const CODE_LETTERS: usize = 10;
+/// What codes are written with: none is taken for another (Crockford's base 32).
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// Longest name of a device, in characters.
+const MAX_LABEL: usize = 64;
+
+/// The way in for browsers. Clones are the same.
+#[derive(Clone)]
+pub struct Devices(Arc<Inner>);
+
+struct Inner {
+    file: DeviceFile,
+    clock: Arc<dyn Clock>,
+    /// Codes, each with the name that the device will have.
+    codes: Mutex<OneTime<Option<String>>>,
+    tickets: Mutex<OneTime<CancellationToken>>,
+    /// What ends the WebSockets of each device that has asked for one, by its id.
+    open: Mutex<HashMap<String, CancellationToken>>,
+}
+
+/// A code that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// The code as its user reads it.
+    pub text: String,
+    /// When it does not count any more.
+    pub expires_at: UnixMillis,
+}
+
+/// A device that was let in.
+#[derive(Debug, Clone)]
+pub struct Entered {
+    /// What it presents from now on.
+    pub secret: String,
+    /// The device.
+    pub device: Device,
+}
+
+/// Why a device does not get in.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The code or the secret does not count.
+    #[error("it does not count, or not any more")]
+    Wrong,
+    /// The record of devices cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The system has no random numbers.
+    #[error("there are no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+    /// The server ends.
+    #[error("the server ends")]
+    Ended,
+}
+
+impl Devices {
+    /// Returns the way in of a server, with the record of its user.
+    pub fn new(file: DeviceFile, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner {
+            file,
+            clock,
+            codes: Mutex::new(OneTime::new(CODE_LIFETIME, MAX_CODES)),
+            tickets: Mutex::new(OneTime::new(TICKET_LIFETIME, MAX_TICKETS)),
+            open: Mutex::default(),
+        }))
+    }
+
+    /// Makes a code that lets one device in. With a label the device gets that name.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn invite(&self, label: Option<&str>) -> Result<Code, DeviceError> {
+        let mut random = [0; CODE_LETTERS];
+        getrandom::fill(&mut random)?;
+        let letters = random.map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
+        let code = String::from_iter(letters);
+        self.0.codes.lock().add(&code, label.and_then(clean));
+        let (front, back) = code.split_at(CODE_LETTERS / 2);
+        let lifetime = i64::try_from(CODE_LIFETIME.as_millis()).unwrap_or_default();
+        Ok(Code {
+            text: format!("{front}-{back}"),
+            expires_at: UnixMillis(self.0.clock.now().0 + lifetime),
+        })
+    }
+
+    /// Lets a device in that has a code. It is called `label` if the code has no name for it.
+    ///
+    /// # Errors
+    /// The code does not count, or the record cannot be written.
+    pub async fn enter(&self, code: &str, label: &str) -> Result<Entered, DeviceError> {
+        let code = read_code(code);
+        let invited = self.0.codes.lock().take(code.as_bytes());
+        let invited = invited.ok_or(DeviceError::Wrong)?;
+        let label = invited.unwrap_or_else(|| label.to_owned());
+        let secret = random()?;
+        let (now, added) = (self.0.clock.now(), secret.clone());
+        let device = self.with_file(move |file| file.add(&added, &label, now)).await?;
+        tracing::info!(id = device.id, "a device was let in");
+        Ok(Entered { secret, device })
+    }
+
+    /// Returns a ticket for a device with this secret.
+    ///
+    /// # Errors
+    /// The secret does not count, or the record cannot be read.
+    pub async fn ticket(&self, secret: &str) -> Result<String, DeviceError> {
+        let (now, secret) = (self.0.clock.now(), secret.to_owned());
+        let device = self.with_file(move |file| file.used(&secret, now)).await?;
+        let device = device.ok_or(DeviceError::Wrong)?;
+        let until = self.0.open.lock().entry(device.id).or_default().clone();
+        self.give(until)
+    }
+
+    /// Returns a ticket for a browser that needs no secret.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn free_ticket(&self) -> Result<String, DeviceError> {
+        self.give(CancellationToken::new())
+    }
+
+    fn give(&self, until: CancellationToken) -> Result<String, DeviceError> {
+        let ticket = random()?;
+        self.0.tickets.lock().add(&ticket, until);
+        Ok(ticket)
+    }
+
+    /// Returns the devices, in the order in which they were let in.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub async fn list(&self) -> Result<Vec<Device>, DeviceError> {
+        self.with_file(DeviceFile::read).await
+    }
+
+    /// Removes devices by their ids, or all, and ends their WebSockets. Returns those that are left.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub async fn revoke(&self, ids: Option<Vec<String>>) -> Result<Vec<Device>, DeviceError> {
+        let left = self.with_file(move |file| file.revoke(ids.as_deref())).await?;
+        self.cut_all_but(&left);
+        Ok(left)
+    }
+
+    /// Ends the WebSockets of devices that other processes revoke. Runs until it is dropped.
+    pub async fn watch(&self) {
+        loop {
+            tokio::time::sleep(WATCH).await;
+            if self.0.open.lock().is_empty() {
+                continue;
+            }
+            match self.list().await {
+                Ok(devices) => self.cut_all_but(&devices),
+                Err(error) => tracing::warn!(%error, "it is not known which devices were revoked"),
+            }
+        }
+    }
+
+    fn cut_all_but(&self, devices: &[Device]) {
+        self.0.open.lock().retain(|id, until| {
+            let stays = devices.iter().any(|device| device.id == *id);
+            if !stays {
+                tracing::info!(id, "a device was revoked");
+                until.cancel();
+            }
+            stays
+        });
+    }
+
+    async fn with_file<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&DeviceFile) -> Result<R, FileError> + Send + 'static,
+    ) -> Result<R, DeviceError> {
+        let file = self.0.file.clone();
+        let done = tokio::task::spawn_blocking(move || job(&file)).await;
+        Ok(done.map_err(|_| DeviceError::Ended)??)
+    }
+}
+
+impl Tickets for Devices {
+    fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken> {
+        self.0.tickets.lock().take(ticket)
+    }
+}
+
+/// Returns a code as it was made, of what a user has typed.
+fn read_code(typed: &str) -> String {
+    let letters = typed
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(CODE_LETTERS + 1);
+    letters
+        .map(|letter| match letter.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            other => other,
+        })
+        .collect()
+}
+
+/// Returns a name in one line, without what acts on a terminal; `None` where nothing is left.
+fn clean(label: &str) -> Option<String> {
+    let label = label.trim();
+    let visible = label.chars().filter(|c| !bobbin_model::visible::acts(*c));
+    let label: String = visible.take(MAX_LABEL).collect();
+    (!label.is_empty()).then_some(label)
+}
+
+fn random() -> Result<String, getrandom::Error> {
+    let mut random = [0; SECRET_BYTES];
+    getrandom::fill(&mut random)?;
+    Ok(hex::encode(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_testkit::ManualClock;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn devices() -> (TempDir, Devices) {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        (state, Devices::new(file, Arc::new(ManualClock::default())))
+    }
+
+    async fn entered(devices: &Devices) -> Entered {
+        let code = devices.invite(None).unwrap();
+        devices.enter(&code.text, "Firefox").await.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_lets_one_device_in_within_five_minutes() {
+        let (_state, devices) = devices();
+        let wrong = |entered: Result<Entered, DeviceError>| matches!(entered, Err(DeviceError::Wrong));
+        let code = devices.invite(None).unwrap().text;
+        assert_eq!((code.len(), &code[5..6]), (11, "-"));
+        assert!(wrong(devices.enter("", "").await));
+        assert!(wrong(devices.enter(&format!("{code}0"), "").await));
+        let typed = format!(" {} ", code.to_lowercase().replace('-', " ").replace('0', "o"));
+        let entered = devices.enter(&typed, "Firefox").await.unwrap();
+        assert_eq!(entered.device.label, "Firefox");
+        assert!(wrong(devices.enter(&code, "").await), "used");
+        let late = devices.invite(None).unwrap().text;
+        tokio::time::advance(CODE_LIFETIME).await;
+        assert!(wrong(devices.enter(&late, "").await), "too late");
+        let named = devices.invite(Some("\u{1b}[2Jphone\n")).unwrap().text;
+        let entered = devices.enter(&named, "Firefox").await.unwrap();
+        assert_eq!(entered.device.label, "[2Jphone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ticket_counts_once_for_thirty_seconds_and_no_longer_than_its_device() {
+        let (_state, devices) = devices();
+        let Entered { secret, device } = entered(&devices).await;
+        assert!(matches!(devices.ticket("other").await, Err(DeviceError::Wrong)));
+        let ticket = devices.ticket(&secret).await.unwrap();
+        assert!(devices.redeem(b"other").is_none());
+        let until = devices.redeem(ticket.as_bytes()).unwrap();
+        assert!(devices.redeem(ticket.as_bytes()).is_none(), "used");
+        let late = devices.ticket(&secret).await.unwrap();
+        tokio::time::advance(TICKET_LIFETIME).await;
+        assert!(devices.redeem(late.as_bytes()).is_none(), "too late");
+        let unused = devices.ticket(&secret).await.unwrap();
+        assert!(!until.is_cancelled());
+        devices.revoke(Some(vec![device.id])).await.unwrap();
+        assert!(until.is_cancelled());
+        let unused = devices.redeem(unused.as_bytes()).unwrap();
+        assert!(
+            unused.is_cancelled(),
+            "a ticket of a revoked device opens nothing"
+        );
+        assert!(matches!(devices.ticket(&secret).await, Err(DeviceError::Wrong)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_device_that_another_process_revokes_is_cut_within_a_second() {
+        let (state, devices) = devices();
+        let (stays, goes) = (entered(&devices).await, entered(&devices).await);
+        let mut open = Vec::new();
+        for device in [&stays, &goes] {
+            let ticket = devices.ticket(&device.secret).await.unwrap();
+            open.push(devices.redeem(ticket.as_bytes()).unwrap());
+        }
+        let watching = devices.clone();
+        let watching = tokio::spawn(async move { watching.watch().await });
+        let elsewhere = DeviceFile::of(state.path());
+        elsewhere.revoke(Some(&[goes.device.id])).unwrap();
+        open[1].cancelled().await;
+        assert!(!open[0].is_cancelled());
+        watching.abort();
+    }
+}

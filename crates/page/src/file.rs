@@ -1,0 +1,264 @@
+//! The record of devices: `devices.json` in the user's state directory, 0600, with digests of their secrets.
+//!
+//! Shared by all servers and commands of the user. It is read at each use and changed under a lock, so none of them has a
+//! copy that can be old. At most [`MAX_DEVICES`]; one more replaces the one that was unused the longest. Blocking.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bobbin_model::UnixMillis;
+use bobbin_workspace::{WorkspaceError, open_private, private_directory, write_small};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Most devices (guess: more browsers than a user has).
+const MAX_DEVICES: usize = 64;
+/// Most bytes of the file that are read.
+const MAX_BYTES: u64 = 256 << 10;
+/// Bytes of a digest that name a device.
+const ID_BYTES: usize = 5;
+/// How old the time of the last use may be before it is written again, in milliseconds.
+const USE_MILLIS: i64 = 60_000;
+
+/// A browser that has a secret of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// Names it for its user.
+    pub id: String,
+    /// What it is called.
+    pub label: String,
+    /// When it was let in.
+    pub created_at: UnixMillis,
+    /// When it last asked for a WebSocket, to the minute.
+    pub last_used_at: UnixMillis,
+    /// SHA-256 of its secret. The secret is random, so there is nothing to guess.
+    digest: String,
+}
+
+/// Where the record is.
+#[derive(Debug, Clone)]
+pub struct DeviceFile {
+    state: PathBuf,
+}
+
+/// Why the record cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something else wrote it.
+    #[error("{} is damaged ({source}); remove it and let your browsers in again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It cannot be written.
+    #[error("the record of devices cannot be written: {0}")]
+    Write(String),
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Content {
+    devices: Vec<Device>,
+}
+
+impl Device {
+    /// Returns a device with this secret.
+    fn new(secret: &str, label: &str, now: UnixMillis) -> Self {
+        let digest = digest(secret);
+        Self {
+            id: digest[..ID_BYTES * 2].to_owned(),
+            label: label.to_owned(),
+            created_at: now,
+            last_used_at: now,
+            digest,
+        }
+    }
+}
+
+fn digest(secret: &str) -> String {
+    hex::encode(Sha256::digest(secret.as_bytes()))
+}
+
+impl DeviceFile {
+    /// Returns the record in a state directory. Creates nothing.
+    pub fn of(state: &Path) -> Self {
+        Self {
+            state: state.to_owned(),
+        }
+    }
+
+    /// Returns the devices, in the order in which they were let in.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn read(&self) -> Result<Vec<Device>, FileError> {
+        let path = self.path();
+        let bytes = match bobbin_files::read_bytes(&path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(FileError::Read { path, source }),
+        };
+        match serde_json::from_slice::<Content>(&bytes) {
+            Ok(content) => Ok(content.devices),
+            Err(source) => Err(FileError::Damaged { path, source }),
+        }
+    }
+
+    /// Adds a device with this secret.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn add(&self, secret: &str, label: &str, now: UnixMillis) -> Result<Device, FileError> {
+        let device = Device::new(secret, label, now);
+        self.change(|devices| {
+            if devices.len() >= MAX_DEVICES {
+                let oldest = devices.iter().map(|device| device.last_used_at).min();
+                let index = devices
+                    .iter()
+                    .position(|device| Some(device.last_used_at) == oldest);
+                index.map(|index| devices.remove(index));
+            }
+            devices.push(device.clone());
+        })?;
+        Ok(device)
+    }
+
+    /// Returns the device with this secret, and notes that it is in use.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn used(&self, secret: &str, now: UnixMillis) -> Result<Option<Device>, FileError> {
+        let digest = digest(secret);
+        let found = self.read()?.into_iter().find(|device| device.digest == digest);
+        let Some(device) = found else {
+            return Ok(None);
+        };
+        if now.0 - device.last_used_at.0 >= USE_MILLIS {
+            self.change(|devices| {
+                let same = devices.iter_mut().find(|other| other.digest == device.digest);
+                if let Some(same) = same {
+                    same.last_used_at = now;
+                }
+            })?;
+        }
+        Ok(Some(device))
+    }
+
+    /// Removes devices by their ids, or all. Returns those that are left.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn revoke(&self, ids: Option<&[String]>) -> Result<Vec<Device>, FileError> {
+        self.change(|devices| {
+            devices.retain(|device| ids.is_some_and(|ids| !ids.contains(&device.id)));
+            devices.clone()
+        })
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Vec<Device>) -> R) -> Result<R, FileError> {
+        let write = |error: &dyn std::error::Error| {
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            FileError::Write(format!("{error}{}", cause.unwrap_or_default()))
+        };
+        let written = |done: Result<(), WorkspaceError>| done.map_err(|error| write(&error));
+        written(private_directory(&self.state))?;
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true);
+        let lock = open_private(&self.state.join("devices.lock"), options)
+            .and_then(|lock| lock.lock().map(|()| lock))
+            .map_err(|error| write(&error))?;
+        let mut devices = self.read()?;
+        let result = change(&mut devices);
+        let text = serde_json::to_vec_pretty(&Content { devices }).map_err(|error| write(&error))?;
+        written(write_small(&self.path(), &text))?;
+        drop(lock);
+        Ok(result)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.state.join("devices.json")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    const START: UnixMillis = UnixMillis(1_000_000);
+
+    fn after(millis: i64) -> UnixMillis {
+        UnixMillis(START.0 + millis)
+    }
+
+    #[test]
+    fn the_record_is_private_and_has_no_secret() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(&state.path().join("state"));
+        assert_eq!(file.read().unwrap(), []);
+        assert_eq!(file.used("s3cret", START).unwrap(), None);
+        let device = file.add("s3cret", "phone", START).unwrap();
+        assert_eq!(file.read().unwrap(), std::slice::from_ref(&device));
+        let found = std::fs::metadata(file.path()).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, 0o600);
+        assert!(!std::fs::read_to_string(file.path()).unwrap().contains("s3cret"));
+        assert_eq!(file.used("s3cret", after(1)).unwrap(), Some(device));
+        assert_eq!(file.used("other", after(1)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_use_is_noted_to_the_minute_and_a_revoked_secret_is_none() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        let [one, _] = ["one", "two"].map(|secret| file.add(secret, secret, START).unwrap());
+        for (millis, noted) in [(59_999, START), (60_000, after(60_000))] {
+            file.used("one", after(millis)).unwrap();
+            assert_eq!(file.read().unwrap()[0].last_used_at, noted);
+        }
+        let left = file.revoke(Some(&[one.id])).unwrap();
+        assert_eq!((left.len(), left[0].label.as_str()), (1, "two"));
+        assert_eq!(file.used("one", START).unwrap(), None);
+        assert_eq!(file.revoke(None).unwrap(), []);
+    }
+
+    #[test]
+    fn one_too_many_replaces_the_one_that_was_unused_the_longest() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        for number in 0..MAX_DEVICES {
+            file.add(
+                &number.to_string(),
+                "browser",
+                after(i64::try_from(number).unwrap()),
+            )
+            .unwrap();
+        }
+        file.used("0", after(100_000)).unwrap();
+        file.add("more", "browser", after(100_001)).unwrap();
+        assert_eq!(file.read().unwrap().len(), MAX_DEVICES);
+        let known = ["0", "1", "2", "more"].map(|secret| file.used(secret, START).unwrap().is_some());
+        assert_eq!(known, [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_damaged_record_lets_nobody_in_and_says_what_to_do() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        std::fs::write(file.path(), "{").unwrap();
+        let error = file.used("s", START).unwrap_err().to_string();
+        assert!(error.contains("remove it"), "{error}");
+        assert!(file.add("s", "browser", START).is_err());
+    }
+}

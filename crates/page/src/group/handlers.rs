@@ -1,0 +1,71 @@
+//! The handlers of `device/*`.
+
+use bobbin_native::client::{Client, refuse};
+use bobbin_native::convert::time;
+use bobbin_peer::Responder;
+
+use super::{DeviceFeature, wire};
+use crate::devices::DeviceError;
+use crate::file::Device;
+
+pub(super) fn list(client: &Client, feature: &DeviceFeature, _: wire::EmptyParams, responder: Responder) {
+    let devices = feature.devices.clone();
+    client.spawn(async move { answer(responder, devices.list().await) });
+}
+
+pub(super) fn revoke(
+    client: &Client,
+    feature: &DeviceFeature,
+    params: wire::DeviceRevokeParams,
+    responder: Responder,
+) {
+    let devices = feature.devices.clone();
+    client.spawn(async move { answer(responder, devices.revoke(params.ids).await) });
+}
+
+pub(super) fn invite(
+    _: &Client,
+    feature: &DeviceFeature,
+    params: wire::DeviceInviteParams,
+    responder: Responder,
+) {
+    let label = params.label;
+    let mut result = wire::DeviceInviteResult {
+        code: None,
+        expires_at: None,
+        page_url: feature.page.clone(),
+        remote_urls: feature.elsewhere.clone(),
+    };
+    if feature.wants_code {
+        match feature.devices.invite(label.as_deref()) {
+            Ok(code) => {
+                result.code = Some(code.text);
+                result.expires_at = Some(time(code.expires_at));
+            }
+            Err(error) => return refuse(responder, wire_error(&error)),
+        }
+    }
+    responder.ok(result);
+}
+
+fn answer(responder: Responder, devices: Result<Vec<Device>, DeviceError>) {
+    match devices {
+        Ok(devices) => responder.ok(wire::DeviceListResult {
+            devices: devices.into_iter().map(device).collect(),
+        }),
+        Err(error) => refuse(responder, wire_error(&error)),
+    }
+}
+
+fn device(device: Device) -> wire::DeviceInfo {
+    wire::DeviceInfo {
+        id: device.id,
+        label: device.label,
+        created_at: time(device.created_at),
+        last_used_at: time(device.last_used_at),
+    }
+}
+
+fn wire_error(error: &DeviceError) -> wire::RpcError {
+    wire::RpcError::internal_error(error.to_string())
+}

@@ -1,0 +1,53 @@
+//! `device/*` of the native dialect: the browsers that were let in, and codes for more.
+
+#[cfg(test)]
+mod examples;
+mod handlers;
+mod types;
+
+/// The shapes of the group, each by its name.
+pub mod wire {
+    pub use super::types::*;
+    pub use bobbin_native::wire::*;
+}
+
+use bobbin_native::group::{Group, rows};
+
+use crate::devices::Devices;
+use wire::{DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams, EmptyParams};
+
+/// The way in for browsers, as clients see it.
+pub struct DeviceFeature {
+    /// The devices.
+    pub devices: Devices,
+    /// Whether a browser needs a code at all.
+    pub wants_code: bool,
+    /// The page's address on this machine.
+    pub page: String,
+    /// The page's addresses on other machines, the best first.
+    pub elsewhere: Vec<String>,
+}
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "device/list" (EmptyParams => DeviceListResult) [] now_with(of DeviceFeature) handlers::list:
+            "Extension: lists the browsers that were let in.";
+        request "device/invite" (DeviceInviteParams => DeviceInviteResult)
+            [] now_with(of DeviceFeature) handlers::invite:
+            "Extension: makes a code that lets one browser in.";
+        request "device/revoke" (DeviceRevokeParams => DeviceListResult)
+            [] now_with(of DeviceFeature) handlers::revoke:
+            "Extension: takes the secrets of browsers back and ends their connections.";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<DeviceFeature>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("devices".to_owned(), true.into());
+        }
+    },
+    ..Group::EMPTY
+};
+
+/// The groups of this crate.
+pub static GROUPS: &[&Group] = &[&GROUP];

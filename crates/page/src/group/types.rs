@@ -1,0 +1,61 @@
+//! The shapes of `device/*`.
+
+use bobbin_native::wire::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// Result of `device/list` and `device/revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceListResult {
+    /// The devices, in the order in which they were let in; at most 64.
+    pub devices: Vec<DeviceInfo>,
+}
+
+/// A browser that was let in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceInfo {
+    /// Names it in `device/revoke`.
+    pub id: String,
+    /// What it is called.
+    pub label: String,
+    /// When it was let in.
+    pub created_at: Timestamp,
+    /// When it last connected, to the minute.
+    pub last_used_at: Timestamp,
+}
+
+/// Parameters of `device/invite`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceInviteParams {
+    /// What the device will be called; what it calls itself when left out. At most 64 characters count.
+    pub label: Option<String>,
+}
+
+/// Result of `device/invite`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceInviteResult {
+    /// The code, which counts once; absent where browsers need none.
+    pub code: Option<String>,
+    /// When it does not count any more.
+    pub expires_at: Option<Timestamp>,
+    /// The page's address on the server's machine. The code goes behind a `#`.
+    pub page_url: String,
+    /// The page's addresses on other machines, the best first; empty where none reaches it.
+    pub remote_urls: Vec<String>,
+}
+
+/// Parameters of `device/revoke`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRevokeParams {
+    /// The ids of devices; all of them when left out. One that is not there is none that has to be revoked.
+    pub ids: Option<Vec<String>>,
+}

@@ -1,0 +1,21 @@
+//! The page in the browser, as far as the server has a part in it: its files, and how a browser gets in.
+//!
+//! The built files of `clients/page` are in the binary and need no token: they have no secret. What they show comes over a
+//! WebSocket, and that needs one. A [code](Devices::invite) on the user's terminal, once, becomes a secret of the browser,
+//! which is a [`Device`] from then on; the secret becomes a ticket, once, for each WebSocket.
+//!
+//! Knows no Thread and starts no process. The record of devices is a file of the user's state directory, shared by all of
+//! the user's servers.
+
+mod assets;
+mod devices;
+mod exchange;
+mod file;
+mod group;
+mod once;
+
+pub use assets::{is_there, router as files};
+pub use devices::{Code, DeviceError, Devices, Entered};
+pub use exchange::router as exchange;
+pub use file::{Device, DeviceFile, FileError};
+pub use group::{DeviceFeature, GROUP, GROUPS, wire};
