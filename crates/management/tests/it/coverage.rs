@@ -33,6 +33,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "forward/",
                 "workspace/commitMessage/",
                 "workspace/config/",
+                "device/",
                 "workspace/trust/",
                 "welcome/",
             ];

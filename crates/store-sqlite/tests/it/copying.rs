@@ -36,7 +36,8 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
             .unwrap()
             .map(|file| file.unwrap().file_name());
         let mut names: Vec<_> = files.filter_map(|name| name.into_string().ok()).collect();
-        names.retain(|name| name != "test.db");
+        // The database's own files: a connection that was dropped removes two of them a moment later.
+        names.retain(|name| !name.starts_with("test.db"));
         names
     };
     assert_eq!(copies(), Vec::<String>::new());
