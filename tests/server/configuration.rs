@@ -212,9 +212,7 @@ async fn a_client_sets_model_key_and_policy_and_they_count_at_once() {
         "defaultApprovalPolicy": "autoApprove",
         "skillsSelfLearningEnabled": false,
     });
-    let id = client.request("workspace/config/update", update).await;
-    let answer = client.next().await.unwrap();
-    assert_eq!(answer["id"], id, "the answer comes before what it causes");
+    let answer = client.answer_to("workspace/config/update", update).await;
     assert_eq!(
         answer["result"],
         json!({
