@@ -60,7 +60,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// Its port is taken.
-    #[error("cannot listen on 127.0.0.1:{port}; choose another Hub.Port in ~/.craft/config.json")]
+    #[error("cannot listen on 127.0.0.1:{port}; choose another with --port")]
     Listen {
         /// The port.
         port: u16,
