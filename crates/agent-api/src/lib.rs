@@ -4,6 +4,7 @@
 //! other. Nothing here starts a process, reads a file or knows how a Thread is stored. Rules about what is legal in a
 //! Thread are in `bobbin-model`; the contract of running a Turn, `Engine`, is in `bobbin-core`.
 
+pub mod channel;
 pub mod client;
 mod clock;
 pub mod cut;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bobbin_prompts::Prompts;
 
+use crate::channel::ChannelDelivery;
 use crate::features::Features;
 use crate::forward::Forwards;
 use crate::model_catalog::ModelCatalog;
@@ -38,6 +39,8 @@ pub struct Services {
     pub prompts: Option<Arc<Prompts>>,
     /// Lists the models.
     pub models: Option<Arc<dyn ModelCatalog>>,
+    /// Sends messages to chats of external channels.
+    pub channels: Option<Arc<dyn ChannelDelivery>>,
     /// Stores pictures that come as bytes.
     pub pictures: Option<Arc<dyn PictureFiles>>,
     /// Features of crates that this one does not know.
