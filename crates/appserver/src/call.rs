@@ -5,11 +5,11 @@ use bobbin_peer::{CallError, Handlers, Peer, PeerHandle, PeerOptions, Transport}
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Failure;
-use crate::join::{self, Endpoint};
-use crate::token::TokenOptions;
-use crate::{console, server};
 use bobbin_config::Config;
+use bobbin_serve::exit::Failure;
+use bobbin_serve::join::{self, Endpoint};
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, server};
 use bobbin_workspace::{State, Workspace};
 
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.

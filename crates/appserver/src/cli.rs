@@ -9,17 +9,17 @@ use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{self, ConfigCommand};
-use crate::listen::{Listen, Listening, TlsOptions};
-use crate::server::Endpoints;
-use crate::telemetry::LogOptions;
-use crate::token::{self, TokenOptions};
 use crate::{
-    console, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, server, state,
-    state_command, telemetry, threads, tool_servers, trust,
+    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, state_command,
+    threads, token, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
+use bobbin_serve::listen::{Listen, Listening, TlsOptions};
+use bobbin_serve::server::Endpoints;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, managed, server, state, telemetry};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -87,7 +87,7 @@ enum Command {
     /// Show the rules in force and the answers given for ever, take those back, explain what happens to a command line.
     Rules(rules::Rules),
     /// Say what configuration files can have.
-    Config(ConfigCommand),
+    Config(config::ConfigCommand),
     /// Print the token that clients present, which is yours for all workspaces.
     Token(token::Token),
     /// Open the page of the server that runs in the workspace, and let the browser in.
@@ -178,7 +178,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     telemetry::start(&serve.common.log, "warn")?;
     let workspace = state::workspace(serve.common.workspace.as_deref())?;
-    let config = config::read(&workspace.root, home().as_deref())?;
+    let config = bobbin_serve::config::read(&workspace.root, state::home().as_deref())?;
     let held = workspace.hold().await?;
     let token = serve.token.wanted(&config)?;
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
@@ -246,14 +246,14 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     // The program that starts us names the workspace, by the directory if by nothing else.
     let named = app_server.common.workspace.as_deref();
     let workspace = state::workspace(Some(named.unwrap_or(Path::new("."))))?;
-    let mut config = config::read(&workspace.root, home().as_deref())?;
+    let mut config = bobbin_serve::config::read(&workspace.root, state::home().as_deref())?;
     let managed = if app_server.listen.is_none() {
-        hub::managed()?
+        managed::managed()?
     } else {
         None
     };
     let endpoints = match (managed, app_server.listen.as_deref()) {
-        (Some(managed), _) => hub::endpoints(managed, &mut config)?,
+        (Some(managed), _) => managed::endpoints(managed, &mut config)?,
         (None, listen) => {
             let mut endpoints = listen.map_or_else(|| configured_endpoints(&config), parse_listen)?;
             if let Some(listen) = &mut endpoints.listen {
@@ -331,19 +331,6 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
         stdio,
         listen: Some(listen),
     })
-}
-
-/// Returns the user's home, where the configuration of all workspaces is. A relative one counts as none: a folder could be it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the binary is where the environment is read"
-)]
-pub(crate) fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME")
-        .map(PathBuf::from)
-        .filter(|home| home.is_absolute())
-        // As workspaces are: one directory has one name.
-        .map(|home| home.canonicalize().unwrap_or(home))
 }
 
 #[cfg(test)]

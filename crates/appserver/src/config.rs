@@ -1,14 +1,10 @@
-//! The configuration of this process, and `bobbin config`: what configuration files can say.
+//! `bobbin config`: what configuration files can say.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use bobbin_config::Config;
-use bobbin_workspace::{TrustFile, TrustRecord};
 use clap::{Args, Subcommand};
 
-use crate::models::variable;
-use crate::{console, state};
+use bobbin_serve::console;
 
 /// Arguments of `bobbin config`.
 #[derive(Debug, Args)]
@@ -30,30 +26,4 @@ pub(crate) fn run(command: &ConfigCommand) -> ExitCode {
         Action::Schema => console::stream(&format!("{:#}\n", bobbin_config::file::schema())),
     }
     ExitCode::SUCCESS
-}
-
-/// Reads both files. What the workspace's file loosens counts as far as its user trusts it.
-///
-/// # Errors
-/// As [`Config::read`].
-pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Config> {
-    let state = state::directory().ok();
-    let record = state.map(|state| TrustFile::of(&state, workspace).read());
-    read_with(workspace, home, &record.unwrap_or_default())
-}
-
-/// Reads both files with what the user has said about the workspace.
-///
-/// # Errors
-/// As [`Config::read`].
-pub(crate) fn read_with(
-    workspace: &Path,
-    home: Option<&Path>,
-    record: &TrustRecord,
-) -> anyhow::Result<Config> {
-    let mut config = Config::read(workspace, home, record)?;
-    if let Some(model) = variable("BOBBIN_MODEL") {
-        config.models.choose(&model);
-    }
-    Ok(config)
 }

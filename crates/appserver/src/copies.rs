@@ -11,9 +11,9 @@ use bobbin_model::UnixMillis;
 use bobbin_store_sqlite::Imported;
 use clap::Args;
 
-use crate::console;
-use crate::exit::{self, Failure};
-use crate::state;
+use bobbin_serve::console;
+use bobbin_serve::exit::{self, Failure};
+use bobbin_serve::state;
 use bobbin_workspace::{open_private, private_directory};
 
 /// Largest database that is imported, in bytes: a workspace of years.

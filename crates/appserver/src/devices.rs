@@ -18,12 +18,12 @@ use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
 use crate::call::{ask_running, call, initialize};
-use crate::config;
-use crate::models::variable;
-use crate::state;
-use crate::telemetry::LogOptions;
-use crate::token::TokenOptions;
-use crate::{cli, console, telemetry};
+use bobbin_serve::config;
+use bobbin_serve::models::variable;
+use bobbin_serve::state;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, telemetry};
 
 /// The file that leads a browser to the page.
 const REDIRECT: &str = "open.html";
@@ -140,7 +140,7 @@ async fn invite(
 ) -> anyhow::Result<wire::DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
-    let config = config::read(&workspace.root, cli::home().as_deref())?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
     ask_running(&workspace, &config, token, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-devices", &capabilities).await?;

@@ -12,14 +12,14 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::call::{call, initialize};
-use crate::config;
-use crate::exit::Failure;
-use crate::join::{self, Endpoint};
-use crate::signals::Signals;
-use crate::state;
-use crate::telemetry::LogOptions;
-use crate::token::TokenOptions;
-use crate::{cli, console, telemetry};
+use bobbin_serve::config;
+use bobbin_serve::exit::Failure;
+use bobbin_serve::join::{self, Endpoint};
+use bobbin_serve::signals::Signals;
+use bobbin_serve::state;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, telemetry};
 
 /// Ends of forwards that wait to be looked at; the connection waits beyond.
 const WAITING: usize = 16;
@@ -46,7 +46,7 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let mut signals = Signals::listen()?;
     let workspace = state::workspace(forward.workspace.as_deref())?;
-    let config = config::read(&workspace.root, cli::home().as_deref())?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
     let Some(holder) = workspace.holder() else {
         bail!("no server runs in this workspace, so no command does");
     };

@@ -1,42 +1,23 @@
-//! `bobbin`, the binary: command line, configuration, wiring, signals, exit codes.
-//!
-//! The only crate that reads the environment and uses all others.
+//! `bobbin`, the binary: the command line and its commands. `serve` makes the server that some of them start.
 
 mod call;
 mod cli;
 mod config;
-mod config_files;
-mod console;
 mod copies;
 mod devices;
 mod doctor;
 mod eca;
 mod exec;
-mod exit;
 mod finecode;
 mod forward;
-mod groups;
 mod hermes;
 mod hub;
-mod join;
-mod listen;
-mod models;
-mod pages;
-mod prompts;
 mod rules;
-mod sandbox;
-mod server;
-mod shell;
-mod signals;
-mod small_requests;
-mod state;
 mod state_command;
-mod telemetry;
 mod threads;
 mod token;
 mod tool_servers;
 mod trust;
-mod undo;
 
 use std::process::ExitCode;
 
@@ -62,15 +43,15 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return exit::report(&anyhow::anyhow!("cannot start: {error}")),
+        Err(error) => return bobbin_serve::exit::report(&anyhow::anyhow!("cannot start: {error}")),
     };
     let ended = runtime.block_on(cli::run(cli));
     // A thread may still sit in a read of stdin, which nothing can end but the process's end.
     runtime.shutdown_background();
-    telemetry::finish();
+    bobbin_serve::telemetry::finish();
     match ended {
         Ok(code) => code,
-        Err(error) => exit::report(&error),
+        Err(error) => bobbin_serve::exit::report(&error),
     }
 }
 

@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
-use crate::config;
-use crate::state;
-use crate::telemetry::LogOptions;
-use crate::token::TokenOptions;
-use crate::{cli, console, telemetry};
+use bobbin_serve::config;
+use bobbin_serve::state;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, telemetry};
 
 /// Arguments of `bobbin rules`.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ enum Action {
 pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(rules.workspace.as_deref())?;
-    let config = config::read(&workspace.root, cli::home().as_deref())?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = rules.action;
     ask_server(&workspace, &config, &rules.token, async |peer| {
         act(peer, action).await

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::console;
-use crate::state;
-use crate::undo;
+use bobbin_serve::console;
+use bobbin_serve::state;
+use bobbin_serve::undo;
 use bobbin_workspace::{StateDirectory, Workspace};
 
 /// Arguments of `bobbin state`.

@@ -13,11 +13,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
-use crate::config;
-use crate::state;
-use crate::telemetry::LogOptions;
-use crate::token::TokenOptions;
-use crate::{cli, console, telemetry};
+use bobbin_serve::config;
+use bobbin_serve::state;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::{console, telemetry};
 
 /// Threads of one request.
 const PAGE: usize = 100;
@@ -77,7 +77,7 @@ enum Action {
 pub(crate) async fn run(threads: Threads) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(threads.workspace.as_deref())?;
-    let config = config::read(&workspace.root, cli::home().as_deref())?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = threads.action.unwrap_or(Action::List {
         all: false,
         limit: 50,

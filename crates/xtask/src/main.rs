@@ -9,7 +9,7 @@ mod cargo;
 mod chaos;
 mod checklist;
 mod coverage;
-#[path = "../../appserver/src/groups.rs"]
+#[path = "../../serve/src/groups.rs"]
 mod groups;
 mod index;
 mod model_server;

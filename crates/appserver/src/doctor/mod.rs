@@ -14,12 +14,12 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::config;
-use crate::server::children;
-use crate::shell::shell;
-use crate::state;
-use crate::{cli, console, exit, models};
 use bobbin_config::Config;
+use bobbin_serve::config;
+use bobbin_serve::server::children;
+use bobbin_serve::shell::shell;
+use bobbin_serve::state;
+use bobbin_serve::{console, exit, models};
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin doctor`.
@@ -88,7 +88,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
 }
 
 fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
-    match config::read(&workspace.root, cli::home().as_deref()) {
+    match config::read(&workspace.root, state::home().as_deref()) {
         Ok(config) => {
             let sources: Vec<_> = config
                 .sources
@@ -102,7 +102,7 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
             };
             report.add("configuration", Verdict::Good, text);
             let rules = config.rules.count();
-            match config.rules.compile(cli::home().as_deref()) {
+            match config.rules.compile(state::home().as_deref()) {
                 Ok(_) => report.add(
                     "rules",
                     Verdict::Good,
@@ -127,7 +127,7 @@ async fn model(config: &Config, report: &mut Report) {
     const WHAT: &str = "model";
     let opened = match models::open(
         &config.models,
-        cli::home().as_deref(),
+        state::home().as_deref(),
         config.agent.compact_percent,
     ) {
         Ok(opened) => opened,

@@ -7,18 +7,18 @@ use bobbin_sandbox::{Files, Network, Outer, Support};
 use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
 use super::{Report, Verdict, run_child};
-use crate::cli;
-use crate::server::children;
 use bobbin_config::Config;
+use bobbin_serve::server::children;
+use bobbin_serve::state;
 use bobbin_workspace::Workspace;
 
 /// Says what confines commands here, and tries it.
 pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut Report) {
     const WHAT: &str = "sandbox";
     let children = children();
-    let home = cli::home();
+    let home = state::home();
     let keys = config.models.key_files(home.as_deref());
-    let sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
+    let sandbox = bobbin_serve::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
     let profile = sandbox.profile;
     if !profile.holds_something() {
         let text =

@@ -13,10 +13,10 @@ use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::{Report, Verdict};
-use crate::models::variable;
-use crate::server::children;
 use bobbin_config::Config;
 use bobbin_config::{Declared, KeyPlace};
+use bobbin_serve::models::variable;
+use bobbin_serve::server::children;
 use bobbin_workspace::Workspace;
 
 /// Says whether files of the workspace can be changed.

@@ -15,9 +15,9 @@ use super::question::Question;
 use super::render::{Output, Record, Screen, TICK, TurnEnd};
 use super::schema::OutputSchema;
 use crate::call::{call, initialize};
-use crate::console;
-use crate::signals::Signals;
 use crate::threads;
+use bobbin_serve::console;
+use bobbin_serve::signals::Signals;
 
 /// What is asked, and how.
 pub(super) struct Request {

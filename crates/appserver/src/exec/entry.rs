@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crate::console;
-use crate::exit::{self, Failure, is_busy};
+use bobbin_serve::console;
+use bobbin_serve::exit::{self, Failure, is_busy};
 use bobbin_workspace::{LockedWorkspace, State, Workspace};
 
 /// Time between two looks whether the other `exec` has ended.

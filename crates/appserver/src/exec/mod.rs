@@ -24,16 +24,16 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config;
-use crate::exit::Failure;
-use crate::join::{self, Endpoint};
-use crate::signals::Signals;
-use crate::state;
-use crate::telemetry::LogOptions;
-use crate::token::TokenOptions;
-use crate::trust::{self, Scan, TrustFile};
-use crate::{cli, console, exit, server, telemetry};
 use bobbin_config::file::Profile as SandboxProfile;
+use bobbin_serve::config;
+use bobbin_serve::exit::Failure;
+use bobbin_serve::join::{self, Endpoint};
+use bobbin_serve::signals::Signals;
+use bobbin_serve::state;
+use bobbin_serve::telemetry::LogOptions;
+use bobbin_serve::token::TokenOptions;
+use bobbin_serve::trust::{Scan, TrustFile};
+use bobbin_serve::{console, exit, server, telemetry};
 use bobbin_workspace::Workspace;
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
@@ -121,9 +121,9 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
-    let mut config = config::read(&workspace.root, cli::home().as_deref())?;
+    let mut config = config::read(&workspace.root, state::home().as_deref())?;
     let rules = exec.allow.iter().map(|text| input::allow_rule(text)).collect();
-    config.set_for_run(exec.sandbox, rules, cli::home().as_deref())?;
+    config.set_for_run(exec.sandbox, rules, state::home().as_deref())?;
     let schema = exec
         .output_schema
         .as_deref()
@@ -328,14 +328,14 @@ fn used(usage: &Value, cost: &Value) -> Option<String> {
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
 fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::Result<Option<Vec<String>>> {
     let file = TrustFile::of(&state::directory()?, &workspace.root);
-    let (record, home) = (file.read(), cli::home());
+    let (record, home) = (file.read(), state::home());
     let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
     let Some(sentence) = scan.sentence() else {
         return Ok(None);
     };
     let asks = may_ask && std::io::stderr().is_terminal();
-    if trusts || asks && trust::ask(&scan) {
+    if trusts || asks && crate::trust::ask(&scan) {
         file.change(|record| scan.apply(&TrustChange::TrustAll, record))?;
         let fingerprints = scan.fingerprints().into_iter().map(str::to_owned);
         return Ok(Some(fingerprints.collect()));

@@ -7,7 +7,7 @@ use std::io::BufRead as _;
 use bobbin_model::{Lines, visible};
 use serde_json::Value;
 
-use crate::console;
+use bobbin_serve::console;
 
 /// What is asked, and which answers there are.
 pub(super) struct Question {

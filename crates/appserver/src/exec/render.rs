@@ -10,7 +10,7 @@ use bobbin_model::Decision;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::console;
+use bobbin_serve::console;
 
 /// How a Turn ended.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use bobbin_agent_api::tool_server::{Secrets, ServerAccess, ToolServerConfig};
 use bobbin_config::{edit, of_server, servers};
 use clap::Args;
 
-use crate::trust::TrustFile;
+use bobbin_serve::trust::TrustFile;
 
 /// Arguments of `bobbin mcp add`.
 #[derive(Debug, Args)]

@@ -10,16 +10,15 @@ use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
 use super::add::{Add, Files, Remove};
-use super::login::{self, over_http};
-use super::resolve;
-use crate::config;
-use crate::state;
-use crate::trust::TrustFile;
-use crate::{cli, console, server};
 use bobbin_config::Config;
 use bobbin_config::Declared;
 use bobbin_config::ServerFile;
 use bobbin_config::shown::plain;
+use bobbin_serve::config;
+use bobbin_serve::state;
+use bobbin_serve::tool_servers::{logins, over_http, spec};
+use bobbin_serve::trust::TrustFile;
+use bobbin_serve::{console, server};
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
@@ -73,7 +72,7 @@ enum Action {
 /// Does what was asked.
 pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(mcp.workspace.as_deref())?;
-    let home = cli::home();
+    let home = state::home();
     let config = config::read(&workspace.root, home.as_deref())?;
     let file = TrustFile::of(&state::directory()?, &workspace.root);
     match mcp.action {
@@ -156,8 +155,8 @@ fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Resul
         bail!("{name} may not run yet: read `bobbin mcp list`, then `bobbin mcp allow {name}`");
     }
     let variables: Vec<_> = std::env::vars_os().collect();
-    let logins = login::directory(state::directory()?.path());
-    Ok(resolve::spec(declared, &workspace.root, &logins, &variables))
+    let logins = logins(state::directory()?.path());
+    Ok(spec(declared, &workspace.root, &logins, &variables))
 }
 
 async fn test(spec: ServerSpec) -> anyhow::Result<()> {

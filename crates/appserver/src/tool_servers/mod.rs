@@ -1,15 +1,6 @@
-//! The workspace's MCP servers: what the configuration says of them, who may start which, and their management.
-//!
-//! A server that stands in the user's own configuration runs. One that stands in the workspace's may have come with
-//! somebody else's repository: opening a directory must not start a program of its choice, so such a server runs only
-//! once its user trusts exactly this definition ([`crate::trust`]).
+//! `bobbin mcp`: the workspace's MCP servers.
 
 mod add;
 mod command;
-mod login;
-mod resolve;
-mod servers;
 
 pub(crate) use command::{Mcp, run};
-pub(crate) use login::directory as logins;
-pub(crate) use servers::Servers;

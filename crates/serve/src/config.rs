@@ -1,0 +1,31 @@
+//! The configuration of this process, read with what the user has said about the folder.
+
+use std::path::Path;
+
+use bobbin_config::Config;
+use bobbin_workspace::{TrustFile, TrustRecord};
+
+use crate::models::variable;
+use crate::state;
+
+/// Reads both files. What the workspace's file loosens counts as far as its user trusts it.
+///
+/// # Errors
+/// As [`Config::read`].
+pub fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Config> {
+    let state = state::directory().ok();
+    let record = state.map(|state| TrustFile::of(&state, workspace).read());
+    read_with(workspace, home, &record.unwrap_or_default())
+}
+
+/// Reads both files with what the user has said about the workspace.
+///
+/// # Errors
+/// As [`Config::read`].
+pub fn read_with(workspace: &Path, home: Option<&Path>, record: &TrustRecord) -> anyhow::Result<Config> {
+    let mut config = Config::read(workspace, home, record)?;
+    if let Some(model) = variable("BOBBIN_MODEL") {
+        config.models.choose(&model);
+    }
+    Ok(config)
+}

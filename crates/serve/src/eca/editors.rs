@@ -1,0 +1,120 @@
+//! Editors of a running server: ECA connections beside the native ones, on one core.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::ServerProcess;
+use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
+use bobbin_model::Mode;
+use bobbin_peer::Transport;
+use bobbin_transport::Connections;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::choices::Choices;
+use crate::pages::WebPages;
+use crate::server::{self, Opened};
+use crate::state;
+use crate::state::home;
+use crate::trust::Folder;
+use bobbin_config::Config;
+use bobbin_workspace::Workspace;
+
+/// How long an editor has for its `initialize`.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// Serves every editor that connects.
+pub(crate) struct Editors(Arc<Served>);
+
+impl Editors {
+    pub(crate) fn new(workspace: &Workspace, config: &Config, opened: &Opened) -> Self {
+        let warnings = config.warnings.iter().chain(&opened.complaints);
+        Self(Arc::new(Served {
+            root: workspace.root.clone(),
+            trust: opened.trust.clone(),
+            offer: EditorServices {
+                hub: opened.hub.clone(),
+                models: Arc::new(Choices(opened.models.clone())),
+                tools: opened.tools.specs(Mode::Agent),
+                services: server::services(opened),
+                editor_tools: opened.editor_tools.clone(),
+                pages: Some(Arc::new(WebPages)),
+                config_files: config.sources.clone(),
+                home: home(),
+                notices: warnings.map(|text| warning(text)).collect(),
+                ownership: Ownership::Shared,
+            },
+        }))
+    }
+}
+
+impl Connections for Editors {
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+        let served = self.0.clone();
+        async move {
+            let process = served.offer.services.process.clone();
+            let _open = process.as_ref().map(ServerProcess::connection);
+            let end = bobbin_eca::serve(transport, served).await;
+            tracing::debug!(?end, "an editor has left");
+        }
+        .boxed()
+    }
+}
+
+/// The workspace that is open already.
+struct Served {
+    root: PathBuf,
+    trust: Arc<Folder>,
+    offer: EditorServices,
+}
+
+impl Host for Served {
+    fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
+        async move {
+            // A client without a folder takes what is here.
+            if let Some(root) = &wanted.root
+                && state::workspace(Some(root)).map_or(true, |found| found.root != self.root)
+            {
+                let (ours, theirs) = (self.root.display(), root.display());
+                return Err(Failure(format!("this server serves {ours}, not {theirs}")));
+            }
+            let mut offer = self.offer.clone();
+            let waiting = self.trust.notice().await;
+            offer.notices.extend(waiting.map(|text| warning(&text)));
+            if wanted.pure_config {
+                offer.notices.push(warning(
+                    "pureConfig has no effect here: the workspace's server has read its configuration already",
+                ));
+            }
+            if !wanted.options.is_empty() {
+                offer.notices.push(warning(
+                    "providers and mcpServers of the editor's options have no effect here: the workspace's server runs \
+                     already; put them into ~/.craft/config.json",
+                ));
+            }
+            Ok(offer)
+        }
+        .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn handshake(&self) -> Option<Duration> {
+        Some(HANDSHAKE)
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        self.offer.hub.ended().boxed()
+    }
+}
+
+fn warning(text: &str) -> UserNotice {
+    UserNotice {
+        kind: NoticeKind::Warning,
+        message: text.to_owned(),
+    }
+}

@@ -1,0 +1,29 @@
+//! A running server, made of all other crates: opens a workspace, wires its parts, listens, and ends in order.
+//!
+//! The command line is `appserver`. This crate knows no command; it reads the environment for both.
+
+pub mod config;
+mod config_files;
+pub mod console;
+pub mod eca;
+pub mod exit;
+pub mod finecode;
+mod groups;
+pub mod hermes;
+pub mod join;
+pub mod listen;
+pub mod managed;
+pub mod models;
+mod pages;
+mod prompts;
+pub mod sandbox;
+pub mod server;
+pub mod shell;
+pub mod signals;
+mod small_requests;
+pub mod state;
+pub mod telemetry;
+pub mod token;
+pub mod tool_servers;
+pub mod trust;
+pub mod undo;

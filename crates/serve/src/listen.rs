@@ -1,0 +1,257 @@
+//! The listener as its user has configured it: address, who may connect, TLS, the page and the browsers that are let in.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_agent_api::SystemClock;
+use bobbin_config::Config;
+use bobbin_page::{DeviceFeature, DeviceFile, Devices};
+use bobbin_transport::{Access, Admission, Listener, Readiness, Router, Tls, WebSockets};
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use crate::{console, state};
+
+/// Where to listen.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What clients present; `None` lets everybody in.
+    pub token: Option<String>,
+    /// Take a free port when this one is taken: nobody asked for it by name.
+    pub may_move: bool,
+    /// The certificate, if one is named.
+    pub tls: TlsOptions,
+}
+
+/// A certificate that is named on the command line.
+#[derive(Debug, Args, Clone, Default)]
+pub struct TlsOptions {
+    /// Certificates as PEM, the listener's own first: other machines have to use TLS then.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    /// Opens the files that are named here, else those of the user's configuration.
+    fn open(&self, config: &Config) -> anyhow::Result<Option<Tls>> {
+        let named = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
+        let configured = config.tls.as_ref().map(|(certificate, key)| (certificate, key));
+        let tls = named.or(configured);
+        Ok(tls
+            .map(|(certificate, key)| Tls::open(certificate, key))
+            .transpose()?)
+    }
+}
+
+/// A listener that is bound and does not accept yet.
+pub struct Bound {
+    listener: Listener,
+    access: Access,
+    devices: Devices,
+    /// Addresses of the page on other machines, the best first.
+    elsewhere: Vec<String>,
+}
+
+/// What a user is shown of a listener.
+pub struct Listening {
+    /// `ws://HOST:PORT/ws`.
+    pub web_socket: String,
+    /// `http://HOST:PORT/`, if there is a page.
+    pub page: Option<String>,
+    /// Whether clients present a token, and browsers a code.
+    pub is_guarded: bool,
+    /// The addresses of the page for other devices.
+    pub elsewhere: Vec<String>,
+    /// The browsers that are let in.
+    pub devices: Devices,
+}
+
+impl Bound {
+    /// Binds an address. Half of the open `files` may be WebSockets.
+    ///
+    /// # Errors
+    /// The address is taken, or the certificate cannot be used.
+    pub async fn new(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<Self> {
+        let admission = Admission {
+            token: listen.token.clone(),
+            origins: config.allowed_origins.clone(),
+            hosts: config.allowed_hosts.clone(),
+        };
+        // Checked before binding: a refused address is not even touched.
+        Access::new(listen.address, admission.clone())?;
+        let tls = listen.tls.open(config)?;
+        let listener = match Listener::bind(listen.address).await {
+            Err(_) if listen.may_move => Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?,
+            bound => bound?,
+        };
+        if listen.token.is_none() {
+            console::complain(
+                "AppServer.WebSocket.Token is empty: every program and every user of this machine can connect and act as you",
+            );
+        }
+        let file = DeviceFile::of(state::directory()?.path());
+        let devices = Devices::new(file, Arc::new(SystemClock));
+        let access = Access::new(listener.address(), admission)?.with_tickets(Arc::new(devices.clone()));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let elsewhere = elsewhere(
+            listener.address(),
+            scheme,
+            &config.allowed_hosts,
+            &config.allowed_origins,
+        );
+        let page = bobbin_page::files();
+        let page = bobbin_page::exchange(page, devices.clone(), access.guesses(), access.wants_token());
+        // The other half is for the database, for commands and for clients before their upgrade.
+        let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
+        Ok(Self {
+            listener: listener.with_max_web_sockets(most).with_page(page).with_tls(tls),
+            access,
+            devices,
+            elsewhere,
+        })
+    }
+
+    /// Returns the address as bound.
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// Returns what its user is shown.
+    pub fn shown(&self) -> Listening {
+        let address = here(self.listener.address());
+        Listening {
+            web_socket: format!("ws://{address}/ws"),
+            page: bobbin_page::is_there().then(|| format!("http://{address}/")),
+            is_guarded: self.access.wants_token(),
+            elsewhere: self.elsewhere.clone(),
+            devices: self.devices.clone(),
+        }
+    }
+
+    /// Returns what clients can do about browsers, if there is a page.
+    pub fn feature(&self) -> Option<DeviceFeature> {
+        let shown = self.shown();
+        Some(DeviceFeature {
+            devices: shown.devices,
+            wants_code: shown.is_guarded,
+            page: shown.page?,
+            elsewhere: shown.elsewhere,
+        })
+    }
+
+    /// Accepts until `stop`, then waits for the connections to end.
+    pub async fn serve(self, router: Router<WebSockets>, is_ready: Readiness, stop: CancellationToken) {
+        tokio::select! {
+            () = self.listener.run(self.access, router, is_ready, stop) => {}
+            () = self.devices.watch() => {}
+        }
+    }
+}
+
+/// Returns where this machine reaches an address: one that stands for all of the machine's is none to connect to.
+fn here(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Returns the page's addresses on other machines: the names that the user has allowed, then the machine's own address.
+fn elsewhere(address: SocketAddr, scheme: &str, hosts: &[String], origins: &[String]) -> Vec<String> {
+    let is_open = !address.ip().is_loopback();
+    let port = format!(":{}", address.port());
+    let mut found: Vec<String> = Vec::new();
+    for host in hosts {
+        let proxied = origins.iter().find(|origin| {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+        });
+        match proxied {
+            Some(origin) => found.push(format!("{origin}/")),
+            None if is_open && host.ends_with(&port) => found.push(format!("{scheme}://{host}/")),
+            None => {}
+        }
+    }
+    found.retain(|url| !url.contains("://localhost") && !url.contains("://127."));
+    if is_open {
+        let ip = Some(address.ip())
+            .filter(|ip| !ip.is_unspecified())
+            .or_else(own_ip);
+        found.extend(ip.map(|ip| format!("{scheme}://{}/", SocketAddr::new(ip, address.port()))));
+    }
+    found
+}
+
+/// Returns the address with which this machine goes out. Sends nothing: a datagram socket only looks up the way.
+fn own_ip() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // An address of the documentation, which the default route leads to.
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_addresses_elsewhere_where_others_reach_it() {
+        let open: SocketAddr = "192.168.0.7:9100".parse().unwrap();
+        let local: SocketAddr = "127.0.0.1:9100".parse().unwrap();
+        let lists = |text: &[&str]| text.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for (address, scheme, hosts, origins, expected) in [
+            (local, "http", vec![], vec![], vec![]),
+            (
+                local,
+                "http",
+                vec!["localhost:8000"],
+                vec!["http://localhost:8000"],
+                vec![],
+            ),
+            (local, "http", vec!["tea.example"], vec![], vec![]),
+            (
+                local,
+                "http",
+                vec!["tea.example"],
+                vec!["https://tea.example"],
+                vec!["https://tea.example/"],
+            ),
+            (
+                open,
+                "http",
+                vec![],
+                vec!["https://app.example"],
+                vec!["http://192.168.0.7:9100/"],
+            ),
+            (
+                open,
+                "https",
+                vec!["desk.lan:9100"],
+                vec![],
+                vec!["https://desk.lan:9100/", "https://192.168.0.7:9100/"],
+            ),
+        ] {
+            let found = elsewhere(address, scheme, &lists(&hosts), &lists(&origins));
+            assert_eq!(found, expected, "{address} {hosts:?} {origins:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_for_all_is_reached_through_loopback() {
+        for (address, local) in [
+            ("0.0.0.0:9100", "127.0.0.1:9100"),
+            ("[::]:9100", "[::1]:9100"),
+            ("192.168.0.7:9100", "192.168.0.7:9100"),
+        ] {
+            assert_eq!(here(address.parse().unwrap()).to_string(), local);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The models that are configured: what the files say, where the keys come from, and the set made of it.
+//!
+//! Who may say what: the user's own `~/.craft/config.json` sets providers up; a workspace's file may choose a model
+//! and bring a provider on this machine that gets no key. Any author can put a file into a project, and a key or a
+//! conversation sent to an address of its choosing would be gone. Keys are in memory only.
+
+mod catalog;
+mod keys;
+
+pub(crate) use catalog::Catalog;
+pub use keys::variable;
+
+use std::path::Path;
+
+use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
+
+use bobbin_config::{KeyPlace, ModelSettings, Origin, ProviderEntry};
+
+/// The models, and what is wrong with their configuration.
+pub struct Opened {
+    /// The models that can be asked.
+    pub models: ModelSet,
+    /// Sentences for the user.
+    pub complaints: Vec<String>,
+}
+
+/// Returns the set of models, without connecting to any. A provider that cannot be used is left out, with a complaint.
+///
+/// `compact_percent` is the share of a window at which conversations are compacted.
+///
+/// # Errors
+/// There is no TLS on this machine.
+pub fn open(
+    settings: &ModelSettings,
+    home: Option<&Path>,
+    compact_percent: Option<u64>,
+) -> anyhow::Result<Opened> {
+    let (proxies, mut complaints) = proxies();
+    let network = Network::new(&proxies)?;
+    let mut providers = Vec::new();
+    for entry in &settings.providers {
+        match Provider::new(provider(entry, home), &network) {
+            Ok(provider) => providers.push(provider),
+            Err(error) => complaints.push(error.to_string()),
+        }
+    }
+    let models = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        providers,
+        settings.model.clone(),
+    )
+    .with_fallbacks(settings.fallbacks.clone())
+    .compacted_at(compact_percent);
+    let names = settings.fallbacks.iter().map(|name| Some(name.as_str()));
+    for name in names.chain([None]) {
+        if let Err(unknown) = models.choose(name) {
+            complaints.push(unknown.to_string());
+        }
+    }
+    Ok(Opened { models, complaints })
+}
+
+fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
+    let found = keys::find(&entry.key, home);
+    ProviderSettings {
+        name: entry.name.clone(),
+        wire: entry.wire,
+        base_url: entry.base_url.clone(),
+        models: entry.models.clone(),
+        // A built-in provider is offered once there is a key for it.
+        offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
+        key: found.key,
+        needs_key: !matches!(entry.key, KeyPlace::Nowhere | KeyPlace::Withheld),
+        key_source: found.source,
+        headers: entry.headers.clone(),
+        max_output_tokens: entry.max_output_tokens,
+        web_search: entry.web_search,
+        body: entry.body.clone(),
+        limits: entry.limits,
+        facts: entry.facts,
+        model_facts: entry.model_facts.clone(),
+    }
+}
+
+/// Reads what the environment says of proxies, in either case of letters; with a sentence for each that cannot be
+/// used.
+fn proxies() -> (Proxies, Vec<String>) {
+    let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
+    let mut complaints = Vec::new();
+    let mut usable = |name: &str, address: Option<String>| {
+        let address = address.filter(|address| !address.trim().is_empty())?;
+        if bobbin_models::is_proxy(&address) {
+            return Some(address);
+        }
+        // The address may have a password in it.
+        complaints.push(format!(
+            "The variable {name} is not used: it is no address of a proxy, as http://HOST:PORT or socks5://HOST:PORT"
+        ));
+        None
+    };
+    let all = usable("all_proxy", either("all_proxy"));
+    // A server's HTTP_PROXY can be a header of its client; only the spelling in small letters is safe.
+    let http = usable("http_proxy", variable("http_proxy")).or_else(|| all.clone());
+    let https = usable("https_proxy", either("https_proxy")).or(all);
+    let except = either("no_proxy");
+    (Proxies { http, https, except }, complaints)
+}

@@ -1,0 +1,215 @@
+//! The sandbox of a workspace's commands: what is hidden from them besides what the configuration names.
+
+use std::path::{Path, PathBuf};
+
+use bobbin_children::Children;
+use bobbin_sandbox::Support;
+use bobbin_tools::{Bubblewrap, Sandbox};
+
+use bobbin_config::SandboxSettings;
+use bobbin_workspace::Workspace;
+
+/// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
+/// caches: builds need those.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".craft",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".npmrc",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/containers/auth.json",
+    ".config/rclone",
+    ".config/op",
+    ".config/sops",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/doctl",
+    ".config/heroku",
+    ".config/helm/registry",
+    ".docker/config.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".m2/settings-security.xml",
+    ".gem/credentials",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".s3cfg",
+    ".boto",
+    ".fly",
+    ".local/share/keyrings",
+    ".password-store",
+    ".age",
+    ".config/age",
+    ".kaggle",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".oci",
+    ".databrickscfg",
+    ".pulumi/credentials.json",
+    ".Xauthority",
+    // Wallets.
+    ".bitcoin",
+    ".ethereum",
+    ".electrum",
+    ".config/solana",
+    // Agents.
+    ".craft/hub",
+    ".cursor/mcp.json",
+    ".config/Code/User/globalStorage",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".config/github-copilot",
+    ".local/share/opencode/auth.json",
+    // Browsers, with their cookies and passwords.
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/opera",
+    ".config/vivaldi",
+    "snap/firefox",
+    "snap/chromium",
+    // Messengers.
+    ".config/Signal",
+    ".config/Slack",
+    ".config/discord",
+    // What was typed.
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".rediscli_history",
+    ".sqlite_history",
+    ".lesshst",
+    ".viminfo",
+];
+
+/// Settings of build tools, which do not run where they cannot read them: hidden only if they contain a secret.
+const SETTINGS: &[&str] = &[
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".bundle/config",
+    ".yarnrc.yml",
+    ".terraformrc",
+    ".nuget/NuGet/NuGet.Config",
+];
+/// Largest file of settings; a larger one is hidden.
+const MAX_SETTINGS_BYTES: u64 = 256 << 10;
+/// What settings say of a secret, in small letters.
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passphrase",
+    "privatekey",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "api_key",
+    "auth",
+];
+
+/// The directory of the machine's services, with their sockets.
+const SERVICES: &str = "/run";
+
+/// Returns where services of the machine and of the user listen. A command does not speak to them, unless it has the
+/// network: the sockets that are open at its start are hidden anyway, and here may be others.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+fn services() -> Vec<PathBuf> {
+    // In a container, the one who listens may be outside of it and not in the kernel's list.
+    let variables = ["XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DOCKER_HOST"].map(std::env::var_os);
+    let named = variables.into_iter().flatten().map(|value| {
+        let text = value.to_str().and_then(|text| text.strip_prefix("unix://"));
+        text.map_or_else(|| PathBuf::from(&value), PathBuf::from)
+    });
+    let named = named.filter(|path| path.is_absolute() && path.parent().is_some());
+    std::iter::once(SERVICES.into()).chain(named).collect()
+}
+
+/// Returns how the commands of a workspace are sandboxed on this machine. `keys` are files that none may read; `children`
+/// starts what has to be tried.
+pub fn of(
+    said: &SandboxSettings,
+    workspace: &Workspace,
+    home: Option<&Path>,
+    keys: Vec<PathBuf>,
+    children: &Children,
+) -> Sandbox {
+    let place = |text: &String| match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => workspace.root.join(text),
+    };
+    let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
+    let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
+    let settings = home
+        .into_iter()
+        .flat_map(|home| SETTINGS.iter().map(|name| home.join(name)));
+    hide.extend(settings.filter(|path| holds_a_secret(path)));
+    hide.extend(said.hidden.iter().map(place));
+    hide.extend(keys);
+    Sandbox {
+        profile: said.profile,
+        support: Support::probe(),
+        bubblewrap: Bubblewrap::new(said.bubblewrap, children.clone()),
+        limits: said.limits,
+        temporary: Some(workspace.temporary()),
+        write: said.writable.iter().map(place).collect(),
+        hide,
+        folder: workspace.root.clone(),
+        hidden_by_folder: said.hidden_by_folder.iter().map(place).collect(),
+        keep: vec![workspace.craft()],
+        blank: ["", "-wal", "-shm"]
+            .map(|end| with_ending(workspace.foreign_database(), end))
+            .to_vec(),
+        services: services(),
+        show: home.map(Path::to_path_buf).into_iter().collect(),
+        when_missing: said.when_missing,
+    }
+}
+
+fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
+    let mut path = path.into_os_string();
+    path.push(ending);
+    path.into()
+}
+
+/// Whether a file of settings contains a secret, or cannot be read.
+fn holds_a_secret(path: &Path) -> bool {
+    match bobbin_files::read_text(path, MAX_SETTINGS_BYTES) {
+        Ok(text) => {
+            let text = text.to_ascii_lowercase();
+            // An address with a user in it: `https://name:password@host`.
+            let has_user = text
+                .split("://")
+                .skip(1)
+                .filter_map(|rest| rest.split(['/', ' ', '\n', '"', '<']).next())
+                .any(|host| host.contains('@'));
+            has_user || SECRET_WORDS.iter().any(|word| text.contains(word))
+        }
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}

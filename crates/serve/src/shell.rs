@@ -1,0 +1,67 @@
+//! The shell of commands: the user's if it is bash, else the machine's bash, else its `sh`.
+//!
+//! Rules are judged for what bash makes of a line. Zsh and fish read some lines otherwise (`*(e:'rm x':)` runs a command
+//! in zsh), so a judgement would not be one about what runs.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use bobbin_children::Shell;
+
+/// Where systems have bash.
+const PLACES: [&str; 4] = [
+    "/bin/bash",
+    "/usr/bin/bash",
+    "/usr/local/bin/bash",
+    "/run/current-system/sw/bin/bash",
+];
+
+/// Returns the shell of commands.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+pub fn shell() -> Shell {
+    let own = std::env::var_os("SHELL").map(PathBuf::from);
+    chosen(own, &PLACES.map(PathBuf::from))
+}
+
+fn chosen(own: Option<PathBuf>, places: &[PathBuf]) -> Shell {
+    let own = own.filter(|path| path.is_absolute() && path.file_name().is_some_and(|name| name == "bash"));
+    let mut all = own.into_iter().chain(places.iter().cloned());
+    all.find(|path| is_program(path))
+        .map_or(Shell::Posix, Shell::Bash)
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_users_bash_counts_and_no_other_shell_of_theirs() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, zsh, machines] = ["own/bash", "own/zsh", "bash"].map(|name| place.path().join(name));
+        std::fs::create_dir(place.path().join("own")).unwrap();
+        for path in [&own, &zsh, &machines] {
+            std::fs::write(path, "").unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let places = [place.path().join("missing"), machines.clone()];
+        assert_eq!(chosen(Some(own.clone()), &places), Shell::Bash(own.clone()));
+        for other in [
+            Some(zsh),
+            Some("bash".into()),
+            Some(place.path().join("no/bash")),
+            None,
+        ] {
+            assert_eq!(chosen(other, &places), Shell::Bash(machines.clone()));
+        }
+        std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(chosen(Some(own), &[]), Shell::Posix);
+    }
+}

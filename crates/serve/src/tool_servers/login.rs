@@ -1,0 +1,86 @@
+//! Logins at MCP servers: those that wait for their user while this server runs. The tokens are in the state directory.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bobbin_mcp::{HttpSpec, Launch, Login, ServerSpec, TokenFile};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Returns the directory with the tokens of logins.
+pub fn directory(state: &Path) -> PathBuf {
+    state.join("logins")
+}
+
+/// Returns how a server is reached at which one can log in.
+///
+/// # Errors
+/// Why one cannot: a sentence for the user.
+pub fn over_http(spec: ServerSpec) -> Result<HttpSpec, String> {
+    let name = &spec.name;
+    match spec.launch {
+        Launch::Http(http) => Ok(*http),
+        Launch::Child(_) => Err(format!("{name} is started here: there is no login for it")),
+        Launch::Disabled => Err(format!("{name} is disabled in the configuration")),
+        Launch::Withheld(why) => Err(format!("{name} may not be reached: {why}")),
+    }
+}
+
+/// The logins that wait for their users. At most one for each server.
+pub(super) struct Logins {
+    directory: PathBuf,
+    /// The page of each.
+    pages: Arc<Mutex<HashMap<TokenFile, String>>>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Logins {
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            pages: Arc::default(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Starts a login, unless one waits at this server. Returns the page that its user opens. `ended` gets what came of it.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the server's name.
+    pub(super) async fn start(
+        &self,
+        server: &HttpSpec,
+        ended: impl FnOnce(Result<(), String>) + Send + 'static,
+    ) -> Result<String, String> {
+        if let Some(page) = self.pages.lock().get(&server.tokens) {
+            return Ok(page.clone());
+        }
+        let login = Login::start(server, None).await?;
+        let (page, tokens) = (login.link().to_owned(), server.tokens.clone());
+        self.pages.lock().insert(tokens.clone(), page.clone());
+        let (pages, closing) = (self.pages.clone(), self.closing.clone());
+        self.tasks.spawn(async move {
+            let finished = closing.run_until_cancelled(login.finish()).await;
+            pages.lock().remove(&tokens);
+            if let Some(outcome) = finished {
+                ended(outcome);
+            }
+        });
+        Ok(page)
+    }
+
+    /// Ends those that wait, and closes their ports.
+    pub(super) async fn end(&self) {
+        self.closing.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}

@@ -1,0 +1,247 @@
+//! From a declared server to what the host needs: paths made absolute, variables looked up, defaults filled in.
+//! The environment comes in as a value; the disk is read by the check before a start alone.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::tool_server::ServerAccess;
+use bobbin_children::{Environment, ProcessSpec};
+use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
+use bobbin_model::Reach;
+
+use bobbin_config::Declared;
+
+/// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
+const START: Duration = Duration::from_secs(30);
+/// How long a call may take when nothing is said.
+const CALL: Duration = Duration::from_mins(2);
+/// The longest of both that can be asked for.
+const LONGEST_START: Duration = Duration::from_mins(10);
+const LONGEST_CALL: Duration = Duration::from_hours(24);
+
+/// Returns what the host is told of a server, which is started only if it is trusted. `logins` is the directory of tokens,
+/// `variables` our own environment.
+pub fn spec(
+    declared: &Declared,
+    root: &Path,
+    logins: &Path,
+    variables: &[(OsString, OsString)],
+) -> ServerSpec {
+    let config = &declared.config;
+    let name = &config.name;
+    // What is filled in may be a secret.
+    let filled_in = RefCell::new(Vec::new());
+    let fill_in = |wanted: &str| {
+        let value = variable(variables, wanted);
+        filled_in.borrow_mut().extend(value.clone().map(Secret));
+        value
+    };
+    let reach = match &config.access {
+        ServerAccess::Stdio { command, args, .. } => Reach::Stdio {
+            command: command.clone(),
+            args: args.clone(),
+        },
+        ServerAccess::Http { url, .. } => Reach::Http { url: url.clone() },
+    };
+    let (launch, mut secrets) = match declared.access(&fill_in) {
+        Ok(access) => launch(name, access, root, logins, variables),
+        Err(missing) => {
+            let why = format!(
+                "the variable {missing}, which it is filled in with, is not set; export it before you start bobbin"
+            );
+            (Launch::Withheld(why), Vec::new())
+        }
+    };
+    secrets.extend(filled_in.into_inner());
+    let launch = if !config.enabled {
+        Launch::Disabled
+    } else if declared.trusted {
+        launch
+    } else {
+        Launch::Withheld(
+            "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs".to_owned(),
+        )
+    };
+    ServerSpec {
+        name: name.clone(),
+        origin: declared.origin,
+        read_only: declared.is_read_only(),
+        reach,
+        launch,
+        check: still_trusted(declared, root),
+        start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
+        call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
+        secrets,
+    }
+}
+
+/// Returns how a server is started, and the values that may not be shown.
+fn launch(
+    name: &str,
+    access: ServerAccess,
+    root: &Path,
+    logins: &Path,
+    variables: &[(OsString, OsString)],
+) -> (Launch, Vec<Secret>) {
+    match access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => {
+            let mut environment = Environment::from_base(variables.iter().cloned(), &[]);
+            let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
+            // Named for this very program, so that even a secret passes.
+            for (name, value) in variables {
+                if name
+                    .to_str()
+                    .is_some_and(|name| env_vars.iter().any(|wanted| wanted == name))
+                {
+                    secrets.extend(value.to_str().map(|value| Secret(value.to_owned())));
+                    environment.set(name, value);
+                }
+            }
+            for (name, value) in &env.0 {
+                environment.set(name, value);
+            }
+            // An absolute one stays as it is.
+            let cwd = root.join(cwd.as_deref().unwrap_or_default());
+            let process = ProcessSpec::new(command, cwd, environment).args(args);
+            (Launch::Child(Box::new(process)), secrets)
+        }
+        ServerAccess::Http {
+            url,
+            bearer_token_env_var,
+            headers,
+            env_headers,
+        } => {
+            let from_variables = env_headers
+                .into_iter()
+                .filter_map(|(header, name)| Some((header, variable(variables, &name)?)));
+            let headers: Vec<(String, String)> = headers.0.into_iter().chain(from_variables).collect();
+            let bearer = bearer_token_env_var.and_then(|name| variable(variables, &name));
+            let values = headers.iter().map(|(_, value)| value).chain(&bearer);
+            let secrets = values.cloned().map(Secret).collect();
+            let http = HttpSpec {
+                tokens: TokenFile::of(logins, name, &url),
+                url,
+                bearer,
+                headers,
+            };
+            (Launch::Http(Box::new(http)), secrets)
+        }
+    }
+}
+
+fn variable(variables: &[(OsString, OsString)], wanted: &str) -> Option<String> {
+    let found = variables.iter().find(|(name, _)| *name == *wanted);
+    found.and_then(|(_, value)| value.to_str()).map(ToOwned::to_owned)
+}
+
+/// Returns what finds out, before each start, whether a server of the folder is still the one that its user trusts.
+fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
+    declared.fingerprint.as_ref()?;
+    let (declared, root) = (declared.clone(), root.to_owned());
+    Some(StartCheck(Arc::new(move || {
+        if declared.is_unchanged(&root) {
+            Ok(())
+        } else {
+            Err("a file that its command line names has changed since you trusted it; `bobbin trust` shows it".to_owned())
+        }
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use bobbin_config::ServerFile;
+
+    use super::*;
+    use crate::trust::TrustRecord;
+
+    fn declared(entry: &serde_json::Value, trusted: bool) -> Declared {
+        let entry = serde_json::from_value(entry.clone()).unwrap();
+        let section = [("pantry".to_owned(), entry)].into();
+        let config = bobbin_config::servers::read(section, &mut Vec::new()).remove(0);
+        let declared = Declared::of_folder(
+            config,
+            ServerFile::Config,
+            Path::new("/"),
+            &TrustRecord::default(),
+        );
+        Declared { trusted, ..declared }
+    }
+
+    fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
+        let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
+        let spec = spec(
+            &declared(entry, true),
+            Path::new("/srv/tea"),
+            Path::new("/logins"),
+            &variables,
+        );
+        let Launch::Child(process) = spec.launch else {
+            panic!("it is started");
+        };
+        *process
+    }
+
+    #[test]
+    fn it_gets_what_is_named_for_it_and_nothing_else() {
+        let entry = json!({ "Command": "x", "EnvironmentVariables": { "SHELF": "2" }, "EnvVars": ["PANTRY_TOKEN"], "Cwd": "sub" });
+        let ours = [
+            ("PATH", "/bin"),
+            ("PANTRY_TOKEN", "t"),
+            ("OTHER_TOKEN", "o"),
+            ("EXTRA", "e"),
+        ];
+        let process = process(&entry, &ours);
+        assert_eq!(process.cwd, Path::new("/srv/tea/sub"));
+        let names: Vec<_> = process.env.iter().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["PANTRY_TOKEN", "PATH", "SHELF"]);
+    }
+
+    #[test]
+    fn what_the_folders_own_file_names_is_filled_in_and_not_shown() {
+        let of = |variables: &[(&str, &str)]| {
+            let entry = json!({
+                "Command": "pantry", "Arguments": ["--key", "${KEY}"], "EnvironmentVariables": { "SHELF": "${SHELF:-2}" },
+            });
+            let declared = Declared {
+                file: ServerFile::McpJson,
+                ..declared(&entry, true)
+            };
+            let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
+            assert!(declared.what_runs().ends_with("filled in with your KEY, SHELF"));
+            spec(&declared, Path::new("/"), Path::new("/logins"), &variables)
+        };
+        let found = of(&[("KEY", "hunter2")]);
+        assert!(found.secrets.contains(&Secret("hunter2".to_owned())));
+        assert!(!format!("{:?}", found.reach).contains("hunter2"));
+        let Launch::Child(process) = found.launch else {
+            panic!("it is started");
+        };
+        assert_eq!(process.args, ["--key", "hunter2"]);
+        assert_eq!(process.env.get("SHELF").unwrap(), "2");
+        let Launch::Withheld(why) = of(&[]).launch else {
+            panic!("it is withheld");
+        };
+        assert!(why.contains("KEY"), "{why}");
+    }
+
+    #[test]
+    fn without_trust_it_is_not_started() {
+        let declared = declared(&json!({ "Command": "x" }), false);
+        let spec = spec(&declared, Path::new("/"), Path::new("/logins"), &[]);
+        let Launch::Withheld(why) = spec.launch else {
+            panic!("it is withheld");
+        };
+        assert!(why.contains("bobbin trust"), "{why}");
+    }
+}

@@ -1,0 +1,127 @@
+//! What a folder brings along now: the things of its configuration, and its texts. Blocks on the disk, starts nothing.
+
+use std::path::Path;
+
+use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
+use bobbin_model::{Lines, visible};
+use bobbin_prompts::{Machine, Prompts, Source};
+
+use bobbin_config::Config;
+use bobbin_workspace::TrustRecord;
+
+/// Most names in one sentence.
+const MAX_NAMED: usize = 6;
+/// Longest name in it.
+const MAX_NAME: usize = 80;
+
+/// What a folder brings.
+#[derive(Debug, Clone)]
+pub struct Scan {
+    /// Whether the folder as a whole is trusted.
+    pub trusted: bool,
+    /// What runs first, texts last.
+    pub items: Vec<TrustItem>,
+}
+
+impl Scan {
+    /// Looks at a folder whose configuration was read with this record.
+    pub fn of(config: &Config, record: &TrustRecord, root: &Path, home: Option<&Path>) -> Self {
+        let mut items = config.folder_items.clone();
+        items.extend(crate::finecode::trust_item(root, record));
+        // A home's texts are its user's own.
+        if home != Some(root) {
+            items.extend(texts(root).into_iter().map(|name| TrustItem {
+                kind: TrustKind::Text,
+                name,
+                detail: String::new(),
+                fingerprint: None,
+                trusted: record.trusted,
+            }));
+        }
+        Self {
+            trusted: record.trusted,
+            items,
+        }
+    }
+
+    /// Returns what does not count yet.
+    pub fn waiting(&self) -> impl Iterator<Item = &TrustItem> {
+        self.items.iter().filter(|item| !item.trusted)
+    }
+
+    /// Returns the fingerprints of all that has one.
+    pub fn fingerprints(&self) -> Vec<&str> {
+        let items = self.items.iter();
+        items.filter_map(|item| item.fingerprint.as_deref()).collect()
+    }
+
+    /// Writes a change into the record.
+    pub fn apply(&self, change: &TrustChange, record: &mut TrustRecord) {
+        match change {
+            TrustChange::TrustAll => {
+                record.trusted = true;
+                for one in self.fingerprints() {
+                    record.add(one);
+                }
+            }
+            TrustChange::TrustOnly(fingerprints) => {
+                record.trusted = true;
+                for one in fingerprints {
+                    record.add(one);
+                }
+            }
+            TrustChange::Revoke => *record = TrustRecord::default(),
+        }
+    }
+
+    /// Returns the sentence that the user is shown first, if something waits.
+    pub fn sentence(&self) -> Option<String> {
+        let count = self.waiting().count();
+        let mut names: Vec<String> = self
+            .waiting()
+            .take(MAX_NAMED)
+            .map(|item| shortened(&visible(&item.name, Lines::One)))
+            .collect();
+        if count > MAX_NAMED {
+            names.push(format!("{} more", count - MAX_NAMED));
+        }
+        let names = names.join(", ");
+        let things = if count == 1 { "thing waits" } else { "things wait" };
+        match (count, self.trusted) {
+            (0, _) => None,
+            (_, false) => Some(format!(
+                "This folder is not trusted: {count} {things} ({names}). `bobbin trust` shows them."
+            )),
+            (_, true) => Some(format!(
+                "{count} new {things} for your word about this folder ({names}). `bobbin trust` shows them."
+            )),
+        }
+    }
+}
+
+/// Returns the names of what a folder says to agents and users.
+fn texts(root: &Path) -> Vec<String> {
+    let mut names = bobbin_agent::project_instructions(root);
+    let prompts = Prompts::new(root.to_owned(), None, Machine::default());
+    let own = |source: Source| source == Source::Workspace;
+    let commands = prompts.commands().into_iter();
+    names.extend(
+        commands
+            .filter(|command| command.source.is_some_and(own))
+            .map(|command| format!("the command /{}", command.name)),
+    );
+    let skills = prompts.skills().into_iter();
+    names.extend(
+        skills
+            .filter(|skill| own(skill.source))
+            .map(|skill| format!("the skill {}", skill.name)),
+    );
+    names
+}
+
+fn shortened(name: &str) -> String {
+    if name.len() <= MAX_NAME {
+        return name.to_owned();
+    }
+    format!("{}…", &name[..name.floor_char_boundary(MAX_NAME)])
+}
