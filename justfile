@@ -19,6 +19,11 @@ client:
     cargo build --locked -p bobbin-appserver
     cd clients/typescript && npm ci && npm run check && BOBBIN_BIN="$PWD/../../target/debug/bobbin" npm test
 
+# The page in Chromium: all stories, with the scripted provider.
+page:
+    cargo build --locked -p bobbin-appserver -p bobbin-xtask
+    cd clients/page && npm ci && npm test
+
 # Licences, advisories, banned and doubled crates.
 deny:
     cargo deny check

@@ -1,4 +1,7 @@
 import { defineConfig } from "@playwright/test";
+import { existsSync } from "node:fs";
+
+const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 
 export default defineConfig({
   testDir: "tests",
@@ -8,6 +11,10 @@ export default defineConfig({
   reporter: "list",
   use: {
     viewport: { width: 1280, height: 800 },
-    launchOptions: { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] },
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? found,
+      // A page of `PAGE_DIST` comes from no address, so that the browser would ask before it connects to this machine.
+      args: ["--no-sandbox", ...(process.env.PAGE_DIST ? ["--disable-features=LocalNetworkAccessChecks"] : [])],
+    },
   },
 });

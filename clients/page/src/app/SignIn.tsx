@@ -1,15 +1,29 @@
 //! For a browser that the server does not know: how to get in.
-import { type FormEvent, useState } from "react";
-import { exchange } from "../server/session";
+import { type FormEvent, useEffect, useState } from "react";
+import { exchange, takeCode } from "../server/session";
 import { message } from "../ui/toast";
 
 export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
   const [code, setCode] = useState("");
   const [error, setError] = useState(why);
 
+  // An address with a code that is opened in this tab changes its fragment alone.
+  useEffect(() => {
+    const onHash = () => {
+      const given = takeCode();
+      if (given) use(given);
+    };
+    addEventListener("hashchange", onHash);
+    return () => removeEventListener("hashchange", onHash);
+  });
+
+  function use(given: string) {
+    exchange(given).then(onIn, (error: unknown) => setError(message(error)));
+  }
+
   function submit(event: FormEvent) {
     event.preventDefault();
-    exchange(code).then(onIn, (error: unknown) => setError(message(error)));
+    use(code);
   }
 
   return (

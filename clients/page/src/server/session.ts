@@ -4,7 +4,7 @@ import { UnauthorizedError } from "@bobbin/client";
 const SECRET = "bobbin.secret";
 
 /** Takes the code out of the address, at once, so that no history keeps it. */
-function takeCode(): string | null {
+export function takeCode(): string | null {
   const code = location.hash.slice(1);
   if (!code || code.startsWith("/")) return null;
   history.replaceState(null, "", `${location.pathname}${location.search}#/`);

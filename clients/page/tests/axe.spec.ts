@@ -1,0 +1,24 @@
+//! What axe says of every part of the page, in both themes, wide and narrow.
+import AxeBuilder from "@axe-core/playwright";
+import { allow, ends, expect, fresh, test } from "./fixtures";
+
+for (const scheme of ["light", "dark"] as const) {
+  for (const width of [1280, 390]) {
+    test(`axe finds nothing: ${scheme}, ${width} px`, async ({ page }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      const clean = async () => expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      await fresh(page, "run `make tea`");
+      await expect(allow(page)).toBeVisible();
+      await clean();
+      await page.getByRole("button", { name: "Decline", exact: true }).click();
+      await expect(ends(page)).toBeVisible();
+      await clean();
+      for (const place of ["", "waiting", "new", ...["page", "rules", "mcp", "skills", "terminals", "trust", "server"].map((name) => `settings/${name}`)]) {
+        await page.goto(`/#/${place}`);
+        await expect(page.locator("h1:visible, nav:visible").first()).toBeVisible();
+        await clean();
+      }
+    });
+  }
+}

@@ -1,0 +1,59 @@
+//! A working day beyond the short story.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { allow, ask, ends, expect, field, fresh, test } from "./fixtures";
+
+test("a question of another Thread is answered from the one place, after a reload in the middle", async ({ page, bench }) => {
+  await fresh(page, "run `touch elsewhere.txt`");
+  await expect(allow(page)).toBeVisible();
+  await page.goto(`/#/waiting`);
+  await page.reload();
+  await allow(page).click();
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect.poll(() => existsSync(join(bench.workspace, "elsewhere.txt"))).toBe(true);
+});
+
+test("a Turn is stopped", async ({ page }) => {
+  await fresh(page, "run `make never`");
+  await expect(allow(page)).toBeVisible();
+  await page.getByRole("button", { name: "Stop the Turn" }).click();
+  await expect(ends(page)).toContainText("Stopped");
+});
+
+test("an input waits in the queue, is taken back, and is a draft again", async ({ page }) => {
+  await fresh(page, "run `make never`");
+  await expect(allow(page)).toBeVisible();
+  await ask(page, "say later");
+  await expect(page.getByRole("list", { name: "Queue" })).toContainText("say later");
+  await page.getByRole("button", { name: /^Take back/ }).click();
+  await expect(field(page)).toHaveValue("say later");
+  await page.getByRole("button", { name: "Stop the Turn" }).click();
+  await expect(ends(page)).toBeVisible();
+});
+
+test("changes of a Turn are shown and undone", async ({ page, bench }) => {
+  await fresh(page, "write glaze.txt: blue");
+  await page.getByRole("button", { name: "1 file changed" }).click();
+  await expect(page.locator(".side .diff")).toContainText("blue");
+  await page.getByRole("button", { name: "side by side" }).click();
+  await page.getByRole("button", { name: "Undo…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
+  await expect(page.getByRole("dialog")).toContainText("1 file put back");
+  expect(existsSync(join(bench.workspace, "glaze.txt"))).toBe(false);
+});
+
+test("a word that was typed survives the server and the page", async ({ page, bench }) => {
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  await field(page).fill("half a thought");
+  await bench.killServer();
+  await expect(page.locator(".offline")).toContainText("No connection");
+  await bench.startServer();
+  // It connects by itself; this is what a browser says when it is online again.
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await expect(page.locator(".offline")).toHaveCount(0);
+  await page.reload();
+  await expect(field(page)).toHaveValue("half a thought");
+  await ask(page, "say again");
+  await expect(ends(page)).toHaveCount(2);
+});

@@ -1,0 +1,61 @@
+//! A server for all stories of a file, a browser that is let in, and what every story does.
+import { expect, type Page, test as base } from "@playwright/test";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Bench, type BenchOptions } from "./bench";
+
+export { expect, type Page } from "@playwright/test";
+
+interface Fixtures {
+  options: BenchOptions;
+  bench: Bench;
+}
+
+export const test = base.extend<{ open: Bench }, Fixtures>({
+  options: [{}, { option: true, scope: "worker" }],
+  bench: [
+    async ({ options }, use) => {
+      const bench = new Bench(options);
+      await bench.start();
+      await use(bench);
+      await bench.stop();
+    },
+    { scope: "worker" },
+  ],
+  baseURL: ({ bench }, use) => use(bench.origin),
+  storageState: async ({ bench }, use) => use(await bench.letIn()),
+  page: async ({ page }, use) => {
+    await fromDisk(page);
+    await use(page);
+  },
+});
+
+/** With `PAGE_DIST` the files of that folder are shown instead of the binary's, to try a build without compiling it in. */
+async function fromDisk(page: Page) {
+  const folder = process.env.PAGE_DIST;
+  if (!folder) return;
+  const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+  await page.route(/\/(assets\/[^/]+)?(\?.*)?$/, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const path = pathname === "/" ? "index.html" : pathname.slice(1);
+    const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;
+    await route.fulfill({ body: await readFile(join(folder, path)), headers: { "content-type": types[extname(path)] ?? "", ...(policy && { "content-security-policy": policy }) } });
+  });
+}
+
+export const field = (page: Page) => page.locator("#composer");
+export const ends = (page: Page) => page.locator(".turn-end");
+export const allow = (page: Page) => page.getByRole("button", { name: "Allow once" });
+
+/** Writes into the open Thread. */
+export async function ask(page: Page, text: string) {
+  await field(page).fill(text);
+  await field(page).press("Enter");
+}
+
+/** Starts a Thread with a text. */
+export async function fresh(page: Page, text: string) {
+  await page.goto("/#/new");
+  await ask(page, text);
+  await expect(page).toHaveURL(/#\/t\//);
+}
