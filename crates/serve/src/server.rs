@@ -468,6 +468,7 @@ pub fn services(opened: &Opened) -> Services {
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
+        channels: None,
         pictures: Some(Arc::new(opened.terminals.clone())),
         others: opened
             .hermes
