@@ -11,7 +11,7 @@ use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::{EngineFailure, WindowNote};
 use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
 
-use super::conversation::{Placed, newest_compaction, told};
+use super::conversation::{Placed, model_text, newest_compaction};
 use super::fit::squeeze;
 use super::history::{LeftOut, Reach};
 use super::summarize::MAX_SUMMARY_BYTES;
@@ -272,11 +272,11 @@ impl TurnRun {
 /// The rest fits into `room` tokens if possible, does not begin with a result, and is never empty. A summary is always
 /// worth its price when Turns before `oldest` cannot stay.
 fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, ItemId))> {
-    let mut kept = 0;
+    let mut retained = 0;
     let mut cut = None;
     for (index, placed) in all.iter().enumerate().rev() {
-        kept += tokens::of_message(&placed.message);
-        if (kept > room || placed.at.0 < oldest) && cut.is_some() {
+        retained += tokens::of_message(&placed.message);
+        if (retained > room || placed.at.0 < oldest) && cut.is_some() {
             break;
         }
         if !matches!(placed.message, Message::Result { .. }) {
@@ -326,7 +326,7 @@ fn step(message: &Message, bytes: usize) -> String {
     let cut = |text: &str| head_and_tail(text, bytes);
     match message {
         Message::User { parts } => {
-            let text: String = parts.iter().map(told).collect();
+            let text: String = parts.iter().map(model_text).collect();
             format!("[user]\n{}", cut(&text))
         }
         Message::Agent { text, calls } => {

@@ -38,7 +38,7 @@ pub(super) struct Placed {
 }
 
 /// Returns a part as a model reads it.
-pub(super) fn told(part: &InputPart) -> Cow<'_, str> {
+pub(super) fn model_text(part: &InputPart) -> Cow<'_, str> {
     match part {
         InputPart::Context { label, text } => Cow::Owned(format!("{label}\n{text}")),
         other => other.display(),
@@ -94,16 +94,16 @@ pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
     let in_front = InputPart::Text {
         text: summary.into_iter().chain(gap).collect(),
     };
-    let (old, mut kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|placed| placed.at < start.at);
+    let (old, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|placed| placed.at < start.at);
     if let Some(Placed {
         message: Message::User { parts },
         ..
-    }) = kept.first_mut()
+    }) = rest.first_mut()
     {
         parts.insert(0, in_front);
-        return kept;
+        return rest;
     }
-    let turn = kept.first().map_or(start.at.0, |first| first.at.0);
+    let turn = rest.first().map_or(start.at.0, |first| first.at.0);
     let request = old.into_iter().find_map(|placed| match placed.message {
         Message::User { parts } if placed.at.0 == turn => Some(parts),
         _ => None,
@@ -113,8 +113,8 @@ pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
         parts: parts.collect(),
     };
     let at = (turn, ItemId(0));
-    kept.insert(0, Placed { at, message });
-    kept
+    rest.insert(0, Placed { at, message });
+    rest
 }
 
 /// Whether an Item is a user's request to compact the conversation, which no model reads.

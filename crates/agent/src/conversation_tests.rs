@@ -212,7 +212,7 @@ fn compacted(kept_from: (u32, u32)) -> ItemBody {
 
 fn texts(message: &Message) -> Vec<String> {
     match message {
-        Message::User { parts } => parts.iter().map(|part| told(part).into_owned()).collect(),
+        Message::User { parts } => parts.iter().map(|part| model_text(part).into_owned()).collect(),
         _ => Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSp
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 
-use bobbin_tools::Hold;
+use bobbin_tools::CommandSandbox;
 use bobbin_tools::Sandbox;
 
 /// Time for one run of git.
@@ -198,10 +198,10 @@ impl Git {
             SuggestError::Unusable(text)
         };
         self.sandbox.settle().await;
-        let spec = match self.sandbox.hold(root) {
-            Hold::Open => spec,
-            Hold::Held(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
-            Hold::Missing(why) | Hold::Refused(why) => return Err(unheld(why)),
+        let spec = match self.sandbox.of_command(root) {
+            CommandSandbox::NotNeeded => spec,
+            CommandSandbox::Confined(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
+            CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => return Err(unheld(why)),
         };
         let limits = Limits {
             wall_clock: time,

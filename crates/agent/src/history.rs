@@ -106,22 +106,24 @@ impl TurnRun {
     /// Reads the conversation from the record.
     pub(super) async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
         let turn = self.turn.clone();
-        let begun = turn.at_start();
-        let own = messages(&begun.turn.items);
+        let at_start = turn.at_start();
+        let own = messages(&at_start.turn.items);
         let is_round =
             |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
         let rounds = own.iter().filter(is_round).count();
         self.ledger.change(|spent| spent.rounds = rounds);
-        if let Some(before) = &begun.history {
+        if let Some(before) = &at_start.history {
             // The client has the history and supplies a part of it.
-            let own = Earlier::default().placed(begun.turn.id, &begun.turn.items, None);
+            let own = Earlier::default().placed(at_start.turn.id, &at_start.turn.items, None);
             self.messages = handed_in(before);
             self.messages.extend(own.into_iter().map(|placed| placed.message));
             self.result_limits.fit(&mut self.messages);
             return Ok(());
         }
         let earlier = self.earlier(Reach::Conversation).await?;
-        let placed = earlier.placed(begun.turn.id, &begun.turn.items, None).into_iter();
+        let placed = earlier
+            .placed(at_start.turn.id, &at_start.turn.items, None)
+            .into_iter();
         self.messages = placed.map(|placed| placed.message).collect();
         self.result_limits.fit(&mut self.messages);
         self.full.cut_off = match earlier.cut {
@@ -129,7 +131,7 @@ impl TurnRun {
             // A resumed Turn's own note counts.
             Some(_)
                 if earlier.turns.iter().any(|turn| turn.tells_left_out)
-                    || begun.turn.items.iter().any(tells_left_out) =>
+                    || at_start.turn.items.iter().any(tells_left_out) =>
             {
                 CutOff::Told
             }

@@ -7,7 +7,6 @@
 //!
 //! This crate knows no model provider's format, no client and no SQL; no state outlives a run.
 
-mod below;
 mod call;
 mod checks;
 mod compaction;
@@ -32,6 +31,7 @@ mod recording;
 mod restart;
 mod seen;
 mod settings;
+mod subagent_limits;
 mod summarize;
 mod titles;
 mod together;

@@ -117,7 +117,7 @@ impl TurnLimits {
     ///
     /// # Errors
     /// As [`TurnLimits::check`]; rounds are the Turn's own.
-    pub(super) fn check_below(self, spent: Spent) -> Result<(), EngineFailure> {
+    pub(super) fn check_with_subagents(self, spent: Spent) -> Result<(), EngineFailure> {
         let rounds = None;
         Self { rounds, ..self }.check(spent)
     }

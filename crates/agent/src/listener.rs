@@ -16,7 +16,7 @@ use bobbin_model::{DynamicToolCall, ItemBody, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::one_item::{OpenCall, begun, call_key};
+use super::one_item::{OpenCall, call_key, single_item_call};
 use super::web_search;
 use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink, WebSearch};
 use bobbin_tools::ToolSet;
@@ -38,7 +38,7 @@ pub(super) struct Listener<'a> {
     text: String,
     calls: Vec<Made>,
     /// State that the provider needs back, until a call takes it.
-    kept: Option<Json>,
+    provider_state: Option<Json>,
     bytes: usize,
 }
 
@@ -59,7 +59,7 @@ struct Made {
     item: Option<OpenItem>,
     arguments: Option<Json>,
     /// State that the provider needs back with this call.
-    kept: Option<Json>,
+    provider_state: Option<Json>,
     /// The Item of a single-Item call, until it is opened.
     one_item: Option<DynamicToolCall>,
     open: Option<OpenCall>,
@@ -90,7 +90,7 @@ impl<'a> Listener<'a> {
             prose: None,
             text: String::new(),
             calls: Vec::new(),
-            kept: None,
+            provider_state: None,
             bytes: 0,
         }
     }
@@ -104,11 +104,11 @@ impl<'a> Listener<'a> {
     pub(super) async fn finish(mut self) -> Result<Heard, TurnGone> {
         // As with other calls, the message in front of them is completed after they are opened.
         for call in self.calls.iter_mut().filter(|call| call.one_item.is_some()) {
-            call.complete(self.turn, &mut self.kept).await?;
+            call.complete(self.turn, &mut self.provider_state).await?;
         }
         self.complete_prose().await?;
         for call in &mut self.calls {
-            call.complete(self.turn, &mut self.kept).await?;
+            call.complete(self.turn, &mut self.provider_state).await?;
         }
         let mut heard = Heard {
             text: self.text,
@@ -122,7 +122,7 @@ impl<'a> Listener<'a> {
                 id,
                 tool: made.named.0.clone(),
                 arguments: made.arguments,
-                provider_state: made.kept,
+                provider_state: made.provider_state,
             });
         }
         Ok(heard)
@@ -145,17 +145,17 @@ impl<'a> Listener<'a> {
                 Ok(self.turn.add(note).await?)
             }
             ModelEvent::CallEnded { id } => {
-                let (turn, mut kept) = (self.turn, self.kept.take());
+                let (turn, mut state) = (self.turn, self.provider_state.take());
                 if let Some(call) = self.call(&id) {
-                    call.complete(turn, &mut kept).await?;
+                    call.complete(turn, &mut state).await?;
                 }
-                self.kept = kept;
+                self.provider_state = state;
                 Ok(())
             }
             ModelEvent::WebSearch(search) => self.search(&search).await,
-            ModelEvent::ProviderState(kept) => {
-                self.grow(kept.get().len())?;
-                self.kept = Some(kept);
+            ModelEvent::ProviderState(state) => {
+                self.grow(state.get().len())?;
+                self.provider_state = Some(state);
                 Ok(())
             }
         }
@@ -200,14 +200,14 @@ impl<'a> Listener<'a> {
             && known.declared().is_some()
         {
             let id = self.fresh_id(&call_key(&key));
-            let one_item = begun(&**known, &id, self.number);
+            let one_item = single_item_call(&**known, &id, self.number);
             self.calls.push(Made {
                 key,
                 named: Arc::new((tool, id)),
                 text: String::new(),
                 item: None,
                 arguments: None,
-                kept: None,
+                provider_state: None,
                 one_item,
                 open: None,
             });
@@ -229,7 +229,7 @@ impl<'a> Listener<'a> {
             text: String::new(),
             item: Some(item),
             arguments: None,
-            kept: None,
+            provider_state: None,
             one_item: None,
             open: None,
         });
@@ -295,12 +295,12 @@ impl ModelSink for Listener<'_> {
 }
 
 impl Made {
-    /// Completes the call; the first one takes `kept`.
-    async fn complete(&mut self, turn: &TurnContext, kept: &mut Option<Json>) -> Result<(), TurnGone> {
+    /// Completes the call; the first one takes the state.
+    async fn complete(&mut self, turn: &TurnContext, state: &mut Option<Json>) -> Result<(), TurnGone> {
         if let Some(mut call) = self.one_item.take() {
             self.arguments = object(&self.text);
-            self.kept = kept.take();
-            call.kept.clone_from(&self.kept);
+            self.provider_state = state.take();
+            call.kept.clone_from(&self.provider_state);
             self.open = Some(OpenCall::open(turn, call, self.arguments.clone()).await?);
             return Ok(());
         }
@@ -308,13 +308,13 @@ impl Made {
             return Ok(());
         };
         self.arguments = object(&self.text);
-        self.kept = kept.take();
+        self.provider_state = state.take();
         let body = ItemBody::ToolCall {
             tool_name: self.named.0.clone(),
             call_id: self.named.1.clone(),
             arguments: self.arguments.clone(),
             arguments_text: self.arguments.is_none().then(|| self.text.clone()),
-            kept: self.kept.clone(),
+            kept: self.provider_state.clone(),
         };
         item.complete(Some(body)).await
     }

@@ -102,16 +102,16 @@ pub(super) fn searches_web(environment: &ToolEnvironment) -> bool {
 
 /// Returns the tools without those of servers that the conversation does not use; the others of servers at the end.
 fn with_used_only(specs: Vec<ToolSpec>, messages: &[Message]) -> Vec<ToolSpec> {
-    let (of_servers, mut kept): (Vec<ToolSpec>, Vec<ToolSpec>) =
+    let (of_servers, mut offered): (Vec<ToolSpec>, Vec<ToolSpec>) =
         specs.into_iter().partition(|spec| is_of_server(&spec.name));
     for name in used(messages) {
-        if kept.iter().all(|spec| *spec.name != *name)
+        if offered.iter().all(|spec| *spec.name != *name)
             && let Some(spec) = of_servers.iter().find(|spec| *spec.name == *name)
         {
-            kept.push(spec.clone());
+            offered.push(spec.clone());
         }
     }
-    kept
+    offered
 }
 
 /// Returns the names of tools that a conversation has loaded or called, the first use first.

@@ -25,7 +25,7 @@ pub(super) fn call_key(key: &str) -> String {
 }
 
 /// Returns how a call of this tool is recorded, if it is a single-Item call.
-pub(super) fn begun(tool: &dyn Tool, call_id: &str, reply: usize) -> Option<DynamicToolCall> {
+pub(super) fn single_item_call(tool: &dyn Tool, call_id: &str, reply: usize) -> Option<DynamicToolCall> {
     let declared = tool.declared()?;
     Some(DynamicToolCall {
         namespace: declared.namespace.clone(),

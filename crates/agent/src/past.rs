@@ -113,18 +113,18 @@ impl PastTurns {
             return;
         }
         let mut pushed_out = Vec::new();
-        let mut kept = self.0.lock();
-        kept.take(thread);
-        kept.bytes += bytes;
-        kept.threads.insert(thread.clone(), (gone, bytes));
-        while kept.bytes > MAX_BYTES
-            && let Some((_, (turns, bytes))) = kept.threads.remove_lru()
+        let mut cache = self.0.lock();
+        cache.take(thread);
+        cache.bytes += bytes;
+        cache.threads.insert(thread.clone(), (gone, bytes));
+        while cache.bytes > MAX_BYTES
+            && let Some((_, (turns, bytes))) = cache.threads.remove_lru()
         {
-            kept.bytes -= bytes;
+            cache.bytes -= bytes;
             pushed_out.push(turns);
         }
         // The evicted Turns are dropped outside of the lock.
-        drop(kept);
+        drop(cache);
     }
 }
 

@@ -27,9 +27,9 @@ impl TurnRun {
     /// Completes what a stop of the server left open; does nothing for a new Turn.
     pub(super) async fn settle_after_restart(&mut self) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
-        let begun = turn.at_start();
+        let at_start = turn.at_start();
         // A command's view was opened after its lifecycle Item, and closes before it.
-        if begun.compacting {
+        if at_start.compacting {
             let message = "The server restarted while the conversation was summed up; it is as it was.";
             let context = turn.context();
             turn.note_window(WindowNote {
@@ -40,7 +40,7 @@ impl TurnRun {
             })
             .await?;
         }
-        let open: Vec<&Item> = begun.open_items().collect();
+        let open: Vec<&Item> = at_start.open_items().collect();
         if open.iter().any(|item| item.body.is_prose()) {
             // Without this note a partial answer would look complete if the server stopped again now.
             let note = ItemBody::Error {
@@ -58,7 +58,7 @@ impl TurnRun {
             }
             OpenItem::resume(&turn, item).complete(closing_body(item)).await?;
         }
-        for (call_id, item) in begun.pending_calls() {
+        for (call_id, item) in at_start.pending_calls() {
             let (tool_name, arguments, complete) = match &item.body {
                 ItemBody::ToolCall {
                     tool_name, arguments, ..
@@ -69,7 +69,7 @@ impl TurnRun {
             };
             if !complete {
                 self.add_result(call_id, not_run(UNFINISHED)).await?;
-            } else if begun.started_calls.contains(call_id) {
+            } else if at_start.started_calls.contains(call_id) {
                 let output = self
                     .found_interrupted(call_id, tool_name, arguments.as_ref())
                     .await;

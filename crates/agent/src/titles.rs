@@ -144,14 +144,14 @@ async fn write(model: &dyn Model, wanted: Wanted) -> Result<(), String> {
     let title = title(&answer).ok_or("the model's answer is no title")?;
     let failed = |error: CoreError| error.to_string();
     let thread = wanted.hub.thread(&wanted.thread).await.map_err(failed)?;
-    let (tell, told) = oneshot::channel();
+    let (reply, answer) = oneshot::channel();
     let command = Command::Retitle(Retitle {
         before: wanted.before,
         display_name: title,
-        reply: Box::new(move |done| drop(tell.send(done))),
+        reply: Box::new(move |done| drop(reply.send(done))),
     });
     thread.send(command).await;
-    told.await.unwrap_or(Err(CoreError::Stopping)).map_err(failed)
+    answer.await.unwrap_or(Err(CoreError::Stopping)).map_err(failed)
 }
 
 /// Returns the title in a model's answer: its first line, without what models put around it.

@@ -6,7 +6,7 @@
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_model::InputPart;
 
-use super::conversation::told;
+use super::conversation::model_text;
 use bobbin_agent_api::model::Message;
 
 /// Bytes of ordinary text in a token.
@@ -60,7 +60,7 @@ fn of_part(part: &InputPart) -> u64 {
         InputPart::LocalImage { .. } | InputPart::Image { .. } => PICTURE,
         _ => 0,
     };
-    picture + of_text(&told(part))
+    picture + of_text(&model_text(part))
 }
 
 /// Returns the approximate number of tokens of tool descriptions.

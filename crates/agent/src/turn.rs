@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentSettings;
-use super::below::watch_over;
 use super::checks::{Checked, Edits};
 use super::compaction::{Compacted, Fullness};
 use super::conversation::asks_to_compact;
@@ -30,6 +29,7 @@ use super::one_item::OpenCall;
 use super::past::PastTurns;
 use super::pictures::Tell;
 use super::recording::Recording;
+use super::subagent_limits::watch_over;
 use bobbin_agent_api::model::{
     Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
 };
@@ -105,13 +105,13 @@ impl TurnRun {
         undo: Option<Arc<dyn Undo>>,
         turn: TurnContext,
     ) -> Self {
-        let begun = turn.at_start();
+        let at_start = turn.at_start();
         let environment = turn.environment();
         let present = tools.now_of(turn.thread());
         let own = client_tools(turn.declared_tools(), &environment.clients, turn.turn(), &present);
         let children = agent_tools(&*turn.sub_agents(), &environment.config);
         let tools = tools.and(own).and(children);
-        let call_ids = begun
+        let call_ids = at_start
             .turn
             .items
             .iter()
@@ -120,7 +120,7 @@ impl TurnRun {
             .collect();
         let window = model.window(environment.config.model.as_deref());
         Self {
-            changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
+            changes: Changes::new(&turn.environment().root, at_start.diff.as_ref()),
             tools: ToolSet::default(),
             all_tools: tools,
             open_calls: HashMap::new(),
@@ -130,8 +130,8 @@ impl TurnRun {
             shown: Vec::new(),
             ledger: Ledger::new(Spent {
                 rounds: 0,
-                usage: begun.turn.usage,
-                cost_micros: begun.turn.cost_micros,
+                usage: at_start.turn.usage,
+                cost_micros: at_start.turn.cost_micros,
             }),
             watch: Stopwatch::start(settings.limits.time),
             asked: false,

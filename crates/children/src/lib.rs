@@ -32,7 +32,7 @@ mod run;
 mod running;
 mod spec;
 mod utf8;
-mod variables;
+mod variable_rules;
 
 pub use capture::Captured;
 pub use children::{Children, Helper};
@@ -45,4 +45,4 @@ pub use output::{CHUNK_BYTES, OutputSink, output_channel};
 pub use parent::{RUN_CHILD_ARGUMENT, run_child};
 pub use piped::{PipedChild, Pipes};
 pub use spec::{Confinement, Input, Network, ProcessSpec, ResourceLimits, Shell};
-pub use variables::{Dropped, VariableRules};
+pub use variable_rules::{Dropped, VariableRules};

@@ -134,7 +134,7 @@ impl Follower {
                     changes.mark_unchanged();
                     match self.shared.unfollow(&self.id, || handle.log().visible() < next) {
                         Unfollowed::Yes => return Then::Unfollowed,
-                        Unfollowed::Held => held = true,
+                        Unfollowed::InputPending => held = true,
                         Unfollowed::AtWork => {}
                     }
                 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failed;
 use crate::scope::{Done, SubAgentScope};
-use crate::shared::{Awaited, HeldUp};
+use crate::shared::{Awaited, WaitingForUsers};
 use crate::sub_agent::standing_of;
 
 /// Names in the answer to one that is not known.
@@ -45,7 +45,7 @@ impl SubAgentScope {
                     Awaited::Done => break,
                     Awaited::AtWork => held_up = None,
                     Awaited::Asking => {
-                        held_up.get_or_insert_with(|| HeldUp::new(&self.shared));
+                        held_up.get_or_insert_with(|| WaitingForUsers::new(&self.shared));
                     }
                 }
                 if changed.changed().await.is_err() {

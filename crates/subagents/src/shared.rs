@@ -81,7 +81,7 @@ impl Shared {
         let done = self.change(id, |child| {
             let done = match (child.runs() || !idle(), child.held > 0) {
                 (true, _) => Unfollowed::AtWork,
-                (false, true) => Unfollowed::Held,
+                (false, true) => Unfollowed::InputPending,
                 (false, false) => Unfollowed::Yes,
             };
             if done == Unfollowed::Yes {
@@ -126,12 +126,12 @@ impl Shared {
     }
 
     /// Keeps a followed subagent followed until an input has arrived.
-    pub(crate) fn hold(self: &Arc<Self>, id: &ThreadId) -> Option<Held> {
+    pub(crate) fn hold(self: &Arc<Self>, id: &ThreadId) -> Option<PendingInput> {
         let held = self.change(id, |child| {
             child.held += usize::from(child.followed);
             child.followed
         });
-        held.filter(|held| *held).map(|_| Held {
+        held.filter(|held| *held).map(|_| PendingInput {
             shared: self.clone(),
             id: id.clone(),
         })
@@ -195,16 +195,16 @@ pub(crate) enum Unfollowed {
     /// It has something to do.
     AtWork,
     /// An input is on its way to it; the count of changes tells when that is over.
-    Held,
+    InputPending,
 }
 
 /// A subagent that stays followed while this lives.
-pub(crate) struct Held {
+pub(crate) struct PendingInput {
     shared: Arc<Shared>,
     id: ThreadId,
 }
 
-impl Drop for Held {
+impl Drop for PendingInput {
     fn drop(&mut self) {
         self.shared.change(&self.id, |child| child.held -= 1);
         self.shared.bump();
@@ -223,9 +223,9 @@ pub(crate) enum Awaited {
 }
 
 /// A call that waits for users and not for work, while it lives.
-pub(crate) struct HeldUp<'a>(&'a Shared);
+pub(crate) struct WaitingForUsers<'a>(&'a Shared);
 
-impl<'a> HeldUp<'a> {
+impl<'a> WaitingForUsers<'a> {
     pub(crate) fn new(shared: &'a Shared) -> Self {
         shared.all.lock().held_up += 1;
         shared.bump();
@@ -233,7 +233,7 @@ impl<'a> HeldUp<'a> {
     }
 }
 
-impl Drop for HeldUp<'_> {
+impl Drop for WaitingForUsers<'_> {
     fn drop(&mut self) {
         self.0.all.lock().held_up -= 1;
         self.0.bump();
@@ -277,7 +277,7 @@ mod tests {
         finish(&shared, &id);
         let held = shared.hold(&id);
         let mut changes = shared.changes();
-        assert_eq!(shared.unfollow(&id, || true), Unfollowed::Held);
+        assert_eq!(shared.unfollow(&id, || true), Unfollowed::InputPending);
         assert!(shared.is_followed(&id));
         drop(held);
         assert!(

@@ -44,7 +44,7 @@ pub use bubblewrap::{Bubblewrap, BubblewrapUse};
 pub use client_tool::client_tools;
 pub use find_tools::{FIND_TOOLS, FindTools};
 pub use paths::{Access, locate};
-pub use sandbox::{Hold, Sandbox, WhenMissing};
+pub use sandbox::{CommandSandbox, Sandbox, WhenMissing};
 pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
 pub use view_image::VIEW_IMAGE;
 pub use view_skill::ViewSkill;

@@ -53,11 +53,11 @@ pub enum WhenMissing {
 
 /// The confinement of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hold {
+pub enum CommandSandbox {
     /// None, and none is required.
-    Open,
+    NotNeeded,
     /// The helper, with this plan.
-    Held(Plan),
+    Confined(Plan),
     /// None, although one is required: why, as half a sentence.
     Missing(String),
     /// None, because of the folder's content: why, as half a sentence. The command does not run.
@@ -159,12 +159,12 @@ impl Sandbox {
     }
 
     /// Returns the confinement of a command that runs in `root`.
-    pub fn hold(&self, root: &Path) -> Hold {
+    pub fn of_command(&self, root: &Path) -> CommandSandbox {
         if !self.profile.holds_something() {
-            return Hold::Open;
+            return CommandSandbox::NotNeeded;
         }
         if let Some(why) = self.missing() {
-            return Hold::Missing(why);
+            return CommandSandbox::Missing(why);
         }
         let write = std::iter::once(root.to_owned());
         let write = write.chain(self.temporary.clone()).chain(self.write.clone());
@@ -177,7 +177,7 @@ impl Sandbox {
         if let Some(link) = &link {
             if let Some(why) = self.missing_without_bubblewrap() {
                 let link = link.display();
-                return Hold::Refused(format!(
+                return CommandSandbox::Refused(format!(
                     "{link} is a link, for which bubblewrap is not used, and {why}"
                 ));
             }
@@ -186,21 +186,21 @@ impl Sandbox {
         if let Some(path) = plan.exposed() {
             let why = format!("{} is hidden and lies where commands may write", path.display());
             return match link {
-                Some(link) => Hold::Refused(format!(
+                Some(link) => CommandSandbox::Refused(format!(
                     "{} is a link, for which bubblewrap is not used, and {why}",
                     link.display()
                 )),
-                None => Hold::Missing(why),
+                None => CommandSandbox::Missing(why),
             };
         }
         plan.hide.extend(self.places_of_folder());
         if let Some(path) = plan.exposed() {
             let path = path.display();
-            return Hold::Refused(format!(
+            return CommandSandbox::Refused(format!(
                 "the folder's own Sandbox.Hidden hides {path}, which takes bubblewrap; install it, or remove that entry"
             ));
         }
-        Hold::Held(plan)
+        CommandSandbox::Confined(plan)
     }
 
     /// Returns the plan of a command that runs in `root`: `None` if none is required.
@@ -208,11 +208,11 @@ impl Sandbox {
     /// # Errors
     /// A confinement is required and impossible: why, as half a sentence, and what happens to commands.
     pub fn confinement(&self, root: &Path) -> Result<Option<Plan>, (String, WhenMissing)> {
-        match self.hold(root) {
-            Hold::Open => Ok(None),
-            Hold::Held(plan) => Ok(Some(plan)),
-            Hold::Missing(why) => Err((why, self.when_missing())),
-            Hold::Refused(why) => Err((why, WhenMissing::Refuse)),
+        match self.of_command(root) {
+            CommandSandbox::NotNeeded => Ok(None),
+            CommandSandbox::Confined(plan) => Ok(Some(plan)),
+            CommandSandbox::Missing(why) => Err((why, self.when_missing())),
+            CommandSandbox::Refused(why) => Err((why, WhenMissing::Refuse)),
         }
     }
 
@@ -354,20 +354,32 @@ mod tests {
 
     #[test]
     fn what_cannot_be_held_is_never_taken_for_held() {
-        assert_eq!(Sandbox::default().hold(Path::new("/w")), Hold::Open);
+        assert_eq!(
+            Sandbox::default().of_command(Path::new("/w")),
+            CommandSandbox::NotNeeded
+        );
         let none = Sandbox {
             support: Support::NONE,
             ..strict()
         };
-        assert!(matches!(none.hold(Path::new("/w")), Hold::Missing(_)));
+        assert!(matches!(
+            none.of_command(Path::new("/w")),
+            CommandSandbox::Missing(_)
+        ));
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join(".ssh")).unwrap();
         let exposed = Sandbox {
             hide: vec![place.path().join(".ssh")],
             ..strict()
         };
-        assert!(matches!(exposed.hold(place.path()), Hold::Missing(_)));
-        assert!(matches!(exposed.hold(Path::new("/w")), Hold::Held(_)));
+        assert!(matches!(
+            exposed.of_command(place.path()),
+            CommandSandbox::Missing(_)
+        ));
+        assert!(matches!(
+            exposed.of_command(Path::new("/w")),
+            CommandSandbox::Confined(_)
+        ));
     }
 
     #[test]
@@ -386,16 +398,16 @@ mod tests {
                 hidden_by_folder: vec![work.join(name)],
                 ..strict()
             };
-            sandbox.hold(root)
+            sandbox.of_command(root)
         };
-        assert!(matches!(hold("keys", &work), Hold::Refused(_)));
+        assert!(matches!(hold("keys", &work), CommandSandbox::Refused(_)));
         for name in [".", "out", "up", "missing"] {
-            let Hold::Held(plan) = hold(name, &work) else {
+            let CommandSandbox::Confined(plan) = hold(name, &work) else {
                 panic!("{name} is not held");
             };
             assert!(plan.hide.is_empty() || name == "missing", "{name}: {plan:?}");
         }
-        let Hold::Held(plan) = hold("keys", &other) else {
+        let CommandSandbox::Confined(plan) = hold("keys", &other) else {
             panic!("it is held elsewhere");
         };
         assert_eq!(plan.hide, [work.join("keys")]);
@@ -414,9 +426,9 @@ mod tests {
             blank: vec![own.join(".craft/bobbin.db"), own.join("elsewhere")],
             ..strict()
         };
-        let held = |own: &Path, root: &Path| match sandbox(own).hold(root) {
-            Hold::Held(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
-            Hold::Open | Hold::Missing(_) | Hold::Refused(_) => None,
+        let held = |own: &Path, root: &Path| match sandbox(own).of_command(root) {
+            CommandSandbox::Confined(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
+            CommandSandbox::NotNeeded | CommandSandbox::Missing(_) | CommandSandbox::Refused(_) => None,
         };
         let (keep, blank) = (vec![work.join(".craft")], sandbox(&work).blank);
         assert_eq!(held(&work, &work), Some((1, keep.clone(), blank.clone())));

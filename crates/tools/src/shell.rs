@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::editor::EditorOf;
-use super::sandbox::{Hold, Sandbox, WhenMissing};
+use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
 use bobbin_policy::repository;
 
@@ -144,8 +144,8 @@ impl Tool for ShellTool {
             return Err(ToolRefusal::Denied(format!("{why}; it was not run")));
         }
         self.sandbox.settle_now();
-        let hold = match self.sandbox.hold(&environment.root) {
-            Hold::Held(_) if arguments.outside_sandbox => None,
+        let hold = match self.sandbox.of_command(&environment.root) {
+            CommandSandbox::Confined(_) if arguments.outside_sandbox => None,
             hold => Some(hold),
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
@@ -156,7 +156,7 @@ impl Tool for ShellTool {
             && self.may_leave(hold.as_ref(), environment);
         let terminal = terminal.filter(|_| may_leave);
         let permission = match (&terminal, &hold) {
-            (Some(_), Some(Hold::Held(_))) => leaving(command, &ruled),
+            (Some(_), Some(CommandSandbox::Confined(_))) => leaving(command, &ruled),
             (_, hold) => permission(command, &ruled, hold.as_ref(), &self.sandbox, environment)?,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
@@ -184,7 +184,7 @@ impl Tool for ShellTool {
             spec
         };
         let held = match hold {
-            Some(Hold::Held(plan)) => Some((plan, self.sandbox.clone())),
+            Some(CommandSandbox::Confined(plan)) => Some((plan, self.sandbox.clone())),
             _ => None,
         };
         Ok(Box::new(Prepared {
@@ -223,18 +223,18 @@ impl ShellTool {
 
     /// Returns whether a command may run in a terminal of the editor, without a sandbox. That needs an approval,
     /// whatever rules allow. Where no user is asked, or a sandbox is required, the command runs here.
-    fn may_leave(&self, hold: Option<&Hold>, environment: &ToolEnvironment) -> bool {
+    fn may_leave(&self, hold: Option<&CommandSandbox>, environment: &ToolEnvironment) -> bool {
         match hold {
-            None | Some(Hold::Open) => true,
-            Some(Hold::Held(_)) => {
+            None | Some(CommandSandbox::NotNeeded) => true,
+            Some(CommandSandbox::Confined(_)) => {
                 self.sandbox.when_missing() == WhenMissing::Ask
                     && !matches!(
                         environment.approvals,
                         ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed
                     )
             }
-            Some(Hold::Missing(_)) => self.sandbox.when_missing() == WhenMissing::Ask,
-            Some(Hold::Refused(_)) => false,
+            Some(CommandSandbox::Missing(_)) => self.sandbox.when_missing() == WhenMissing::Ask,
+            Some(CommandSandbox::Refused(_)) => false,
         }
     }
 }
@@ -247,7 +247,7 @@ impl ShellTool {
 fn permission(
     command: &str,
     ruled: &CommandRuling,
-    hold: Option<&Hold>,
+    hold: Option<&CommandSandbox>,
     sandbox: &Sandbox,
     environment: &ToolEnvironment,
 ) -> Result<Permission, ToolRefusal> {
@@ -267,8 +267,8 @@ fn permission(
                 .to_owned(),
         )),
         None => Ok(outside(command, ruled, &environment.root)),
-        Some(Hold::Refused(why)) => Err(not_confined(why)),
-        Some(Hold::Missing(missing)) => match sandbox.when_missing() {
+        Some(CommandSandbox::Refused(why)) => Err(not_confined(why)),
+        Some(CommandSandbox::Missing(missing)) => match sandbox.when_missing() {
             WhenMissing::Refuse => Err(not_confined(missing)),
             // A command that only reads in the workspace does what the reading tools do, which are not sandboxed
             // either. Git can start other programs, depending on the repository.
@@ -287,8 +287,8 @@ fn permission(
                 ))
             }
         },
-        Some(Hold::Open) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
-        Some(Hold::Held(plan)) if ruling.judgement == Judgement::Ask => {
+        Some(CommandSandbox::NotNeeded) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
+        Some(CommandSandbox::Confined(plan)) if ruling.judgement == Judgement::Ask => {
             let mut scope = scope();
             scope.sandboxed = !ruled.rule_asks && ruled.unseen.is_none();
             let how = format!(
@@ -298,7 +298,7 @@ fn permission(
             );
             Ok(ask(scope, &how))
         }
-        Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
+        Some(CommandSandbox::NotNeeded | CommandSandbox::Confined(_)) => Ok(Permission::Free),
     }
 }
 

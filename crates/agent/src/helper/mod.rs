@@ -2,7 +2,7 @@
 //!
 //! Each asks the model once, without tools, and waits [`ask::LONGEST`] at most; the offline model has texts of its own.
 //! `git` reads files in a sandbox without write access. Nothing is recorded; the last ideas are cached until something
-//! changes ([`welcome::KEPT`]).
+//! changes ([`welcome::CACHED`]).
 
 pub(super) mod ask;
 mod commit;
@@ -26,7 +26,7 @@ use bobbin_tools::Sandbox;
 pub struct Helpers {
     model: Arc<dyn Model>,
     git: Git,
-    welcomes: Arc<welcome::Kept>,
+    welcomes: Arc<welcome::SuggestionCache>,
     /// Whether ideas for a first input are switched off.
     without_welcome: Arc<AtomicBool>,
 }

@@ -14,7 +14,7 @@ use bobbin_agent_api::model::Model;
 /// Fewest conversations from which ideas are made.
 const ENOUGH: usize = 2;
 /// Most cached sets of ideas; the oldest go first.
-pub(super) const KEPT: usize = 16;
+pub(super) const CACHED: usize = 16;
 /// Longest title, input and reason, bytes.
 const MAX_TITLE: usize = 120;
 const MAX_PROMPT: usize = 2 << 10;
@@ -22,7 +22,7 @@ const MAX_REASON: usize = 400;
 
 /// Cached ideas, by their fingerprints.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<VecDeque<Welcome>>);
+pub(super) struct SuggestionCache(Mutex<VecDeque<Welcome>>);
 
 /// Suggests first inputs.
 ///
@@ -30,7 +30,7 @@ pub(super) struct Kept(Mutex<VecDeque<Welcome>>);
 /// [`SuggestError::Unusable`].
 pub(super) async fn suggest(
     model: &dyn Model,
-    kept: &Kept,
+    cache: &SuggestionCache,
     request: &WelcomeRequest,
 ) -> Result<Welcome, SuggestError> {
     let fingerprint = fingerprint(request);
@@ -44,7 +44,7 @@ pub(super) async fn suggest(
         let items = again(request);
         return Ok(Welcome { items, fingerprint });
     }
-    let found = kept
+    let found = cache
         .0
         .lock()
         .iter()
@@ -55,11 +55,11 @@ pub(super) async fn suggest(
     }
     let items = read(&ask(model, None, question(request)).await?, request.max_items);
     let made = Welcome { items, fingerprint };
-    let mut kept = kept.0.lock();
-    if kept.len() == KEPT {
-        kept.pop_front();
+    let mut cache = cache.0.lock();
+    if cache.len() == CACHED {
+        cache.pop_front();
     }
-    kept.push_back(made.clone());
+    cache.push_back(made.clone());
     Ok(made)
 }
 

@@ -50,31 +50,33 @@ async fn a_model_is_asked_once_for_the_same_conversations() {
     let answer = r#"Sure: [{"title":"Check the valve","prompt":"Review valve.rs"},{"title":""},7,
         {"title":"B","prompt":"b","reason":"r"},{"title":"C","prompt":"c"}] Enjoy!"#;
     let muse = Muse(answer, AtomicUsize::new(0));
-    let kept = Kept::default();
-    let first = suggest(&muse, &kept, &request(&["a", "b"])).await.unwrap();
+    let cache = SuggestionCache::default();
+    let first = suggest(&muse, &cache, &request(&["a", "b"])).await.unwrap();
     let titles: Vec<_> = first.items.iter().map(|item| item.title.as_str()).collect();
     assert_eq!(titles, ["Check the valve", "B"]);
     assert_eq!(
-        suggest(&muse, &kept, &request(&["a", "b"])).await.as_ref(),
+        suggest(&muse, &cache, &request(&["a", "b"])).await.as_ref(),
         Ok(&first)
     );
     assert_eq!(muse.1.load(Ordering::Relaxed), 1);
-    let other = suggest(&muse, &kept, &request(&["c", "a", "b"])).await.unwrap();
+    let other = suggest(&muse, &cache, &request(&["c", "a", "b"])).await.unwrap();
     assert_ne!(other.fingerprint, first.fingerprint);
-    for _ in 0..KEPT {
+    for _ in 0..CACHED {
         let number = muse.1.load(Ordering::Relaxed).to_string();
-        suggest(&muse, &kept, &request(&[&number, "a"])).await.unwrap();
+        suggest(&muse, &cache, &request(&[&number, "a"])).await.unwrap();
     }
-    assert_eq!(kept.0.lock().len(), KEPT);
+    assert_eq!(cache.0.lock().len(), CACHED);
 }
 
 #[tokio::test]
 async fn without_history_there_are_no_ideas_and_nobody_is_asked() {
     let muse = Muse("[]", AtomicUsize::new(0));
-    let none = suggest(&muse, &Kept::default(), &request(&["a"])).await.unwrap();
+    let none = suggest(&muse, &SuggestionCache::default(), &request(&["a"]))
+        .await
+        .unwrap();
     assert_eq!((none.items.len(), muse.1.load(Ordering::Relaxed)), (0, 0));
     let muse = Muse("I have no idea.", AtomicUsize::new(0));
-    let none = suggest(&muse, &Kept::default(), &request(&["a", "b"]))
+    let none = suggest(&muse, &SuggestionCache::default(), &request(&["a", "b"]))
         .await
         .unwrap();
     assert_eq!(none.items, []);
@@ -89,7 +91,7 @@ async fn the_offline_model_offers_what_was_asked_before() {
         "list files",
         "search x",
     ];
-    let made = suggest(&Offline, &Kept::default(), &request(&titles))
+    let made = suggest(&Offline, &SuggestionCache::default(), &request(&titles))
         .await
         .unwrap();
     let made: Vec<_> = made

@@ -4,9 +4,9 @@
 //! the calls with their arguments, how much of an open text was sent, whether the model has begun to speak.
 //! Nothing is decided here.
 
-mod below;
 mod call;
 mod items;
+mod subagent_questions;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ use bobbin_model::{
 use crate::wire::content::{ChatContent, Content, Reason, Status};
 use call::Call;
 
-pub(crate) use below::question_id;
 pub(crate) use call::wire_id;
+pub(crate) use subagent_questions::question_id;
 
 /// Words for the status line that clients have always seen (7.2).
 pub(crate) const WAITING: &str = "Waiting model";

@@ -3,9 +3,9 @@
 #[cfg(test)]
 mod allowed;
 #[cfg(test)]
-mod below;
-#[cfg(test)]
 mod bypasses;
+#[cfg(test)]
+mod directory_contents;
 #[cfg(test)]
 mod disguises;
 #[cfg(test)]

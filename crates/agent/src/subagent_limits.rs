@@ -26,7 +26,7 @@ pub(super) async fn watch_over(
         let now = children.used();
         // The Turn checks its own use between its requests.
         if now != used
-            && let Err(over) = limits.check_below(ledger.with(now))
+            && let Err(over) = limits.check_with_subagents(ledger.with(now))
         {
             return over;
         }
