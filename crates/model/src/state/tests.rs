@@ -325,6 +325,39 @@ fn an_answer_for_ever_covers_exactly_what_its_question_showed() {
 }
 
 #[test]
+fn no_more_than_256_answers_for_the_session_are_kept() {
+    let mut state = running("clean up");
+    let by = DecidedBy::Client("one".into());
+    for n in 0..300 {
+        let asked = question(&format!("approval_{n}"), &format!("rm {n}"));
+        let events = state.decide_ask(asked).unwrap();
+        play(&mut state, &events);
+        let id = ApprovalId::new(format!("approval_{n}"));
+        let answer = state.decide_answer(&id, Decision::AcceptForSession, &by, NOW);
+        play(&mut state, &answer.unwrap());
+    }
+    assert_eq!(state.grants.len(), 256);
+}
+
+#[test]
+fn every_start_after_a_crash_counts() {
+    let mut state = running("hi");
+    let turn = state.last_turn;
+    let crashes = [true, false, true].map(|crashed| {
+        state.apply(
+            &Event::TurnRecovered {
+                turn,
+                crashed,
+                reason: String::new(),
+            },
+            NOW,
+        );
+        state.live.as_ref().unwrap().crashes
+    });
+    assert_eq!(crashes, [1, 1, 2]);
+}
+
+#[test]
 fn the_end_of_a_turn_completes_items_and_cancels_approvals() {
     let mut state = running("hi");
     let (_, events) = state

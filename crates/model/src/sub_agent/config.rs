@@ -89,6 +89,10 @@ mod tests {
     use super::super::WORKER;
     use super::*;
 
+    fn parsed(text: &str) -> ThreadConfig {
+        serde_json::from_str(text).unwrap()
+    }
+
     #[test]
     fn a_subagent_never_gets_more_than_its_parent_has() {
         let parent: ThreadConfig = serde_json::from_str(
@@ -105,6 +109,30 @@ mod tests {
         let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
         assert_eq!(explorer.mode(), Mode::Plan);
         assert_eq!(configuration(&ThreadConfig::default(), None).mode(), Mode::Agent);
+    }
+
+    #[test]
+    fn a_subagent_continues_with_what_its_parent_has_now_if_that_differs() {
+        let parent = parsed(r#"{"model":"new"}"#);
+        let state = |config: Option<ThreadConfig>| {
+            let mut state = super::super::origin::tests::subagent();
+            state.header.config = config;
+            state
+        };
+        let mut of_parent = state(Some(parent.clone()));
+        of_parent.header.source = crate::ThreadSource::User;
+        let now = configuration(&parent, None);
+        let before = Some(configuration(&parsed(r#"{"model":"old"}"#), None));
+        assert_eq!(
+            resumed_configuration(&state(before), &of_parent),
+            Some(now.clone())
+        );
+        assert_eq!(resumed_configuration(&state(Some(now)), &of_parent), None);
+        assert_eq!(
+            resumed_configuration(&of_parent, &of_parent),
+            None,
+            "it is no subagent"
+        );
     }
 
     #[test]

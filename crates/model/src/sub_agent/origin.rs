@@ -42,3 +42,118 @@ pub fn queue_of_users(state: &ThreadState) -> Option<Vec<QueuedInput>> {
         of_users.cloned().collect()
     })
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::state::{NewThread, StartTurn};
+    use crate::{
+        Event, HistoryMode, Identity, InputPart, QueueStatus, QueuedInputId, SubAgentSource, ThreadSource,
+        TurnFeatures, TurnId, UnixMillis,
+    };
+
+    const NOW: UnixMillis = UnixMillis(1_000);
+
+    fn parent() -> ThreadId {
+        ThreadId::new("thread_20270104_parent")
+    }
+
+    pub(in crate::sub_agent) fn subagent() -> ThreadState {
+        let request = NewThread {
+            id: ThreadId::new("thread_20270104_q9w3k1"),
+            identity: Identity {
+                channel_name: "subagent".into(),
+                ..Identity::default()
+            },
+            config: None,
+            history_mode: HistoryMode::Server,
+            display_name: None,
+        };
+        let Ok(Event::ThreadStarted { mut thread }) = request.decide("/srv/tea", NOW) else {
+            panic!("refused")
+        };
+        let source = SubAgentSource {
+            parent: parent(),
+            parent_turn: TurnId(1),
+            spawn_call: "call_1".into(),
+            root: parent(),
+            depth: 1,
+            nickname: None,
+            role: None,
+        };
+        thread.source = ThreadSource::SubAgent {
+            sub_agent: Box::new(source),
+        };
+        ThreadState::new(*thread)
+    }
+
+    fn user() -> Sender {
+        Sender {
+            sender_id: "user_1".into(),
+            sender_name: "Jo".into(),
+            sender_role: None,
+            group_id: None,
+        }
+    }
+
+    fn queued(id: &str, sender: Option<Sender>) -> QueuedInput {
+        QueuedInput {
+            id: QueuedInputId::new(id),
+            native: Vec::new(),
+            sender,
+            channel: None,
+            features: TurnFeatures::default(),
+            status: QueueStatus::Queued,
+            lapses: false,
+            follows_any_end: false,
+            created_at: NOW,
+            ready_after: None,
+        }
+    }
+
+    #[test]
+    fn only_the_parents_agent_speaks_as_the_parents_agent() {
+        let state = subagent();
+        let agent = parent_agent(&parent());
+        assert!(is_from_parent(&state, Some(&agent)));
+        let other_parent = parent_agent(&ThreadId::new("thread_20270104_other0"));
+        let no_agent = Sender {
+            sender_role: None,
+            ..agent
+        };
+        for sender in [Some(user()), Some(other_parent), Some(no_agent), None] {
+            assert!(!is_from_parent(&state, sender.as_ref()), "{sender:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_is_the_parents_when_its_agent_gave_the_first_message() {
+        for (sender, expected) in [(parent_agent(&parent()), Some(parent())), (user(), None)] {
+            let mut state = subagent();
+            assert_eq!(started_by_parent(&state), None, "no Turn is open");
+            let request = StartTurn {
+                input: vec![InputPart::Text { text: "look".into() }],
+                sender: Some(sender),
+                channel: None,
+                features: TurnFeatures::default(),
+            };
+            for event in state.decide_start_turn(request, NOW).unwrap() {
+                state.apply(&event, NOW);
+            }
+            assert_eq!(started_by_parent(&state), expected);
+        }
+    }
+
+    #[test]
+    fn the_queue_of_users_is_what_stays_without_the_parents_inputs() {
+        let mut state = subagent();
+        assert_eq!(queue_of_users(&state), None);
+        state.queue = vec![queued("queued_1", Some(user())), queued("queued_2", None)];
+        assert_eq!(queue_of_users(&state), None, "nothing of the parent's is in it");
+        let of_users = state.queue.clone();
+        state
+            .queue
+            .push(queued("queued_3", Some(parent_agent(&parent()))));
+        assert_eq!(queue_of_users(&state), Some(of_users));
+    }
+}
