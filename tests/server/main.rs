@@ -53,6 +53,8 @@ mod editor_proxy;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]
+mod forwards;
+#[cfg(test)]
 mod held_place;
 #[cfg(test)]
 mod hermes_agent;
@@ -90,6 +92,8 @@ mod story;
 mod subagents;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tasks;
 #[cfg(test)]
 mod terminals;
 #[cfg(test)]

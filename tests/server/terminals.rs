@@ -14,7 +14,7 @@ fn capabilities() -> Value {
 }
 
 /// Has a command run in the background; returns its terminal's id and the Turn that started it.
-async fn start(client: &mut Client, thread: &str, command: &str) -> (String, Value) {
+pub(crate) async fn start(client: &mut Client, thread: &str, command: &str) -> (String, Value) {
     client
         .start_turn(thread, &format!("run `{command}` in the background"))
         .await;
