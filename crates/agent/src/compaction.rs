@@ -9,7 +9,7 @@
 
 use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::{EngineFailure, WindowNote};
-use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
+use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemBody, ItemId, TurnId};
 
 use super::conversation::{Placed, model_text, newest_compaction};
 use super::fit::squeeze;
@@ -68,8 +68,10 @@ impl Fullness {
 pub(super) enum Compacted {
     /// The conversation is shorter now.
     Done,
+    /// Nothing of it can be left out.
+    NothingToDo(&'static str),
     /// The conversation is unchanged, and clients know why.
-    Not(String),
+    Failed(String),
 }
 
 impl TurnRun {
@@ -182,12 +184,23 @@ impl TurnRun {
         }
         let Some(window) = self.full.window else {
             let why = "The offline model reads single messages, so there is nothing to compact.";
-            return Err(EngineFailure::Failed(why.to_owned()));
+            return self.note_nothing_to_compact(why).await;
         };
         match self.compact(CompactionTrigger::Manual, window).await? {
             Compacted::Done => Ok(()),
-            Compacted::Not(why) => Err(EngineFailure::Failed(why)),
+            Compacted::NothingToDo(why) => self.note_nothing_to_compact(why).await,
+            Compacted::Failed(why) => Err(EngineFailure::Failed(why)),
         }
+    }
+
+    /// Tells the user, who asked for it, that nothing was compacted.
+    async fn note_nothing_to_compact(&self, why: &str) -> Result<(), EngineFailure> {
+        let note = ItemBody::Error {
+            message: why.to_owned(),
+            code: "nothing_to_compact".to_owned(),
+            fatal: false,
+        };
+        Ok(self.turn.add(note).await?)
     }
 
     /// Compacts the older part of the conversation.
@@ -223,7 +236,7 @@ impl TurnRun {
             let why = "There is nothing in the conversation that could be left out.";
             self.note(ContextNote::CompactSkipped, before, window, why)
                 .await?;
-            return Ok(Compacted::Not(why.to_owned()));
+            return Ok(Compacted::NothingToDo(why));
         };
         let old = &all[..cut];
         let (record, left_out) = transcript(old, fits / 4 * 3);
@@ -234,7 +247,7 @@ impl TurnRun {
                 let why = format!("The conversation could not be summed up. {why}");
                 self.note(ContextNote::CompactFailed, before, window, why.as_str())
                     .await?;
-                return Ok(Compacted::Not(why));
+                return Ok(Compacted::Failed(why));
             }
         };
         let cleared = |placed: &&Placed| matches!(placed.message, Message::Result { .. });
