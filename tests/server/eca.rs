@@ -178,7 +178,7 @@ async fn a_link_named_eca_says_its_version_as_emacs_wants_it() {
 }
 
 #[tokio::test]
-async fn a_second_editor_joins_the_first_and_is_told_when_it_ends() {
+async fn a_second_editor_joins_the_first_and_goes_on_without_it() {
     let workspace = Workspace::new();
     let (mut first, mut one) = start(&workspace, &["eca"]);
     one.call("initialize", hello(&workspace)).await;
@@ -202,14 +202,20 @@ async fn a_second_editor_joins_the_first_and_is_told_when_it_ends() {
     assert_eq!(pot, "tea\n");
     assert_eq!(one.call("shutdown", json!(null)).await, json!(null));
     one.notify("exit", json!(null)).await;
-    assert_eq!(first.wait().await.unwrap().code(), Some(0));
+    one.finish().await;
+    // The first process stays for the second editor.
+    let prompt = json!({ "chatId": "d", "message": "list the files" });
+    two.call("chat/prompt", prompt).await;
+    finished(&mut two).await;
+    assert!(first.try_wait().unwrap().is_none());
     two.finish().await;
-    assert_eq!(second.wait().await.unwrap().code(), Some(1));
+    assert_eq!(second.wait().await.unwrap().code(), Some(0));
+    assert_eq!(first.wait().await.unwrap().code(), Some(0));
     // Nobody is there now: the next one serves by itself, and leaves nothing behind.
     let (mut third, mut three) = start(&workspace, &["eca"]);
     three.call("initialize", hello(&workspace)).await;
     let listed = three.call("chat/list", json!({})).await;
-    assert_eq!(listed["chats"][0]["id"], "c");
+    assert_eq!(listed["chats"][0]["id"], "d");
     three.finish().await;
     assert_eq!(third.wait().await.unwrap().code(), Some(0));
     assert!(!workspace.state_folder().join("eca.sock").exists());

@@ -1,7 +1,8 @@
 //! The editor endpoint: `bobbin eca` on stdio, and the editors of a running server.
 //!
 //! The workspace is the one that the editor names in its handshake. When a server runs there, `bobbin eca`
-//! only passes messages on to it; otherwise it holds the workspace and serves by itself. Exit codes: 0 after
+//! only passes messages on to it; otherwise it holds the workspace and serves by itself, until the editors have left that
+//! joined it. Exit codes: 0 after
 //! `shutdown` and `exit` or at the end of input, 1 after `exit` alone or when a joined server goes away, and
 //! the ordinary ones when the workspace cannot be served (ECA section 4.5).
 
@@ -90,6 +91,13 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         return joined(bridge::run(taken, signals.next()).await);
     }
     let open = workspace.close();
+    if let (Some(_), Open::Served(served)) = (&end, &open) {
+        tokio::select! {
+            () = served.until_others_have_left() => {}
+            () = signals.next() => {}
+            () = workspace.removed.cancelled() => {}
+        }
+    }
     let (held, served) = match open {
         Open::Nothing => (None, None),
         Open::Ready(prepared) => (Some(prepared.held), None),

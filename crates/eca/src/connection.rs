@@ -338,7 +338,10 @@ impl Connection {
 /// Ends what runs for this client alone, then answers (4.5). The connection stays for `exit`.
 async fn shut_down(client: &Client, responder: Responder) {
     client.eca.shutting_down.store(true, Ordering::Release);
-    if client.offer.ownership == Ownership::Sole {
+    // Editors that joined this one go on.
+    let process = client.offer.services.process.as_ref();
+    let others = process.map_or(0, |process| process.connections());
+    if client.offer.ownership == Ownership::Sole && others == 0 {
         client.offer.hub.stop().await;
         if let Some(servers) = &client.offer.services.tool_servers {
             servers.end().await;

@@ -85,6 +85,13 @@ impl Served {
         }
     }
 
+    /// Waits until no further editor is connected.
+    pub async fn until_others_have_left(&self) {
+        while self.opened.process.connections() > 0 {
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
     /// Ends everything in it, further editors last: they are told how it ended.
     pub async fn end(self) -> LockedWorkspace {
         let Self {
