@@ -77,6 +77,8 @@ mod ordering;
 #[cfg(test)]
 mod overload;
 #[cfg(test)]
+mod protocol;
+#[cfg(test)]
 mod revert;
 #[cfg(test)]
 mod rules;

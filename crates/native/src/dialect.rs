@@ -34,10 +34,8 @@ impl Native {
             .iter()
             .cloned()
             .collect();
-        for group in groups.iter() {
-            let unwanted = (group.unwanted)(&params.capabilities);
-            opted_out.extend(unwanted.into_iter().map(str::to_owned));
-        }
+        let unwanted = groups.unwanted(&params.capabilities);
+        opted_out.extend(unwanted.into_iter().map(str::to_owned));
         // The adapter's own name first (03 §1.1).
         let adapter = params
             .capabilities

@@ -67,6 +67,13 @@ impl Groups {
             .find(|method| method.direction == direction && method.name == name)
     }
 
+    /// Returns the notifications that a client with these capabilities does not get.
+    pub fn unwanted(&self, capabilities: &ClientCapabilities) -> Vec<&'static str> {
+        self.iter()
+            .flat_map(|group| (group.unwanted)(capabilities))
+            .collect()
+    }
+
     /// Returns the notification of a broadcast, if one of the groups knows it.
     pub(crate) fn broadcast(&self, news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
         self.iter().find_map(|group| (group.broadcast)(news, at))

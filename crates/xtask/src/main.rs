@@ -14,6 +14,7 @@ mod groups;
 mod index;
 mod model_server;
 mod page;
+mod reference;
 mod schema;
 mod stale;
 
@@ -35,6 +36,12 @@ enum Chore {
     /// Writes `proto-schema/` anew from the protocol's types.
     Schema {
         /// Changes nothing; fails when a file is stale, missing or left over.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes `docs/protocol/reference/` anew from the protocol's types and the examples that tests have played.
+    Reference {
+        /// Changes nothing; fails when a page is stale, missing or left over.
         #[arg(long)]
         check: bool,
     },
@@ -63,6 +70,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
+        Chore::Reference { check } => make_reference(check),
         Chore::Page { check: true } => page::check(&root()),
         Chore::Page { check: false } => page::build(&root()),
         Chore::Checklist => list_checklist(),
@@ -122,6 +130,29 @@ fn check_schema(dir: &Path) -> anyhow::Result<()> {
     )
 }
 
+fn make_reference(check: bool) -> anyhow::Result<()> {
+    let (dir, files) = (root().join(reference::DIRECTORY), reference::files(&root())?);
+    let differences = stale::compare(&dir, &files)?;
+    if check && !differences.is_empty() {
+        let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        bail!(
+            "{} does not fit the code; run `cargo xtask reference`\n  {}",
+            reference::DIRECTORY,
+            list.join("\n  ")
+        );
+    }
+    for difference in &differences {
+        stale::mend(&dir, difference, &files)?;
+    }
+    writeln!(
+        std::io::stdout(),
+        "{} pages, {} changed",
+        files.len(),
+        differences.len()
+    )
+    .context("cannot say what was done")
+}
+
 fn write_schema(dir: &Path) -> anyhow::Result<()> {
     let files = schema::files()?;
     let differences = stale::compare(dir, &files)?;
@@ -140,6 +171,13 @@ fn write_schema(dir: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn committed_reference_is_what_the_types_and_plays_say() {
+        if let Err(error) = make_reference(true) {
+            panic!("{error}");
+        }
+    }
 
     #[test]
     fn committed_schema_is_what_the_types_say() {

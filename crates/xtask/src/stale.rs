@@ -1,8 +1,9 @@
 //! Comparing a directory with the files that should be in it, and mending the differences.
 //!
-//! Looks at `.json` files only; anything else in the directory is somebody else's.
+//! Looks at files with the endings of those that should be there; anything else in the directory is not ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -39,7 +40,8 @@ impl fmt::Display for Difference {
 /// A file or directory could not be read.
 pub(crate) fn compare(dir: &Path, wanted: &Files) -> anyhow::Result<Vec<Difference>> {
     let mut found = Files::new();
-    read_into(dir, "", &mut found)?;
+    let endings = wanted.keys().filter_map(|path| Path::new(path).extension());
+    read_into(dir, "", &endings.collect(), &mut found)?;
     let missing = wanted.keys().filter(|path| !found.contains_key(*path));
     let stale = wanted
         .iter()
@@ -76,7 +78,7 @@ pub(crate) fn mend(dir: &Path, difference: &Difference, wanted: &Files) -> anyho
     }
 }
 
-fn read_into(dir: &Path, prefix: &str, found: &mut Files) -> anyhow::Result<()> {
+fn read_into(dir: &Path, prefix: &str, endings: &BTreeSet<&OsStr>, found: &mut Files) -> anyhow::Result<()> {
     if !dir.exists() {
         return Ok(());
     }
@@ -87,8 +89,8 @@ fn read_into(dir: &Path, prefix: &str, found: &mut Files) -> anyhow::Result<()> 
         };
         let relative = format!("{prefix}{name}");
         if path.is_dir() {
-            read_into(&path, &format!("{relative}/"), found)?;
-        } else if path.extension().is_some_and(|extension| extension == "json") {
+            read_into(&path, &format!("{relative}/"), endings, found)?;
+        } else if path.extension().is_some_and(|ending| endings.contains(ending)) {
             let text =
                 fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             found.insert(relative, text);
