@@ -12,6 +12,7 @@ mod coverage;
 #[path = "../../serve/src/groups.rs"]
 mod groups;
 mod index;
+mod links;
 mod model_server;
 mod page;
 mod reference;
@@ -45,6 +46,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Looks for links of the documentation, and places that sources cite, that lead nowhere.
+    Links,
     /// Builds the page with npm, into the crate that serves it.
     Page {
         /// Builds nothing and needs no npm; fails when the page was built from other sources.
@@ -70,6 +73,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
+        Chore::Links => check_links(),
         Chore::Reference { check } => make_reference(check),
         Chore::Page { check: true } => page::check(&root()),
         Chore::Page { check: false } => page::build(&root()),
@@ -128,6 +132,16 @@ fn check_schema(dir: &Path) -> anyhow::Result<()> {
         "proto-schema/ does not fit the code; run `cargo xtask schema`\n  {}",
         list.join("\n  ")
     )
+}
+
+fn check_links() -> anyhow::Result<()> {
+    let dead = links::dead(&root())?;
+    anyhow::ensure!(
+        dead.is_empty(),
+        "links that lead nowhere:\n  {}",
+        dead.join("\n  ")
+    );
+    Ok(())
 }
 
 fn make_reference(check: bool) -> anyhow::Result<()> {

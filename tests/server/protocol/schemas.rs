@@ -58,7 +58,7 @@ fn here(schema: &mut Value) {
             for (name, value) in members {
                 match value {
                     Value::String(target) if name == "$ref" => {
-                        *target = target.replace("../types.json#", "#")
+                        *target = target.replace("../types.json#", "#");
                     }
                     _ => here(value),
                 }
