@@ -1,11 +1,9 @@
 //! What a client is sent: everything once, in order, whatever it follows and however slowly it reads.
 
-use std::time::Duration;
-
 use bobbin_model::Seq;
 use bobbin_session::{Lifetime, Start};
 
-use crate::support::{PATIENCE, server, start};
+use crate::support::{PATIENCE, enqueue, server, start};
 
 /// Returns the number that a line begins with.
 fn seq(line: &str) -> u64 {
@@ -52,6 +50,7 @@ async fn a_subscriber_is_sent_every_event_once_and_others_only_news() {
         1
     );
 
+    assert!(one.session.is_subscribed(thread.id()));
     one.session.unsubscribe(thread.id());
     assert!(!one.session.is_subscribed(thread.id()));
     start(&thread, "say more\nplan Milk").await;
@@ -137,6 +136,72 @@ async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
     server.hub.stop().await;
 }
 
+/// What a client has is not sent again, to the message.
+#[tokio::test]
+async fn a_client_that_has_the_first_message_of_an_event_is_sent_what_follows_it() {
+    let server = server().await;
+    let mut client = server.client("back");
+    let thread = server.thread().await;
+    let first = start(&thread, "say tea").await;
+    client.subscribe_with(&thread, Start::At(first.seq), Lifetime::Unsubscribed);
+    let lines = client.until("turnEnded").await;
+    let begin = lines.iter().find(|line| line.ends_with("turnStarted")).unwrap();
+    for (messages, sent) in [(0, true), (1, false)] {
+        let mut again = server.client("again");
+        let start = Start::After(Seq(seq(begin)), messages);
+        again.subscribe_with(&thread, start, Lifetime::Unsubscribed);
+        let lines = again.until("synced").await;
+        assert_eq!(lines.contains(begin), sent, "{messages}: {lines:?}");
+    }
+    server.hub.stop().await;
+}
+
+/// A subscriber that asks for the past gets it, though its cursor is beyond; broadcasts of the past stay away.
+#[tokio::test]
+async fn a_subscriber_can_have_the_past_again() {
+    let server = server().await;
+    let mut client = server.client("one");
+    let thread = server.thread().await;
+    client.subscribe(&thread);
+    let first = start(&thread, "say tea\nplan Tea").await;
+    let lines = client.until("turnEnded").await;
+    client.subscribe_with(&thread, Start::Replay(first.seq), Lifetime::Unsubscribed);
+    let again = client.until("turnEnded").await;
+    let events = |lines: &[String]| -> Vec<String> {
+        let recorded = lines
+            .iter()
+            .filter(|line| !line.contains(" +") && !line.starts_with('*'));
+        recorded
+            .filter(|line| !line.ends_with("planUpdated"))
+            .cloned()
+            .collect()
+    };
+    assert_eq!(events(&again), events(&lines));
+    assert!(lines.iter().any(|line| line.ends_with("planUpdated")));
+    assert!(
+        !again.iter().any(|line| line.ends_with("planUpdated")),
+        "{again:?}"
+    );
+    server.hub.stop().await;
+}
+
+/// Who started a Turn also follows the queued Turns that come directly behind it.
+#[tokio::test]
+async fn a_cursor_of_a_turn_goes_on_with_the_queue() {
+    let server = server().await;
+    let mut client = server.client("own");
+    let thread = server.thread().await;
+    let first = start(&thread, "wait\nsay tea").await;
+    let lifetime = Lifetime::TurnEnds(first.turn.id);
+    client.subscribe_with(&thread, Start::At(first.seq), lifetime);
+    enqueue(&thread, "say milk").await;
+    server.engine.release();
+    client.until("turnEnded").await;
+    let lines = client.until("turnEnded").await;
+    assert_eq!(text(&lines), "milk");
+    server.hub.stop().await;
+}
+
 /// A request about something in a Thread goes out behind what the Thread's log says of it.
 #[tokio::test]
 async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_that() {
@@ -145,18 +210,27 @@ async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_tha
     let thread = server.thread().await;
     client.subscribe(&thread);
     start(&thread, "stream 2000").await;
-    let stalled = tokio::time::timeout(Duration::from_millis(50), async {
-        loop {
-            client.session.flushed(thread.id()).await;
-            tokio::task::yield_now().await;
-        }
-    });
-    assert!(stalled.await.is_err());
-    let reading = client.until("turnEnded").await;
-    assert!(goes_up(&reading));
-    tokio::time::timeout(PATIENCE, client.session.flushed(thread.id()))
-        .await
-        .expect("it has been sent");
+    let mut lines = Vec::new();
+    while !lines
+        .last()
+        .is_some_and(|line: &String| line.ends_with("turnEnded"))
+    {
+        let visible = thread.log().visible();
+        tokio::time::timeout(PATIENCE, client.session.flushed(thread.id()))
+            .await
+            .expect("it has been sent");
+        lines.extend(client.sent());
+        let sent = lines
+            .iter()
+            .filter(|line| !line.starts_with('*'))
+            .map(|line| seq(line));
+        assert!(
+            sent.max().unwrap_or_default() + 3 >= visible.0,
+            "{visible} is missing: {lines:?}"
+        );
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(text(&lines).split(' ').count(), 2001);
     server.hub.stop().await;
 }
 

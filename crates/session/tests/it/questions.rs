@@ -62,3 +62,64 @@ async fn a_client_that_comes_later_is_asked_what_is_open() {
     assert!(server.engine.effects().is_empty());
     server.hub.stop().await;
 }
+
+/// A client that leaves a Thread may still answer what it was asked there, whatever else happens in other Threads.
+#[tokio::test]
+async fn a_client_that_has_left_may_still_answer() {
+    let server = server().await;
+    let mut client = server.client("one");
+    let (left, stays) = (server.thread().await, server.thread().await);
+    for thread in [&left, &stays] {
+        client.subscribe(thread);
+        start(thread, "ask boil").await;
+        client.until("approvalOpened").await;
+    }
+    eventually("both are asked", || client.plain.asked() == 2).await;
+    client.session.unsubscribe(left.id());
+    // News of a third Thread settles nothing.
+    let third = server.thread().await;
+    start(&third, "plan Tea").await;
+    client.until("planUpdated").await;
+    assert_eq!(client.plain.settled(), 0);
+    client.plain.decide(Decision::Accept);
+    eventually("both are answered", || server.engine.effects().len() == 2).await;
+    assert_eq!(client.plain.settled(), 0);
+    server.hub.stop().await;
+}
+
+/// What a client was asked is taken back when somebody else answers, in a Thread that it has left too.
+#[tokio::test]
+async fn an_answer_elsewhere_takes_the_question_back_where_a_client_has_left() {
+    let server = server().await;
+    let (mut one, two) = (server.client("one"), server.client("two"));
+    let thread = server.thread().await;
+    one.subscribe(&thread);
+    two.subscribe(&thread);
+    start(&thread, "ask boil").await;
+    one.until("approvalOpened").await;
+    eventually("both are asked", || one.plain.asked() + two.plain.asked() == 2).await;
+    one.session.unsubscribe(thread.id());
+    two.plain.decide(Decision::Accept);
+    eventually("the question is taken back", || one.plain.settled() == 1).await;
+    server.hub.stop().await;
+}
+
+/// To follow a Turn as one of others takes nothing from whoever started it.
+#[tokio::test]
+async fn who_started_a_turn_is_asked_though_it_follows_it_twice() {
+    let server = server().await;
+    let client = server.client("own");
+    let thread = server.thread().await;
+    let turn = start(&thread, "wait\nask boil").await;
+    for lifetime in [
+        Lifetime::TurnEnds(turn.turn.id),
+        Lifetime::OthersTurnEnds(turn.turn.id),
+    ] {
+        client.subscribe_with(&thread, Start::At(turn.seq), lifetime);
+    }
+    server.engine.release();
+    eventually("it is asked", || client.plain.asked() == 1).await;
+    client.plain.decide(Decision::Accept);
+    eventually("it has answered", || server.engine.effects() == ["boil"]).await;
+    server.hub.stop().await;
+}

@@ -93,7 +93,21 @@ impl Server {
 }
 
 pub(crate) async fn start(thread: &ThreadHandle, text: &str) -> StartedTurn {
-    let request = StartTurn {
+    let request = request(text);
+    answer(thread, |reply| Command::StartTurn { request, reply })
+        .await
+        .expect("the turn starts")
+}
+
+/// Puts a Turn into the queue.
+pub(crate) async fn enqueue(thread: &ThreadHandle, text: &str) {
+    let request = request(text);
+    let queued = answer(thread, |reply| Command::Enqueue { request, reply }).await;
+    queued.expect("the turn is queued");
+}
+
+fn request(text: &str) -> StartTurn {
+    StartTurn {
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
         channel: None,
@@ -101,10 +115,7 @@ pub(crate) async fn start(thread: &ThreadHandle, text: &str) -> StartedTurn {
             approvals: true,
             ..TurnFeatures::default()
         },
-    };
-    answer(thread, |reply| Command::StartTurn { request, reply })
-        .await
-        .expect("the turn starts")
+    }
 }
 
 /// One client that has finished its handshake.
@@ -145,6 +156,15 @@ impl Client {
         };
         let found = tokio::time::timeout(PATIENCE, reading).await;
         assert!(found.is_ok(), "no {end:?} came: {lines:#?}");
+        lines
+    }
+
+    /// Returns the lines that wait to be read.
+    pub(crate) fn sent(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(Some(Ok(frame))) = self.far.next().now_or_never() {
+            lines.push(String::from_utf8(frame.to_vec()).expect("text"));
+        }
         lines
     }
 
