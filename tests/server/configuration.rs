@@ -294,3 +294,46 @@ async fn a_setting_that_cannot_be_written_leaves_the_files_as_they_were() {
     client.finish().await;
     server.wait().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_desktop_clients_first_dialog_sets_a_folder_up() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let provider = ModelServer::start(Script::default()).await.unwrap();
+    let address = provider.base_url();
+    // As the client calls it.
+    let mut args = vec!["setup", "--language", "English", "--model", "scripted"];
+    args.extend([
+        "--endpoint",
+        &address,
+        "--profile",
+        "developer",
+        "--api-key",
+        "sk-sesame",
+    ]);
+    let (code, said) = run(&home, &workspace, &args).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("sesame"), "{said}");
+    let file = |of: &Workspace| std::fs::read_to_string(of.path().join(".craft/config.json")).unwrap();
+    let folders: Value = serde_json::from_str(&file(&workspace)).unwrap();
+    assert_eq!(folders, json!({ "Model": "scripted" }));
+    let own: Value = serde_json::from_str(&file(&home)).unwrap();
+    assert_eq!(own, json!({ "ApiKey": "sk-sesame", "EndPoint": address }));
+    // What was set counts: nothing waits for trust.
+    let (_, said) = run(&home, &workspace, &["trust", "--list"]).await;
+    assert!(said.contains("single things"), "{said}");
+
+    // Another folder keeps the key that is there, and a file shows that it is set up.
+    let other = Workspace::new();
+    let mut args = vec![
+        "setup",
+        "--endpoint",
+        "http://elsewhere/v1",
+        "--api-key",
+        "sk-other",
+    ];
+    args.push("--prefer-existing-user-config");
+    let (code, said) = run(&home, &other, &args).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(file(&other), "{}\n");
+    assert_eq!(serde_json::from_str::<Value>(&file(&home)).unwrap(), own);
+}

@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, state_command,
+    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, setup, state_command,
     threads, token, tool_servers, trust,
 };
 use bobbin_config::Config;
@@ -86,6 +86,8 @@ enum Command {
     State(state_command::State),
     /// Show the rules in force and the answers given for ever, take those back, explain what happens to a command line.
     Rules(rules::Rules),
+    /// Write the first configuration of the current directory: its model, and a provider's address and key.
+    Setup(setup::Setup),
     /// Say what configuration files can have.
     Config(config::ConfigCommand),
     /// Print the token that clients present, which is yours for all workspaces.
@@ -162,6 +164,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
         Some(Command::Hermes(command)) => hermes::run(command).await,
+        Some(Command::Setup(setup)) => setup::run(setup),
         Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Open(open)) => devices::open(open).await,

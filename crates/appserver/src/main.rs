@@ -13,6 +13,7 @@ mod forward;
 mod hermes;
 mod hub;
 mod rules;
+mod setup;
 mod state_command;
 mod threads;
 mod token;

@@ -236,6 +236,29 @@ impl Place {
     }
 }
 
+/// Writes settings into the configuration files of a workspace and trusts what was set there, as `workspace/config/update`
+/// does in a server. A file of the workspace is there afterwards.
+///
+/// # Errors
+/// The files would say something that cannot be used, or cannot be written; they are as before.
+pub fn set_up(
+    root: &Path,
+    home: Option<&Path>,
+    trust: TrustFile,
+    change: &ConfigChange,
+) -> anyhow::Result<()> {
+    let place = Place {
+        root: root.to_owned(),
+        home: home.map(Path::to_owned),
+        trust,
+    };
+    place.change(change)?;
+    if !place.folders().exists() {
+        edit::replace(&place.folders(), b"{}\n")?;
+    }
+    Ok(())
+}
+
 /// A file that is not there is as good as removed.
 fn as_removed(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound {

@@ -3,7 +3,7 @@
 //! The command line is `appserver`. This crate knows no command; it reads the environment for both.
 
 pub mod config;
-mod config_files;
+pub mod config_files;
 pub mod console;
 pub mod eca;
 pub mod exit;
