@@ -13,6 +13,8 @@ mod bubblewrap;
 #[cfg(test)]
 mod bubblewrap_fails;
 #[cfg(test)]
+mod channels;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod chaos_child;

@@ -109,6 +109,13 @@ export interface ApprovalResponsePayload {
   requestId: string;
 }
 
+/** Something that the server stored. */
+export interface ArtifactIdChannelMessageSource {
+  /** Its id. */
+  artifactId: string;
+  kind: "artifactId";
+}
+
 /** A command that goes on while its Turn does other things. */
 export interface BackgroundTerminal {
   /** Why it is in the background. */
@@ -160,12 +167,70 @@ export interface BrowserUseCapability {
 /** What sort of channel it is, in the order of lists. */
 export type ChannelCategory = "builtin" | "social" | "system" | "external";
 
+/** A tool of an adapter that is left out. */
+export interface ChannelDiagnostic {
+  /** `InvalidChannelToolDescriptor` or `ChannelToolNameConflict`. */
+  code: string;
+  /** A sentence for the author of the adapter. */
+  message: string;
+}
+
 /** A channel that Threads may come from. */
 export interface ChannelInfo {
   /** What sort of channel it is. */
   category: ChannelCategory;
   /** Its name. */
   name: string;
+}
+
+/** A message for a chat. */
+export interface ChannelMessage {
+  /** The text beside a medium. */
+  caption?: string;
+  /** The name that the chat shows. */
+  fileName?: string;
+  /** What it is. */
+  kind: ChannelMessageKind;
+  /** The media type. */
+  mediaType?: string;
+  /** Where the bytes of a medium are. */
+  source?: ChannelMessageSource;
+  /** The text of a text. */
+  text?: string;
+}
+
+/** What a message for a chat is. */
+export type ChannelMessageKind = "text" | "file" | "audio" | "image" | "video";
+
+/** Where the bytes of a medium are: `kind`, and the one member of that name. */
+export type ChannelMessageSource = HostPathChannelMessageSource | UrlChannelMessageSource | DataBase64ChannelMessageSource | ArtifactIdChannelMessageSource;
+
+/** How a channel is. */
+export interface ChannelStatus {
+  /** What it is. */
+  category: ChannelCategory;
+  /** Extension: what of the adapter's tools is left out. */
+  diagnostics?: ChannelDiagnostic[];
+  /** Whether its adapter is let in, or started. */
+  enabled: boolean;
+  /** Its name. */
+  name: string;
+  /** Extension: why its adapter does not run, a sentence for the user. */
+  problem?: string;
+  /** Whether its adapter is connected. */
+  running: boolean;
+}
+
+/** The chat that a call of an adapter's tool is for. */
+export interface ChannelToolContext {
+  /** The scope of the Thread in the channel. */
+  channelContext?: string;
+  /** The channel. */
+  channelName: string;
+  /** The group that it was sent in. */
+  groupId?: string;
+  /** Who sent the message that started the Turn. */
+  senderId?: string;
 }
 
 /** What a client can do. Absent keys have the defaults of the protocol. */
@@ -402,6 +467,13 @@ export interface ContextUsage {
   warningThreshold: number;
 }
 
+/** The bytes. */
+export interface DataBase64ChannelMessageSource {
+  /** Base64. */
+  dataBase64: string;
+  kind: "dataBase64";
+}
+
 /** A policy that `workspace/config/update` can set. */
 export type DefaultApprovalPolicy = "default" | "autoApprove";
 
@@ -542,6 +614,27 @@ export interface ExtensionHermesOrigin {
   extensionId: string;
   kind: "extension";
 }
+
+/** Configuration of an external channel. */
+export interface ExternalChannelConfig {
+  /** Its arguments. */
+  args?: string[];
+  /** The program of the adapter, unless it connects by itself. */
+  command?: string;
+  /** Whether its adapter is let in, or started. */
+  enabled: boolean;
+  /** Variables that are set for it. */
+  env?: Record<string, string>;
+  /** Its name; compared without case. */
+  name: string;
+  /** How its adapter comes. */
+  transport: ExternalChannelTransport;
+  /** Where it starts; the workspace when absent. */
+  workingDirectory?: string;
+}
+
+/** How the adapter of an external channel comes. */
+export type ExternalChannelTransport = "subprocess" | "websocket" | "managedWebsocket";
 
 /** A change to one file. */
 export interface FileChange {
@@ -839,6 +932,13 @@ export interface HermesToolbarButton {
 
 /** Which side stores the model's history. */
 export type HistoryMode = "server" | "client";
+
+/** A file of the workspace. */
+export interface HostPathChannelMessageSource {
+  /** Its path. */
+  hostPath: string;
+  kind: "hostPath";
+}
 
 /** A picture that a tool brought back. */
 export interface ImageContent {
@@ -1913,6 +2013,13 @@ export interface TurnPage {
 
 /** Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever. */
 export type TurnStatus = "running" | "waitingApproval" | "completed" | "failed" | "cancelled";
+
+/** An address. */
+export interface UrlChannelMessageSource {
+  kind: "url";
+  /** `http` or `https`. */
+  url: string;
+}
 
 /** The answer to one question. */
 export interface UserInputAnswer {
@@ -3220,6 +3327,80 @@ export interface DeviceRevokeParams {
   ids?: string[];
 }
 
+/** Result of `externalChannel/list`. */
+export interface ExternalChannelListResult {
+  /** The channels, by name. */
+  channels: ExternalChannelConfig[];
+}
+
+/** Params of `externalChannel/get`. */
+export interface ExternalChannelNameParams {
+  /** The channel. */
+  name: string;
+}
+
+/** Result of `externalChannel/get` and `externalChannel/upsert`. */
+export interface ExternalChannelResult {
+  /** The channel. */
+  channel: ExternalChannelConfig;
+}
+
+/** Params of `externalChannel/upsert`. */
+export interface ExternalChannelUpsertParams {
+  /** The channel; replaces the one of its name. */
+  channel: ExternalChannelConfig;
+  /** Extension: the client's own id for this request. */
+  clientRequestId?: string;
+}
+
+/** Params of `externalChannel/remove`. */
+export interface ExternalChannelRemoveParams {
+  /** Extension: the client's own id for this request. */
+  clientRequestId?: string;
+  /** The channel. */
+  name: string;
+}
+
+/** Result of `externalChannel/remove`. */
+export interface ExternalChannelRemoveResult {
+  /** Always `true`. */
+  removed: boolean;
+}
+
+/** Result of `channel/status`. */
+export interface ChannelStatusResult {
+  /** The channels, by name. */
+  channels: ChannelStatus[];
+}
+
+/** Params of `channel/send`. */
+export interface ChannelSendParams {
+  /** The channel. */
+  channel: string;
+  /** The client's own id for this request. */
+  clientRequestId?: string;
+  /** The message. */
+  message: ChannelMessage;
+  /** Hints for the adapter, an object. */
+  metadata?: unknown;
+  /** The chat, as the channel's platform names it. */
+  target: string;
+}
+
+/** Result of `channel/send`. */
+export interface ChannelSendResult {
+  /** Whether the platform took it. */
+  delivered: boolean;
+  /** Why it was not delivered, for programs. */
+  errorCode?: string;
+  /** Why it was not delivered, for the user. */
+  errorMessage?: string;
+  /** The platform's id of the medium. */
+  remoteMediaId?: string;
+  /** The platform's id of the message. */
+  remoteMessageId?: string;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -3412,6 +3593,18 @@ export interface Requests {
   "device/invite": { params: DeviceInviteParams; result: DeviceInviteResult };
   /** Extension: takes the secrets of browsers back and ends their connections. */
   "device/revoke": { params: DeviceRevokeParams; result: DeviceListResult };
+  /** Lists the external channels of the configuration. */
+  "externalChannel/list": { params: EmptyParams; result: ExternalChannelListResult };
+  /** Reads the configuration of an external channel. */
+  "externalChannel/get": { params: ExternalChannelNameParams; result: ExternalChannelResult };
+  /** Adds an external channel to the workspace's configuration, or replaces it. It counts at once. */
+  "externalChannel/upsert": { params: ExternalChannelUpsertParams; result: ExternalChannelResult };
+  /** Removes an external channel from the workspace's configuration and ends its adapter. */
+  "externalChannel/remove": { params: ExternalChannelRemoveParams; result: ExternalChannelRemoveResult };
+  /** Says which external channels have an adapter. */
+  "channel/status": { params: EmptyParams; result: ChannelStatusResult };
+  /** Extension: sends a message to a chat of an external channel, once. Nothing is queued. */
+  "channel/send": { params: ChannelSendParams; result: ChannelSendResult };
 }
 
 /** Params of `$/cancelRequest`. */
@@ -4236,6 +4429,48 @@ export interface HermesPaths {
   paths?: string[];
 }
 
+/** Params of `ext/channel/send`. */
+export interface ExtChannelSendParams {
+  /** The message. */
+  message: ChannelMessage;
+  /** Hints, an object. */
+  metadata?: unknown;
+  /** The chat, as the channel's platform names it. */
+  target: string;
+}
+
+/** Result of `ext/channel/send`. */
+export interface ExtChannelSendResult {
+  /** Whether the platform took it. */
+  delivered: boolean;
+  /** The same, as older adapters say it. */
+  error?: string;
+  /** Why it was not delivered, for programs. */
+  errorCode?: string;
+  /** Why it was not delivered, for people. */
+  errorMessage?: string;
+  /** The platform's id of the medium. */
+  remoteMediaId?: string;
+  /** The platform's id of the message. */
+  remoteMessageId?: string;
+}
+
+/** Params of `ext/channel/toolCall`. */
+export interface ChannelToolCallParams {
+  /** A JSON object. */
+  arguments: unknown;
+  /** The call; begins with `exttool_`. */
+  callId: string;
+  /** The chat that the call is for. */
+  context: ChannelToolContext;
+  /** The Thread. */
+  threadId: string;
+  /** The tool. */
+  tool: string;
+  /** The Turn. */
+  turnId: string;
+}
+
 /** What the server asks. */
 export interface ServerRequests {
   /** Asks a person. An error or an unknown answer counts as `decline`. */
@@ -4272,6 +4507,12 @@ export interface ServerRequests {
   "hermes/ui/saveFile": { params: HermesChoice; result: HermesPath };
   /** Asks for a directory. */
   "hermes/ui/selectDirectory": { params: HermesChoice; result: HermesPath };
+  /** Has an adapter send a message to a chat. */
+  "ext/channel/send": { params: ExtChannelSendParams; result: ExtChannelSendResult };
+  /** Has an adapter run one of its tools. */
+  "ext/channel/toolCall": { params: ChannelToolCallParams; result: ToolCallResult };
+  /** Asks an adapter for a sign of life. */
+  "ext/channel/heartbeat": { params: EmptyParams; result: EmptyResult };
 }
 
 /** Requests that the server carries out once, however often they come with the same `clientRequestId`. */
@@ -4302,6 +4543,9 @@ export const ONCE: ReadonlySet<string> = new Set([
   "command/execute",
   "approval/rules/remove",
   "workspace/trust/set",
+  "externalChannel/upsert",
+  "externalChannel/remove",
+  "channel/send",
 ]);
 
 /** The codes of {@link RpcError}. */

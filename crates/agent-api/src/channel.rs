@@ -8,6 +8,78 @@ use std::fmt;
 use bobbin_model::Json;
 use futures_util::future::BoxFuture;
 
+use crate::tool_server::Secrets;
+
+/// Channels of clients that come with the server, or are known to it.
+pub const BUILT_IN_CHANNELS: [&str; 5] = ["acp", "cli", "desktop", "eca", "exec"];
+/// Channels of the server itself.
+pub const SYSTEM_CHANNELS: [&str; 3] = ["automations", "cron", "heartbeat"];
+/// Channels of Threads that nobody is shown.
+const INTERNAL_CHANNELS: [&str; 2] = ["commit-suggest", "welcome-suggest"];
+
+/// Whether no external channel can have this name, whatever its case.
+pub fn is_reserved(name: &str) -> bool {
+    let known = BUILT_IN_CHANNELS
+        .iter()
+        .chain(&SYSTEM_CHANNELS)
+        .chain(&INTERNAL_CHANNELS);
+    known.into_iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The configuration of an external channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelConfig {
+    /// Its name; compared without case.
+    pub name: String,
+    /// Whether its adapter is let in, or started.
+    pub enabled: bool,
+    /// How its adapter comes.
+    pub transport: ChannelTransport,
+}
+
+/// How the adapter of a channel comes to the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelTransport {
+    /// The server starts it and serves it on its standard streams.
+    Subprocess(AdapterProcess),
+    /// It connects by itself.
+    WebSocket,
+    /// The server starts it, and it connects.
+    ManagedWebSocket(AdapterProcess),
+}
+
+impl ChannelTransport {
+    /// Returns its word on the wire and in files.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Subprocess(_) => "subprocess",
+            Self::WebSocket => "websocket",
+            Self::ManagedWebSocket(_) => "managedWebsocket",
+        }
+    }
+
+    /// Returns what the server starts.
+    pub fn process(&self) -> Option<&AdapterProcess> {
+        match self {
+            Self::Subprocess(process) | Self::ManagedWebSocket(process) => Some(process),
+            Self::WebSocket => None,
+        }
+    }
+}
+
+/// An adapter that the server starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AdapterProcess {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Where it starts; the workspace where there is none.
+    pub working_directory: Option<String>,
+    /// Variables that are set for it.
+    pub env: Secrets,
+}
+
 /// A chat of an external channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatAddress {

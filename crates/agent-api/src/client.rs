@@ -209,9 +209,7 @@ impl Clients {
 
     /// Returns who does what for one Thread.
     pub fn of(self: &Arc<Self>, thread: &ThreadId) -> ThreadClients {
-        ThreadClients {
-            place: Some((self.clone(), thread.clone())),
-        }
+        ThreadClients(Who::Bound(self.clone(), thread.clone()))
     }
 }
 
@@ -227,29 +225,62 @@ fn is_same(one: &Arc<dyn ThreadClient>, other: &Arc<dyn ThreadClient>) -> bool {
 
 /// The clients that serve one Thread now. Cheap to clone; the default has none.
 #[derive(Debug, Clone, Default)]
-pub struct ThreadClients {
-    place: Option<(Arc<Clients>, ThreadId)>,
+pub struct ThreadClients(Who);
+
+#[derive(Clone, Default)]
+enum Who {
+    #[default]
+    Nobody,
+    /// Those that are bound to the Thread at the moment of use.
+    Bound(Arc<Clients>, ThreadId),
+    /// This one and no other.
+    One(Arc<dyn ThreadClient>, ThreadId),
+}
+
+impl fmt::Debug for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("Nobody"),
+            Self::Bound(clients, thread) => f.debug_tuple("Bound").field(clients).field(thread).finish(),
+            Self::One(_, thread) => f.debug_tuple("One").field(thread).finish_non_exhaustive(),
+        }
+    }
 }
 
 impl ThreadClients {
+    /// Returns one client that runs tools for a Thread. Once it is gone there is nobody: no other client takes its place.
+    pub fn only(client: Arc<dyn ThreadClient>, thread: ThreadId) -> Self {
+        Self(Who::One(client, thread))
+    }
+
     /// Returns the Thread, if there is one.
     pub fn thread(&self) -> Option<&ThreadId> {
-        self.place.as_ref().map(|(_, thread)| thread)
+        match &self.0 {
+            Who::Nobody => None,
+            Who::Bound(_, thread) | Who::One(_, thread) => Some(thread),
+        }
     }
 
     /// Returns the connected client that serves the Thread, if there is one.
     pub fn who(&self, service: Service) -> Option<Arc<dyn ThreadClient>> {
-        let (clients, thread) = self.place.as_ref()?;
-        let bound = clients.bound.lock().get(&(thread.clone(), service)).cloned();
-        bound.map(|bound| bound.client).filter(|client| client.is_there())
+        let client = match &self.0 {
+            Who::Bound(clients, thread) => {
+                let bound = clients.bound.lock().get(&(thread.clone(), service)).cloned();
+                bound.map(|bound| bound.client)
+            }
+            Who::One(client, _) => (service == Service::Tools).then(|| client.clone()),
+            Who::Nobody => None,
+        };
+        client.filter(|client| client.is_there())
     }
 
     /// Runs work with a client that may outlive the call it belongs to; the work bounds its time. Returns whether it
     /// was started: it is not when too much of it runs.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
-        self.place
-            .as_ref()
-            .is_some_and(|(clients, _)| clients.upkeep.spawn(work))
+        match &self.0 {
+            Who::Bound(clients, _) => clients.upkeep.spawn(work),
+            Who::One(..) | Who::Nobody => false,
+        }
     }
 }
 

@@ -243,6 +243,7 @@ mod tests {
 
     fn with_schema(namespace: Option<&str>, name: &str, schema: &Value) -> DynamicTool {
         DynamicTool {
+            plugin_id: None,
             name: name.to_owned(),
             namespace: namespace.map(str::to_owned),
             description: "d".to_owned(),

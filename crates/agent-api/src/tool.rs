@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bobbin_model::{
     ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, QuestionAnswer, Scope,
-    SeenFile, ThreadConfig, ThreadId, ToolAnswer, TurnId,
+    SeenFile, Sender, ThreadConfig, ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -323,6 +323,28 @@ pub trait Tool: Send + Sync + 'static {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal>;
 }
 
+/// A Turn, as far as that decides which tools clients have for it.
+#[derive(Debug, Clone, Copy)]
+pub struct TurnScope<'a> {
+    /// The Thread.
+    pub thread: &'a ThreadId,
+    /// The channel that the Thread was started through.
+    pub channel: &'a str,
+    /// The Thread's scope in that channel.
+    pub channel_context: Option<&'a str>,
+    /// Who sent the message that started the Turn.
+    pub sender: Option<&'a Sender>,
+}
+
+/// Tools that a client declared for more than one Thread, and that client.
+#[derive(Debug, Clone)]
+pub struct DeclaredTools {
+    /// The tools, sound by the rules of [`dynamic_tool`](crate::dynamic_tool).
+    pub tools: Arc<[DynamicTool]>,
+    /// The client, for the Turn's Thread.
+    pub clients: ThreadClients,
+}
+
 /// Tools that come and go while the server runs: those of other programs.
 pub trait ToolSource: Send + Sync + 'static {
     /// Returns the tools there are now. Asked before each request to a model, so it is cheap, never waits, and
@@ -333,6 +355,13 @@ pub trait ToolSource: Send + Sync + 'static {
     fn tools_of(&self, thread: &ThreadId) -> Vec<Arc<dyn Tool>> {
         let _ = thread;
         self.tools()
+    }
+
+    /// Returns the tools that a client has declared for Turns like this one. Asked once, when the Turn starts: the Turn keeps
+    /// the client that it gets here.
+    fn declared_for(&self, turn: &TurnScope<'_>) -> Option<DeclaredTools> {
+        let _ = turn;
+        None
     }
 
     /// Returns what the programs behind the tools say of themselves for models, with their names. Each is bounded.

@@ -118,6 +118,7 @@ fn told_of(turns: &[Turn]) -> Vec<Message> {
 fn clients_calls_of_two_replies_in_one_millisecond_stay_two_replies() {
     let call = |id: &str, reply| {
         ItemBody::DynamicToolCall(Box::new(DynamicToolCall {
+            plugin_id: None,
             namespace: None,
             tool_name: "t".into(),
             offered_as: "t".into(),

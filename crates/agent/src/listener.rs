@@ -197,9 +197,9 @@ impl<'a> Listener<'a> {
             )));
         }
         if let Some(known) = self.tools.get(&tool)
-            && known.declared().is_some()
+            && let Some(declared) = known.declared()
         {
-            let id = self.fresh_id(&call_key(&key));
+            let id = self.fresh_id(&call_key(&key, declared));
             let one_item = single_item_call(&**known, &id, self.number);
             self.calls.push(Made {
                 key,

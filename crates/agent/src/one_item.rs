@@ -6,8 +6,8 @@
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::tool::{Tool, ToolOutput};
 use bobbin_core::engine::{OpenItem, TurnContext};
-use bobbin_model::dynamic_tool::CALL_ID;
-use bobbin_model::{DynamicToolCall, DynamicToolError, ItemBody, Json, ToolAnswer};
+use bobbin_model::dynamic_tool::{CALL_ID, CHANNEL_CALL_ID};
+use bobbin_model::{DynamicTool, DynamicToolCall, DynamicToolError, ItemBody, Json, ToolAnswer};
 
 /// Longest part of a model's own id in a call's id: some providers accept 40 characters in total.
 const MAX_KEY: usize = 32;
@@ -19,9 +19,13 @@ pub(super) struct OpenCall {
 }
 
 /// Returns the first part of the id of a call of a client's tool.
-pub(super) fn call_key(key: &str) -> String {
+pub(super) fn call_key(key: &str, tool: &DynamicTool) -> String {
     let from = key.len().saturating_sub(MAX_KEY);
-    format!("{CALL_ID}{}", &key[key.ceil_char_boundary(from)..])
+    let prefix = match tool.plugin_id {
+        Some(_) => CHANNEL_CALL_ID,
+        None => CALL_ID,
+    };
+    format!("{prefix}{}", &key[key.ceil_char_boundary(from)..])
 }
 
 /// Returns how a call of this tool is recorded, if it is a single-Item call.
@@ -29,6 +33,7 @@ pub(super) fn single_item_call(tool: &dyn Tool, call_id: &str, reply: usize) -> 
     let declared = tool.declared()?;
     Some(DynamicToolCall {
         namespace: declared.namespace.clone(),
+        plugin_id: declared.plugin_id.clone(),
         tool_name: declared.name.clone(),
         offered_as: tool.spec().name.to_string(),
         call_id: call_id.to_owned(),
@@ -91,7 +96,10 @@ impl OpenCall {
                 (true, true) => DynamicToolError::AccessDenied,
                 (true, false) => DynamicToolError::InvalidArguments,
             };
-            let answer = ToolAnswer::failed(error, text);
+            let answer = match self.call.plugin_id {
+                Some(_) => ToolAnswer::failed_on_channel(error, text),
+                None => ToolAnswer::failed(error, text),
+            };
             (answer.text(), answer)
         };
         self.call.answer = Some(answer);
@@ -108,9 +116,19 @@ mod tests {
 
     #[test]
     fn the_id_of_a_call_has_the_protocols_beginning_and_fits_every_wire() {
-        assert_eq!(call_key("call_1"), "dyntool_call_1");
-        assert_eq!(call_key(""), "dyntool_");
-        let long = call_key(&"\u{e9}".repeat(64));
+        let mut tool = DynamicTool {
+            name: "t".to_owned(),
+            namespace: None,
+            plugin_id: None,
+            description: "d".to_owned(),
+            input_schema: Json::of(&serde_json::json!({})).unwrap(),
+            approval: None,
+        };
+        assert_eq!(call_key("call_1", &tool), "dyntool_call_1");
+        assert_eq!(call_key("", &tool), "dyntool_");
+        let long = call_key(&"\u{e9}".repeat(64), &tool);
         assert!(long.len() <= 40 && long.starts_with(CALL_ID), "{long}");
+        tool.plugin_id = Some("external-channel:pigeon".to_owned());
+        assert_eq!(call_key("call_1", &tool), "exttool_call_1");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::TurnScope;
 use bobbin_agent_api::undo::{FileChanges, Undo};
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
 use bobbin_model::{CompactionTrigger, Effort, Item, ItemBody, ItemStatus, TokenUsage};
@@ -97,6 +98,22 @@ pub(super) struct TurnRun {
     shown_at: Option<Instant>,
 }
 
+/// Returns what of a Turn decides which tools clients have for it.
+fn scope(turn: &TurnContext) -> TurnScope<'_> {
+    let items = turn.at_start().turn.items.iter();
+    let mut senders = items.filter_map(|item| match &item.body {
+        ItemBody::UserMessage(message) => Some(message.sender.as_ref()),
+        _ => None,
+    });
+    let header = turn.header();
+    TurnScope {
+        thread: &header.id,
+        channel: &header.origin_channel,
+        channel_context: header.channel_context.as_deref(),
+        sender: senders.next().flatten(),
+    }
+}
+
 impl TurnRun {
     pub(super) fn new(
         model: Arc<dyn Model>,
@@ -110,7 +127,13 @@ impl TurnRun {
         let present = tools.now_of(turn.thread());
         let own = client_tools(turn.declared_tools(), &environment.clients, turn.turn(), &present);
         let children = agent_tools(&*turn.sub_agents(), &environment.config);
-        let tools = tools.and(own).and(children);
+        let mut tools = tools.and(own);
+        for of_client in tools.declared_for(&scope(&turn)) {
+            let present = tools.now_of(turn.thread());
+            let more = client_tools(&of_client.tools, &of_client.clients, turn.turn(), &present);
+            tools = tools.and(more);
+        }
+        let tools = tools.and(children);
         let call_ids = at_start
             .turn
             .items

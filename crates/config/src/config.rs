@@ -11,6 +11,7 @@ use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_rules::RuleText;
 use serde_json::{Map, Value};
 
+use crate::channels::{self, DeclaredChannel};
 use crate::check::{Checked, check};
 use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
 use crate::gate::Gate;
@@ -52,6 +53,8 @@ pub struct Config {
     pub durability: file::Durability,
     /// MCP servers: the user's, then the workspace's.
     pub tool_servers: Vec<Declared>,
+    /// External channels: the user's, then the workspace's.
+    pub channels: Vec<DeclaredChannel>,
     /// Hermes extensions: the user's, then the workspace's. `None` without the section.
     pub hermes: Option<Vec<DeclaredExtension>>,
     /// Whether values of HL7 messages reach models.
@@ -159,6 +162,10 @@ impl Config {
             );
         }
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        let channels = channels::read(std::mem::take(&mut file.external_channels), &mut warnings);
+        let channels = channels.into_iter();
+        self.channels
+            .extend(channels.map(|config| DeclaredChannel::own(config, origin)));
         self.take_warnings(path, warnings);
         let servers = servers.into_iter().map(|config| Declared::own(config, origin));
         self.tool_servers.extend(servers);
@@ -248,7 +255,13 @@ impl Config {
             return Ok(());
         };
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        let channels = channels::read(std::mem::take(&mut file.external_channels), &mut warnings);
         self.take_warnings(path, warnings);
+        for config in channels {
+            let declared = DeclaredChannel::of_folder(config, workspace, record);
+            self.folder_items.extend(declared.item());
+            self.channels.push(declared);
+        }
         for config in servers {
             let declared = Declared::of_folder(config, ServerFile::Config, workspace, record);
             self.folder_items.extend(declared.item());

@@ -6,11 +6,12 @@ use serde_json::Value;
 use crate::file;
 
 /// Settings that count at once when a client sets them.
-const HOT: [&str; 6] = [
+const HOT: [&str; 7] = [
     "Model",
     "EndPoint",
     "ApiKey",
     "McpServers",
+    "ExternalChannels",
     "Permissions.DefaultApprovalPolicy",
     "WelcomeSuggestions.Enabled",
 ];

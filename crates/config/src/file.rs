@@ -78,6 +78,10 @@ pub struct ConfigFile {
     #[serde(default)]
     #[schemars(extend("x-lenient" = true))]
     pub mcp_servers: BTreeMap<String, McpServer>,
+    /// External channels, by name: chat platforms whose adapters are clients.
+    #[serde(default)]
+    #[schemars(extend("x-lenient" = true))]
+    pub external_channels: BTreeMap<String, ExternalChannel>,
     /// Hermes extensions, in the order of their buttons and schemas. With the section, clients can edit HL7 messages.
     pub hermes_extensions: Option<Vec<crate::hermes::HermesExtension>>,
     /// Whether the agent works with HL7 messages, and their values reach models. A workspace can only switch it off.
@@ -487,6 +491,39 @@ pub enum McpTransport {
     Stdio,
     /// Over streamable HTTP.
     StreamableHttp,
+}
+
+/// An external channel: a chat platform, and how its adapter comes.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct ExternalChannel {
+    /// Whether its adapter is let in, or started. Needed.
+    pub enabled: Option<bool>,
+    /// How its adapter comes. Needed.
+    pub transport: Option<ExternalTransport>,
+    /// The program of the adapter, unless it connects by itself.
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Where it starts; the workspace when left out.
+    pub working_directory: Option<String>,
+    /// Variables that are set for it.
+    #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
+    pub env: BTreeMap<String, String>,
+}
+
+/// How the adapter of a channel comes.
+#[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExternalTransport {
+    /// It is started, and served on its standard streams.
+    Subprocess,
+    /// It connects by itself.
+    Websocket,
+    /// It is started, and connects.
+    ManagedWebsocket,
 }
 
 /// Where the server listens and who may connect.

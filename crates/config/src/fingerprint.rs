@@ -59,8 +59,13 @@ pub(crate) fn of_declared(config: &ToolServerConfig, file: ServerFile, root: &Pa
 
 /// Returns the digests of the files of the folder that words of a command line name. Blocks on the disk.
 pub(crate) fn of_files(words: &[String], root: &Path) -> Value {
+    of_files_in(words, root, root)
+}
+
+/// Does the same for a command line that is run in `directory`. Blocks on the disk.
+pub(crate) fn of_files_in(words: &[String], directory: &Path, root: &Path) -> Value {
     let named = words.iter().filter_map(|word| {
-        let digest = content(&root.join(word), root)?;
+        let digest = content(&directory.join(word), root)?;
         Some((word.clone(), Value::from(hex::encode(digest))))
     });
     Value::Object(named.collect())

@@ -7,6 +7,7 @@
 //!
 //! Reads files and nothing else: the environment, the command line and what the user trusts come in as values.
 
+pub mod channels;
 mod check;
 mod commands;
 mod config;
@@ -27,6 +28,7 @@ mod sandbox;
 pub mod servers;
 pub mod shown;
 
+pub use channels::DeclaredChannel;
 pub use config::Config;
 pub use fields::sections;
 pub use fingerprint::of_server;

@@ -81,6 +81,7 @@ pub static GROUP: Group = Group {
             extensions.others.insert("finecode".to_owned(), true.into());
         }
     },
+    greeted: |_, _, _, _| {},
     ready: runs::Runs::ready,
     unwanted: |capabilities| {
         let declared = capabilities.extensions.get("finecode");

@@ -119,6 +119,7 @@ pub static GROUP: Group = Group {
             DOCUMENT_CLOSED,
         ],
     },
+    greeted: |_, _, _, _| {},
     ready: screen::ready,
     broadcast: |news, _| news.get::<News>().and_then(convert::notification),
 };

@@ -16,6 +16,9 @@ pub struct DynamicTool {
     /// The group it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// The external channel that it is of, as its calls name it. `None` for a tool that came with its Thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin_id: Option<String>,
     /// What it does, for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object.
@@ -54,11 +57,14 @@ pub struct DynamicToolCall {
     /// The tool's namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// The external channel that the tool is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin_id: Option<String>,
     /// The tool's own name.
     pub tool_name: String,
     /// The name under which the model knows it.
     pub offered_as: String,
-    /// The call; begins with [`CALL_ID`].
+    /// The call; begins with [`CALL_ID`], or with [`CHANNEL_CALL_ID`].
     pub call_id: String,
     /// The number of the model's reply that it is of, among those with calls; older records have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,8 +81,10 @@ pub struct DynamicToolCall {
     pub kept: Option<Json>,
 }
 
-/// Prefix of the id of every such call.
+/// Prefix of the id of every call of a tool that came with its Thread.
 pub const CALL_ID: &str = "dyntool_";
+/// Prefix of the id of every call of a tool of an external channel.
+pub const CHANNEL_CALL_ID: &str = "exttool_";
 
 /// The result of a call, as the client reports it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -151,6 +159,17 @@ impl DynamicToolError {
             Self::Interrupted => "InterruptedByRestart",
         }
     }
+
+    /// Returns the error's code for a tool of an external channel (AppServer protocol 06 §B5).
+    pub fn channel_code(self) -> &'static str {
+        match self {
+            Self::Unavailable => "AdapterDisconnected",
+            Self::ClientError | Self::Failed => "AdapterToolCallFailed",
+            Self::InvalidResponse => "AdapterProtocolViolation",
+            Self::Timeout => "ExternalChannelToolTimeout",
+            Self::InvalidArguments | Self::AccessDenied | Self::Cancelled | Self::Interrupted => self.code(),
+        }
+    }
 }
 
 impl ToolAnswer {
@@ -160,6 +179,14 @@ impl ToolAnswer {
             error_code: Some(error.code().to_owned()),
             error_message: Some(message.into()),
             ..Self::default()
+        }
+    }
+
+    /// Returns the answer of a call of a channel's tool that failed before its adapter answered.
+    pub fn failed_on_channel(error: DynamicToolError, message: impl Into<String>) -> Self {
+        Self {
+            error_code: Some(error.channel_code().to_owned()),
+            ..Self::failed(error, message)
         }
     }
 
@@ -277,6 +304,7 @@ mod tests {
         let call = DynamicToolCall {
             kept: None,
             namespace: None,
+            plugin_id: None,
             tool_name: "set_timer".into(),
             offered_as: "set_timer".into(),
             call_id: "dyntool_1".into(),

@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::answers::AnswerPermit;
 use crate::call::{Call, Notified};
-use crate::connection::Server;
+use crate::connection::{Endpoint, Server};
 use crate::dialect::Native;
 use crate::errors;
 use crate::groups::serving::connection::Serving;
@@ -27,6 +27,7 @@ use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, 
 pub struct Client {
     pub(crate) server: Arc<Server>,
     pub(crate) native: Arc<Native>,
+    pub(crate) endpoint: Endpoint,
     pub(crate) serving: Arc<Serving>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
@@ -48,6 +49,16 @@ impl Client {
         &self.server.services
     }
 
+    /// Returns the endpoint that the client came through.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Returns what the client follows.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     /// Returns the connection.
     pub fn peer(&self) -> &PeerHandle {
         &self.peer
@@ -56,6 +67,11 @@ impl Client {
     /// Returns what the client said in `initialize` that it can do.
     pub fn capabilities(&self) -> &ClientCapabilities {
         self.native.capabilities()
+    }
+
+    /// Returns the external channel that the client says it is the adapter of.
+    pub fn adapter_of(&self) -> Option<String> {
+        self.capabilities().channel_name()
     }
 
     /// Whether the client gets the notifications of this name.

@@ -44,12 +44,14 @@ const MAX_QUEUE_BYTES: usize = 8 << 20;
 const LANE: &str = "native";
 
 /// Which endpoint a client came through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// Our stdin and stdout: what was read is answered before the end.
     Stdio,
     /// A WebSocket: a client that is gone needs no answer.
     WebSocket,
+    /// The pipes of an adapter that we started for the external channel of this name.
+    Adapter(Arc<str>),
 }
 
 /// What the connections of one server share.
@@ -87,11 +89,12 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
     let _open = process.as_ref().map(ServerProcess::connection);
     let parts = Arc::new(Parts {
         server,
+        endpoint: endpoint.clone(),
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
     });
-    let started = Peer::start(transport, options(endpoint, &parts.server.answers), |peer| {
+    let started = Peer::start(transport, options(&endpoint, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
     });
     let peer = match started {
@@ -99,9 +102,9 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         Err(error) => return tracing::error!(%error, "a connection cannot be served"),
     };
     let handshake = async {
-        match endpoint {
+        match &endpoint {
             Endpoint::Stdio => std::future::pending().await,
-            Endpoint::WebSocket => tokio::time::sleep(HANDSHAKE).await,
+            Endpoint::WebSocket | Endpoint::Adapter(_) => tokio::time::sleep(HANDSHAKE).await,
         }
         if parts.is_ready() {
             std::future::pending::<()>().await;
@@ -140,11 +143,11 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
     }
 }
 
-fn options(endpoint: Endpoint, answers: &Answers) -> PeerOptions {
+fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
     PeerOptions {
         eof_policy: match endpoint {
             Endpoint::Stdio => EofPolicy::DrainFirst(DRAIN),
-            Endpoint::WebSocket => EofPolicy::CancelNow,
+            Endpoint::WebSocket | Endpoint::Adapter(_) => EofPolicy::CancelNow,
         },
         version_check: VersionCheck::Lenient,
         null_id: NullId::Notification,
@@ -181,6 +184,7 @@ fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
 /// What outlives the service of the Peer.
 struct Parts {
     server: Arc<Server>,
+    endpoint: Endpoint,
     state: Mutex<State>,
     reads: TaskTracker,
     /// The connection makes one large answer at a time.
@@ -217,7 +221,10 @@ impl Connection {
     async fn request(&self, request: CallContext, responder: Responder) {
         if &*request.method == wire::INITIALIZE {
             match self.initialize(&request) {
-                Ok(result) => responder.ok(result),
+                Ok(result) => {
+                    responder.ok(result);
+                    self.greeted();
+                }
                 Err(error) => responder.err(errors::object(error)),
             }
             return;
@@ -264,6 +271,18 @@ impl Connection {
         })
     }
 
+    /// Lets the groups look at a client that has been answered.
+    fn greeted(&self) {
+        let native = match &*self.parts.state.lock() {
+            State::Answered(native) => native.clone(),
+            State::Fresh | State::Ready { .. } => return,
+        };
+        let server = &self.parts.server;
+        for group in server.groups.iter() {
+            (group.greeted)(server, native.capabilities(), &self.parts.endpoint, &self.peer);
+        }
+    }
+
     fn initialized(&self) {
         let mut state = self.parts.state.lock();
         let State::Answered(native) = &*state else { return };
@@ -299,6 +318,7 @@ impl Connection {
             } => Ok(Client {
                 server: self.parts.server.clone(),
                 native: native.clone(),
+                endpoint: self.parts.endpoint.clone(),
                 serving: serving.clone(),
                 session: session.clone(),
                 peer: self.peer.clone(),

@@ -258,7 +258,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             result,
             success,
         }),
-        Body::DynamicToolCall(call) => wire::ItemPayload::DynamicToolCall(dynamic::call(*call)),
+        Body::DynamicToolCall(call) => dynamic::call(*call),
         Body::CommandExecution(run) => wire::ItemPayload::CommandExecution(command(run)),
         Body::ToolExecution {
             call_id,

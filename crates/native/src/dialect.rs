@@ -37,11 +37,7 @@ impl Native {
         let unwanted = groups.unwanted(&params.capabilities);
         opted_out.extend(unwanted.into_iter().map(str::to_owned));
         // The adapter's own name first (03 §1.1).
-        let adapter = params
-            .capabilities
-            .channel_adapter
-            .as_ref()
-            .and_then(channel_name);
+        let adapter = params.capabilities.channel_name();
         let own = match (adapter, &params.capabilities.acp_extensions) {
             (Some(name), _) => name,
             (None, Some(_)) => "acp".to_owned(),
@@ -129,17 +125,6 @@ impl Native {
             },
         }
     }
-}
-
-/// Returns the name in a `channelAdapter` capability.
-fn channel_name(adapter: &wire::Json) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Adapter {
-        channel_name: String,
-    }
-    let adapter: Adapter = serde_json::from_str(adapter.get()).ok()?;
-    Some(adapter.channel_name).filter(|name| !name.trim().is_empty())
 }
 
 impl Dialect for Native {

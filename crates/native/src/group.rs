@@ -8,12 +8,13 @@ use std::fmt;
 
 use bobbin_core::{Broadcast, WireMessage};
 use bobbin_model::UnixMillis;
+use bobbin_peer::PeerHandle;
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Notified};
 use crate::client::Client;
-use crate::connection::Server;
+use crate::connection::{Endpoint, Server};
 use crate::wire::{ClientCapabilities, ErrorCode, ServerCapabilities};
 
 /// One method group.
@@ -24,6 +25,9 @@ pub struct Group {
     pub capabilities: fn(&Server, &mut ServerCapabilities),
     /// Returns the notifications that a client with these capabilities does not get.
     pub unwanted: fn(&ClientCapabilities) -> Vec<&'static str>,
+    /// Is called once for each client, when `initialize` is answered. The only moment to turn a client away before its
+    /// handshake is done.
+    pub greeted: fn(&Server, &ClientCapabilities, &Endpoint, &PeerHandle),
     /// Is called once for each client, when its handshake is done.
     pub ready: fn(&Client),
     /// Returns the notification of a broadcast, if the broadcast is of this group.
@@ -36,6 +40,7 @@ impl Group {
         methods: &[],
         capabilities: |_, _| {},
         unwanted: |_| Vec::new(),
+        greeted: |_, _, _, _| {},
         ready: |_| {},
         broadcast: |_, _| None,
     };

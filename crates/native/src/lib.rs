@@ -21,3 +21,4 @@ pub mod wire;
 pub use connection::{Endpoint, Server, serve};
 pub use encode::message;
 pub use groups::GROUPS;
+pub use groups::serving::dynamic::answer_in as tool_answer;

@@ -11,5 +11,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_hermes_native::GROUPS,
         bobbin_finecode_native::GROUPS,
         bobbin_page::GROUPS,
+        bobbin_channels::GROUPS,
     ])
 }

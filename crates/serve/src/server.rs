@@ -15,6 +15,7 @@ use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
+use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
@@ -81,6 +82,8 @@ pub struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
+    /// Its external channels.
+    channels: Arc<Channels>,
     /// The actions of its FineCode projects.
     finecode: FineCode,
     /// What its user says about what the folder brings.
@@ -106,6 +109,7 @@ impl Opened {
         // Before the Turns that may need them.
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
+        self.channels.begin(&self.hub);
         self.finecode.begin(&self.hub);
         self.terminals.begin(&self.hub);
         self.hermes.begin()?;
@@ -126,7 +130,12 @@ impl Opened {
         // Calls end with their Turns, so the servers come second.
         self.hub.stop().await;
         self.terminals.end().await;
-        tokio::join!(self.servers.end(), self.hermes.end(), self.finecode.end());
+        tokio::join!(
+            self.servers.end(),
+            self.hermes.end(),
+            self.finecode.end(),
+            self.channels.host().end()
+        );
         if let Some(undo) = &self.undo {
             undo.end().await;
         }
@@ -219,13 +228,7 @@ pub async fn prepare(
     let mut sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
-    let terminals = Terminals::open(
-        children.clone(),
-        &workspace.outputs(),
-        Arc::new(SystemClock),
-        Bounds::default(),
-    )
-    .context("there is no place for the output of commands")?;
+    let terminals = terminals(workspace, &children)?;
     let servers = Arc::new(Servers::new(
         &workspace.root,
         trust_file.clone(),
@@ -235,6 +238,7 @@ pub async fn prepare(
         children.clone(),
         Arc::new(terminals.clone()),
     ));
+    let channels = channels(workspace, config, &trust_file, &children, &own);
     let hermes = hermes::Parts::new(config, hermes::surroundings(workspace, &own), &children);
     let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
     let (undo, without) = undo::open(workspace, &children, &own).await;
@@ -246,6 +250,7 @@ pub async fn prepare(
         trust_file.clone(),
         config,
         servers.clone(),
+        channels.clone(),
     ));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
@@ -253,7 +258,9 @@ pub async fn prepare(
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
     let sources = [servers.source(), finecode.source(), hermes.tools.clone()];
     let tools = sources.into_iter().fold(tools, ToolSet::with_source);
-    let tools = tools.with_source(editor_tools.clone());
+    let tools = tools
+        .with_source(editor_tools.clone())
+        .with_source(channels.host().clone());
     let models::Opened {
         models,
         mut complaints,
@@ -292,6 +299,7 @@ pub async fn prepare(
         helpers,
         prompts,
         servers,
+        channels,
         finecode,
         trust,
         editor_tools,
@@ -301,6 +309,30 @@ pub async fn prepare(
         process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })
+}
+
+/// Returns what runs the commands of a workspace.
+fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Terminals> {
+    let clock = Arc::new(SystemClock);
+    Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
+        .context("there is no place for the output of commands")
+}
+
+/// Returns the external channels of a workspace.
+fn channels(
+    workspace: &Workspace,
+    config: &Config,
+    trust: &TrustFile,
+    children: &Children,
+    environment: &Environment,
+) -> Arc<Channels> {
+    let place = bobbin_channels::Surroundings {
+        root: workspace.root.clone(),
+        environment: environment.clone(),
+        temporary: workspace.temporary(),
+    };
+    let host = bobbin_channels::Host::new(children.clone(), place);
+    Channels::new(host, trust.clone(), config.channels.clone())
 }
 
 fn core_settings(
@@ -377,7 +409,8 @@ pub async fn run(
         services.others = services.others.with(devices);
     }
     let native = bobbin_native::Server::new(opened.hub.clone(), services, groups());
-    let handler = Arc::new(Native(Arc::new(native)));
+    let native = Arc::new(native);
+    let handler = Arc::new(Native(native.clone()));
     let stop = CancellationToken::new();
     let listening = match bound {
         Some(bound) => {
@@ -405,7 +438,9 @@ pub async fn run(
     };
     let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
     let web_socket = shown.as_ref().map(|shown| shown.web_socket.clone());
-    held.announce(web_socket, managed::base_url())?;
+    held.announce(web_socket.clone(), managed::base_url())?;
+    let address = web_socket.map(|address| with_token(address, &endpoints));
+    opened.channels.host().begin(&native, address);
     greet(shown.as_ref());
     let stdio = async {
         match own {
@@ -443,6 +478,18 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns the address of the listener with what clients present there.
+fn with_token(address: String, endpoints: &Endpoints) -> String {
+    let listen = endpoints.listen.as_ref();
+    match listen.and_then(|listen| listen.token.as_deref()) {
+        Some(token) => {
+            let query: String = url::form_urlencoded::byte_serialize(token.as_bytes()).collect();
+            format!("{address}?token={query}")
+        }
+        None => address,
+    }
+}
+
 /// Returns what `/readyz` asks: whether the database answers. Open Turns were taken up before anybody is let in.
 fn readiness(hub: Arc<Hub>) -> Readiness {
     Arc::new(move || {
@@ -468,11 +515,12 @@ pub fn services(opened: &Opened) -> Services {
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
-        channels: None,
+        channels: Some(opened.channels.host().clone()),
         pictures: Some(Arc::new(opened.terminals.clone())),
         others: opened
             .hermes
-            .offer(Features::default().with(opened.finecode.feature())),
+            .offer(Features::default().with(opened.finecode.feature()))
+            .with(opened.channels.clone()),
     }
 }
 

@@ -94,6 +94,10 @@ impl Tool for ClientTool {
             },
             clients: self.clients.clone(),
             permission,
+            failed: match self.declared.plugin_id {
+                Some(_) => ToolAnswer::failed_on_channel,
+                None => ToolAnswer::failed,
+            },
         }))
     }
 }
@@ -189,7 +193,11 @@ struct Prepared {
     call: ClientToolCall,
     clients: ThreadClients,
     permission: May,
+    failed: Failed,
 }
+
+/// Makes the answer of a call that failed, with the code of the tool's kind.
+type Failed = fn(DynamicToolError, String) -> ToolAnswer;
 
 impl PreparedCall for Prepared {
     fn permission(&self) -> Permission {
@@ -201,8 +209,9 @@ impl PreparedCall for Prepared {
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         async move {
+            let failed = self.failed;
             if let May::Not(why) = self.permission {
-                let denied = ToolAnswer::failed(DynamicToolError::AccessDenied, why);
+                let denied = failed(DynamicToolError::AccessDenied, why);
                 return ToolOutput {
                     refused: true,
                     ..output(denied)
@@ -210,7 +219,7 @@ impl PreparedCall for Prepared {
             }
             let Some(client) = self.clients.who(Service::Tools) else {
                 let why = "the client that runs this tool is not connected; the call was not sent";
-                return output(ToolAnswer::failed(DynamicToolError::Unavailable, why));
+                return output(failed(DynamicToolError::Unavailable, why.to_owned()));
             };
             let call = ClientToolCall {
                 call_id: context.origin.call.clone(),
@@ -220,9 +229,11 @@ impl PreparedCall for Prepared {
                 biased;
                 () = context.cancel.cancelled() => {
                     let why = "the call was given up; it may have had some or all of its effect";
-                    ToolAnswer::failed(DynamicToolError::Cancelled, why)
+                    failed(DynamicToolError::Cancelled, why.to_owned())
                 }
-                answer = client.run_tool(call) => answer.map_or_else(failure, named),
+                answer = client.run_tool(call) => {
+                    answer.map_or_else(|why| failure(why, failed), |answer| named(answer, failed))
+                },
             };
             output(answer)
         }
@@ -231,28 +242,28 @@ impl PreparedCall for Prepared {
 }
 
 /// Adds an error code to a failed answer without one.
-fn named(mut answer: ToolAnswer) -> ToolAnswer {
+fn named(mut answer: ToolAnswer, failed: Failed) -> ToolAnswer {
     if !answer.success
         && answer
             .error_code
             .as_deref()
             .is_none_or(|code| code.trim().is_empty())
     {
-        answer.error_code = Some(DynamicToolError::Failed.code().to_owned());
+        answer.error_code = failed(DynamicToolError::Failed, String::new()).error_code;
     }
     answer
 }
 
-fn failure(failure: ClientFailure) -> ToolAnswer {
+fn failure(failure: ClientFailure, failed: Failed) -> ToolAnswer {
     let maybe = "it may have had some or all of its effect, and it was not repeated";
     match failure {
-        ClientFailure::Gone => ToolAnswer::failed(
+        ClientFailure::Gone => failed(
             DynamicToolError::Unavailable,
             format!("the client left while this call ran; {maybe}"),
         ),
-        ClientFailure::Refused(why) => ToolAnswer::failed(DynamicToolError::ClientError, why),
-        ClientFailure::Unusable(why) => ToolAnswer::failed(DynamicToolError::InvalidResponse, why),
-        ClientFailure::Late(limit) => ToolAnswer::failed(
+        ClientFailure::Refused(why) => failed(DynamicToolError::ClientError, why),
+        ClientFailure::Unusable(why) => failed(DynamicToolError::InvalidResponse, why),
+        ClientFailure::Late(limit) => failed(
             DynamicToolError::Timeout,
             format!("no answer within {limit:?}; {maybe}"),
         ),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
-use bobbin_agent_api::tool::{Effect, Tool, ToolSource, ToolSpec};
+use bobbin_agent_api::tool::{DeclaredTools, Effect, Tool, ToolSource, ToolSpec, TurnScope};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_model::{Json, Mode, ThreadId};
 use bobbin_terminals::Terminals;
@@ -169,6 +169,12 @@ impl ToolSet {
             sources: Arc::default(),
             leftovers: self.leftovers.clone(),
         }
+    }
+
+    /// Returns the tools that clients of the sources declared for a Turn.
+    pub fn declared_for(&self, turn: &TurnScope<'_>) -> Vec<DeclaredTools> {
+        let sources = self.sources.iter();
+        sources.filter_map(|source| source.declared_for(turn)).collect()
     }
 
     /// Returns what the programs behind the sources say of themselves for models.

@@ -118,6 +118,14 @@ class ApprovalResponsePayload(TypedDict):
     """The question."""
 
 
+class ArtifactIdChannelMessageSource(TypedDict):
+    """Something that the server stored."""
+
+    artifactId: str
+    """Its id."""
+    kind: Literal['artifactId']
+
+
 class _BackgroundTerminal(TypedDict):
     command: str
     """The command line."""
@@ -174,6 +182,15 @@ class BrowserUseCapability(_BrowserUseCapability, total=False):
     """Whether `ext/nodeRepl/cancel` may be sent. Default `false`."""
 
 
+class ChannelDiagnostic(TypedDict):
+    """A tool of an adapter that is left out."""
+
+    code: str
+    """`InvalidChannelToolDescriptor` or `ChannelToolNameConflict`."""
+    message: str
+    """A sentence for the author of the adapter."""
+
+
 class ChannelInfo(TypedDict):
     """A channel that Threads may come from."""
 
@@ -181,6 +198,62 @@ class ChannelInfo(TypedDict):
     """What sort of channel it is."""
     name: str
     """Its name."""
+
+
+class _ChannelMessage(TypedDict):
+    kind: ChannelMessageKind
+    """What it is."""
+
+
+class ChannelMessage(_ChannelMessage, total=False):
+    """A message for a chat."""
+
+    caption: str
+    """The text beside a medium."""
+    fileName: str
+    """The name that the chat shows."""
+    mediaType: str
+    """The media type."""
+    source: ChannelMessageSource
+    """Where the bytes of a medium are."""
+    text: str
+    """The text of a text."""
+
+
+class _ChannelStatus(TypedDict):
+    category: ChannelCategory
+    """What it is."""
+    enabled: bool
+    """Whether its adapter is let in, or started."""
+    name: str
+    """Its name."""
+    running: bool
+    """Whether its adapter is connected."""
+
+
+class ChannelStatus(_ChannelStatus, total=False):
+    """How a channel is."""
+
+    diagnostics: list[ChannelDiagnostic]
+    """Extension: what of the adapter's tools is left out."""
+    problem: str
+    """Extension: why its adapter does not run, a sentence for the user."""
+
+
+class _ChannelToolContext(TypedDict):
+    channelName: str
+    """The channel."""
+
+
+class ChannelToolContext(_ChannelToolContext, total=False):
+    """The chat that a call of an adapter's tool is for."""
+
+    channelContext: str
+    """The scope of the Thread in the channel."""
+    groupId: str
+    """The group that it was sent in."""
+    senderId: str
+    """Who sent the message that started the Turn."""
 
 
 class ClientCapabilities(TypedDict, total=False):
@@ -428,6 +501,14 @@ class ContextUsage(TypedDict):
     """From here on a client should warn."""
 
 
+class DataBase64ChannelMessageSource(TypedDict):
+    """The bytes."""
+
+    dataBase64: str
+    """Base64."""
+    kind: Literal['dataBase64']
+
+
 class DeviceInfo(TypedDict):
     """A browser that was let in."""
 
@@ -582,6 +663,28 @@ class ExtensionHermesOrigin(TypedDict):
     extensionId: str
     """Its id."""
     kind: Literal['extension']
+
+
+class _ExternalChannelConfig(TypedDict):
+    enabled: bool
+    """Whether its adapter is let in, or started."""
+    name: str
+    """Its name; compared without case."""
+    transport: ExternalChannelTransport
+    """How its adapter comes."""
+
+
+class ExternalChannelConfig(_ExternalChannelConfig, total=False):
+    """Configuration of an external channel."""
+
+    args: list[str]
+    """Its arguments."""
+    command: str
+    """The program of the adapter, unless it connects by itself."""
+    env: dict[str, str]
+    """Variables that are set for it."""
+    workingDirectory: str
+    """Where it starts; the workspace when absent."""
 
 
 class _FileChange(TypedDict):
@@ -905,6 +1008,14 @@ class HermesToolbarButton(TypedDict):
     """The button."""
     extensionId: str
     """The extension."""
+
+
+class HostPathChannelMessageSource(TypedDict):
+    """A file of the workspace."""
+
+    hostPath: str
+    """Its path."""
+    kind: Literal['hostPath']
 
 
 class ImageContent(TypedDict):
@@ -2106,6 +2217,14 @@ class UnknownItem(_UnknownItem, total=False):
 
     completedAt: str
     """When it was completed."""
+
+
+class UrlChannelMessageSource(TypedDict):
+    """An address."""
+
+    kind: Literal['url']
+    url: str
+    """`http` or `https`."""
 
 
 class UserInputAnswer(TypedDict):
@@ -3717,6 +3836,101 @@ class DeviceRevokeParams(TypedDict, total=False):
     """The ids of devices; all of them when left out. One that is not there is none that has to be revoked."""
 
 
+class ExternalChannelListResult(TypedDict):
+    """Result of `externalChannel/list`."""
+
+    channels: list[ExternalChannelConfig]
+    """The channels, by name."""
+
+
+class ExternalChannelNameParams(TypedDict):
+    """Params of `externalChannel/get`."""
+
+    name: str
+    """The channel."""
+
+
+class ExternalChannelResult(TypedDict):
+    """Result of `externalChannel/get` and `externalChannel/upsert`."""
+
+    channel: ExternalChannelConfig
+    """The channel."""
+
+
+class _ExternalChannelUpsertParams(TypedDict):
+    channel: ExternalChannelConfig
+    """The channel; replaces the one of its name."""
+
+
+class ExternalChannelUpsertParams(_ExternalChannelUpsertParams, total=False):
+    """Params of `externalChannel/upsert`."""
+
+    clientRequestId: str
+    """Extension: the client's own id for this request."""
+
+
+class _ExternalChannelRemoveParams(TypedDict):
+    name: str
+    """The channel."""
+
+
+class ExternalChannelRemoveParams(_ExternalChannelRemoveParams, total=False):
+    """Params of `externalChannel/remove`."""
+
+    clientRequestId: str
+    """Extension: the client's own id for this request."""
+
+
+class ExternalChannelRemoveResult(TypedDict):
+    """Result of `externalChannel/remove`."""
+
+    removed: bool
+    """Always `true`."""
+
+
+class ChannelStatusResult(TypedDict):
+    """Result of `channel/status`."""
+
+    channels: list[ChannelStatus]
+    """The channels, by name."""
+
+
+class _ChannelSendParams(TypedDict):
+    channel: str
+    """The channel."""
+    message: ChannelMessage
+    """The message."""
+    target: str
+    """The chat, as the channel's platform names it."""
+
+
+class ChannelSendParams(_ChannelSendParams, total=False):
+    """Params of `channel/send`."""
+
+    clientRequestId: str
+    """The client's own id for this request."""
+    metadata: Any
+    """Hints for the adapter, an object."""
+
+
+class _ChannelSendResult(TypedDict):
+    delivered: bool
+    """Whether the platform took it."""
+
+
+class ChannelSendResult(_ChannelSendResult, total=False):
+    """Result of `channel/send`."""
+
+    errorCode: str
+    """Why it was not delivered, for programs."""
+    errorMessage: str
+    """Why it was not delivered, for the user."""
+    remoteMediaId: str
+    """The platform's id of the medium."""
+    remoteMessageId: str
+    """The platform's id of the message."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -4066,6 +4280,57 @@ class HermesPaths(TypedDict, total=False):
 
     paths: list[str]
     """The paths; absent or `null` if the user cancels."""
+
+
+class _ExtChannelSendParams(TypedDict):
+    message: ChannelMessage
+    """The message."""
+    target: str
+    """The chat, as the channel's platform names it."""
+
+
+class ExtChannelSendParams(_ExtChannelSendParams, total=False):
+    """Params of `ext/channel/send`."""
+
+    metadata: Any
+    """Hints, an object."""
+
+
+class _ExtChannelSendResult(TypedDict):
+    delivered: bool
+    """Whether the platform took it."""
+
+
+class ExtChannelSendResult(_ExtChannelSendResult, total=False):
+    """Result of `ext/channel/send`."""
+
+    error: str
+    """The same, as older adapters say it."""
+    errorCode: str
+    """Why it was not delivered, for programs."""
+    errorMessage: str
+    """Why it was not delivered, for people."""
+    remoteMediaId: str
+    """The platform's id of the medium."""
+    remoteMessageId: str
+    """The platform's id of the message."""
+
+
+class ChannelToolCallParams(TypedDict):
+    """Params of `ext/channel/toolCall`."""
+
+    arguments: Any
+    """A JSON object."""
+    callId: str
+    """The call; begins with `exttool_`."""
+    context: ChannelToolContext
+    """The chat that the call is for."""
+    threadId: str
+    """The Thread."""
+    tool: str
+    """The tool."""
+    turnId: str
+    """The Turn."""
 
 
 class CancelRequestParams(TypedDict):
@@ -5022,6 +5287,10 @@ ApprovalPolicy = Literal['default', 'autoApprove', 'interrupt', 'sandboxed', 'as
 """How a Thread's Approvals are decided."""
 ChannelCategory = Literal['builtin', 'social', 'system', 'external']
 """What sort of channel it is, in the order of lists."""
+ChannelMessageKind = Literal['text', 'file', 'audio', 'image', 'video']
+"""What a message for a chat is."""
+ChannelMessageSource = Union[HostPathChannelMessageSource, UrlChannelMessageSource, DataBase64ChannelMessageSource, ArtifactIdChannelMessageSource]
+"""Where the bytes of a medium are: `kind`, and the one member of that name."""
 CommandCategory = Literal['builtin', 'custom']
 """Where a command comes from."""
 CommandSource = Literal['host', 'sandbox']
@@ -5044,6 +5313,8 @@ DeltaKind = Literal['agentMessage', 'reasoningContent', 'toolCallArguments']
 """What kind of text a delta carries."""
 DiffFileStatus = Literal['added', 'modified', 'deleted', 'renamed']
 """Kind of change."""
+ExternalChannelTransport = Literal['subprocess', 'websocket', 'managedWebsocket']
+"""How the adapter of an external channel comes."""
 FileChangeKind = Literal['add', 'modify', 'delete', 'rename']
 """What happens to a file."""
 FileChangeStatus = Literal['inProgress', 'completed', 'failed', 'declined']
@@ -5132,10 +5403,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke'])
+REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -5713,6 +5984,42 @@ class Requests:
         self, method: Literal['device/revoke'], params: DeviceRevokeParams | None = None, *, timeout: float | None = ...
     ) -> DeviceListResult:
         """Extension: takes the secrets of browsers back and ends their connections."""
+
+    @overload
+    async def request(
+        self, method: Literal['externalChannel/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> ExternalChannelListResult:
+        """Lists the external channels of the configuration."""
+
+    @overload
+    async def request(
+        self, method: Literal['externalChannel/get'], params: ExternalChannelNameParams, *, timeout: float | None = ...
+    ) -> ExternalChannelResult:
+        """Reads the configuration of an external channel."""
+
+    @overload
+    async def request(
+        self, method: Literal['externalChannel/upsert'], params: ExternalChannelUpsertParams, *, timeout: float | None = ...
+    ) -> ExternalChannelResult:
+        """Adds an external channel to the workspace's configuration, or replaces it. It counts at once."""
+
+    @overload
+    async def request(
+        self, method: Literal['externalChannel/remove'], params: ExternalChannelRemoveParams, *, timeout: float | None = ...
+    ) -> ExternalChannelRemoveResult:
+        """Removes an external channel from the workspace's configuration and ends its adapter."""
+
+    @overload
+    async def request(
+        self, method: Literal['channel/status'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> ChannelStatusResult:
+        """Says which external channels have an adapter."""
+
+    @overload
+    async def request(
+        self, method: Literal['channel/send'], params: ChannelSendParams, *, timeout: float | None = ...
+    ) -> ChannelSendResult:
+        """Extension: sends a message to a chat of an external channel, once. Nothing is queued."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

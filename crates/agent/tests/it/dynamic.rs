@@ -48,6 +48,7 @@ impl ThreadClient for Far {
 
 fn tool(name: &str) -> DynamicTool {
     DynamicTool {
+        plugin_id: None,
         name: name.to_owned(),
         namespace: None,
         description: "d".to_owned(),

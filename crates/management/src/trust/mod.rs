@@ -32,6 +32,7 @@ pub static GROUP: Group = Group {
             vec![WORKSPACE_TRUST_CHANGED]
         }
     },
+    greeted: |_, _, _, _| {},
     ready: handlers::send_notice,
     broadcast: |news, _| handlers::broadcast(news),
 };

@@ -34,6 +34,10 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "workspace/commitMessage/",
                 "workspace/config/",
                 "device/",
+                "externalChannel",
+                "channel/status",
+                "channel/send",
+                "channelStatus",
                 "workspace/trust/",
                 "welcome/",
             ];

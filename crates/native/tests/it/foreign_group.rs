@@ -48,6 +48,7 @@ static GROUP: Group = Group {
         Some(_) => Vec::new(),
         None => vec![RUNG],
     },
+    greeted: |_, _, _, _| {},
     ready: |client| {
         if let Some(bell) = bell(client) {
             let (peer, times) = (client.peer().clone(), bell.0.load(Ordering::SeqCst));

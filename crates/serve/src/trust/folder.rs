@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 use super::scan::Scan;
 use crate::config;
 use crate::tool_servers::Servers;
+use bobbin_channels::Channels;
 use bobbin_config::Config;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
@@ -23,6 +24,7 @@ use bobbin_workspace::{TrustFile, TrustRecord};
 pub struct Folder {
     place: Place,
     servers: Arc<Servers>,
+    channels: Arc<Channels>,
     /// Settings of the folder that the server has started with.
     settings: BTreeSet<String>,
     hub: OnceLock<Weak<Hub>>,
@@ -62,7 +64,13 @@ impl Place {
 
 impl Folder {
     /// Returns the trust of a folder whose configuration was read as `config`.
-    pub fn new(home: Option<&Path>, file: TrustFile, config: &Config, servers: Arc<Servers>) -> Self {
+    pub fn new(
+        home: Option<&Path>,
+        file: TrustFile,
+        config: &Config,
+        servers: Arc<Servers>,
+        channels: Arc<Channels>,
+    ) -> Self {
         Self {
             place: Place {
                 root: file.root().to_owned(),
@@ -70,6 +78,7 @@ impl Folder {
                 file,
             },
             servers,
+            channels,
             settings: counted_settings(&config.folder_items),
             hub: OnceLock::new(),
             changing: tokio::sync::Mutex::default(),
@@ -121,6 +130,7 @@ impl WorkspaceTrust for Folder {
             let (config, scan) =
                 changed.unwrap_or_else(|error| Err(TrustError::Unwritable(error.to_string())))?;
             self.servers.refresh(config.tool_servers);
+            self.channels.refresh(config.channels);
             if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
                 let trusted = scan.trusted;
                 hub.broadcast(TrustNews { trusted }, 0);

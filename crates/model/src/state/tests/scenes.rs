@@ -100,6 +100,7 @@ pub(super) fn command() -> ItemBody {
 
 pub(super) fn client_call() -> ItemBody {
     ItemBody::DynamicToolCall(Box::new(DynamicToolCall {
+        plugin_id: None,
         namespace: None,
         tool_name: "kettle".into(),
         offered_as: "kettle".into(),
@@ -172,6 +173,7 @@ pub(super) fn subagent(status: EdgeStatus) -> ThreadState {
 
 pub(super) fn kettle() -> crate::DynamicTool {
     crate::DynamicTool {
+        plugin_id: None,
         name: "kettle".into(),
         namespace: None,
         description: "Boils water.".into(),

@@ -58,6 +58,19 @@ pub struct ClientCapabilities {
     pub extensions: BTreeMap<String, Value>,
 }
 
+impl ClientCapabilities {
+    /// Returns the name of the external channel that the client says it is the adapter of.
+    pub fn channel_name(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Adapter {
+            channel_name: String,
+        }
+        let adapter: Adapter = serde_json::from_str(self.channel_adapter.as_ref()?.get()).ok()?;
+        Some(adapter.channel_name).filter(|name| !name.trim().is_empty())
+    }
+}
+
 impl Default for ClientCapabilities {
     fn default() -> Self {
         Self {

@@ -53,27 +53,43 @@ fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, Rpc
     Ok(DynamicTool {
         name: spec.name,
         namespace: spec.namespace,
+        plugin_id: None,
         description: spec.description,
         input_schema: spec.input_schema,
         approval,
     })
 }
 
-/// Returns the payload of a call.
-pub(crate) fn call(call: model::DynamicToolCall) -> wire::DynamicToolCallPayload {
+/// Returns the payload of a call: of a plugin's function where an external channel has the tool.
+pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
     let answer = call.answer.unwrap_or_default();
-    wire::DynamicToolCallPayload {
-        namespace: call.namespace,
-        tool_name: call.tool_name,
-        call_id: call.call_id,
-        arguments: call.arguments,
-        content_items: Some(answer.content)
-            .filter(|content| !content.is_empty())
-            .map(|content| content.into_iter().map(content_out).collect()),
-        structured_result: answer.structured,
-        success: answer.success,
-        error_code: answer.error_code,
-        error_message: answer.error_message,
+    let content_items = Some(answer.content)
+        .filter(|content| !content.is_empty())
+        .map(|content| content.into_iter().map(content_out).collect());
+    match call.plugin_id {
+        Some(plugin_id) => wire::ItemPayload::PluginFunctionCall(wire::PluginFunctionCallPayload {
+            plugin_id,
+            namespace: call.namespace,
+            function_name: call.tool_name,
+            call_id: call.call_id,
+            arguments: call.arguments,
+            content_items,
+            structured_result: answer.structured,
+            success: answer.success,
+            error_code: answer.error_code,
+            error_message: answer.error_message,
+        }),
+        None => wire::ItemPayload::DynamicToolCall(wire::DynamicToolCallPayload {
+            namespace: call.namespace,
+            tool_name: call.tool_name,
+            call_id: call.call_id,
+            arguments: call.arguments,
+            content_items,
+            structured_result: answer.structured,
+            success: answer.success,
+            error_code: answer.error_code,
+            error_message: answer.error_message,
+        }),
     }
 }
 
@@ -81,7 +97,7 @@ pub(crate) fn call(call: model::DynamicToolCall) -> wire::DynamicToolCallPayload
 ///
 /// # Errors
 /// It is larger than an answer may be; the text says how large that is.
-pub(crate) fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, String> {
+pub fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, String> {
     let pieces = result.content_items.unwrap_or_default();
     if pieces.len() > MAX_PIECES {
         return Err(format!("it has more than {MAX_PIECES} content items"));

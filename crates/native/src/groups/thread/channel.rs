@@ -1,30 +1,21 @@
 //! `channel/list`: the channels that Threads may come from (AppServer protocol 02 §5.13).
 
+use bobbin_agent_api::channel::{BUILT_IN_CHANNELS, SYSTEM_CHANNELS};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
 use crate::wire;
-use crate::wire::ChannelCategory::{Builtin, System};
+use crate::wire::ChannelCategory::{Builtin, External, System};
 
-/// Channels that the server and its clients bring along: by category, then by name.
-const CHANNELS: [(&str, wire::ChannelCategory); 8] = [
-    ("acp", Builtin),
-    ("cli", Builtin),
-    ("desktop", Builtin),
-    ("eca", Builtin),
-    ("exec", Builtin),
-    ("automations", System),
-    ("cron", System),
-    ("heartbeat", System),
-];
-
-pub(super) fn list(_: &Client, _: IgnoredAny, responder: Responder) {
-    let channels = CHANNELS.map(|(name, category)| wire::ChannelInfo {
-        name: name.to_owned(),
-        category,
-    });
+pub(super) fn list(client: &Client, _: IgnoredAny, responder: Responder) {
+    let info = |name: String, category| wire::ChannelInfo { name, category };
+    let built_in = BUILT_IN_CHANNELS.map(|name| info(name.to_owned(), Builtin));
+    let system = SYSTEM_CHANNELS.map(|name| info(name.to_owned(), System));
+    let external = client.services().channels.iter();
+    let external = external.flat_map(|channels| channels.channels());
+    let external = external.map(|name| info(name, External));
     responder.ok(wire::ChannelListResult {
-        channels: channels.into(),
+        channels: built_in.into_iter().chain(system).chain(external).collect(),
     });
 }

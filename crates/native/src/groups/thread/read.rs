@@ -42,11 +42,14 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         Some(None) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
     };
     let limit = params.limit.unwrap_or(MAX_LIST);
+    // Users and chats of two platforms may have the same names: an adapter finds the Threads of its own channel.
+    let is_for_others = params.cross_channel_origins.is_some();
+    let own = || client.adapter_of().filter(|_| !is_for_others);
     let filter = ListFilter {
         include_sub_agents: params.include_sub_agents,
         include_archived: params.include_archived,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
-        origin_channel: params.channel_name,
+        origin_channel: params.channel_name.or_else(own),
         title: params.query.filter(|text| !text.is_empty()),
         after,
         // One more tells whether there are more.

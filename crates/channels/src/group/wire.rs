@@ -1,0 +1,446 @@
+//! The types of the wire: channels, messages to chats, calls of adapters' tools.
+//!
+//! AppServer protocol 05 §9 and 06 part B. Values of variables are secrets: they are answered as they are stored and never
+//! logged.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bobbin_agent_api::channel::{
+    AdapterProcess, ChannelConfig, ChannelTransport, ChatMedia, ChatMessage, Delivered, DeliveryError,
+    MediaKind, MediaSource,
+};
+use bobbin_agent_api::tool_server::Secrets;
+use bobbin_model::Json;
+use bobbin_native::wire::ClientRequestId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// How the adapter of an external channel comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExternalChannelTransport {
+    /// The server starts it and serves it on its standard streams.
+    Subprocess,
+    /// It connects by itself.
+    Websocket,
+    /// Extension: the server starts it, and it connects.
+    ManagedWebsocket,
+}
+
+/// Configuration of an external channel.
+#[skip_serializing_none]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalChannelConfig {
+    /// Its name; compared without case.
+    pub name: String,
+    /// Whether its adapter is let in, or started.
+    pub enabled: bool,
+    /// How its adapter comes.
+    pub transport: ExternalChannelTransport,
+    /// The program of the adapter, unless it connects by itself.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Option<Vec<String>>,
+    /// Where it starts; the workspace when absent.
+    pub working_directory: Option<String>,
+    /// Variables that are set for it.
+    pub env: Option<BTreeMap<String, String>>,
+}
+
+impl fmt::Debug for ExternalChannelConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of variables are secrets.
+        f.debug_struct("ExternalChannelConfig")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ExternalChannelConfig {
+    /// Returns the configuration as it came from a client.
+    ///
+    /// # Errors
+    /// What is wrong with it: a sentence for the user.
+    pub(crate) fn into_config(self) -> Result<ChannelConfig, String> {
+        let process = AdapterProcess {
+            command: self.command.unwrap_or_default(),
+            args: self.args.unwrap_or_default(),
+            working_directory: self.working_directory.filter(|text| !text.is_empty()),
+            env: Secrets(self.env.unwrap_or_default()),
+        };
+        let transport = match self.transport {
+            ExternalChannelTransport::Subprocess => ChannelTransport::Subprocess(process),
+            ExternalChannelTransport::ManagedWebsocket => ChannelTransport::ManagedWebSocket(process),
+            ExternalChannelTransport::Websocket if process == AdapterProcess::default() => {
+                ChannelTransport::WebSocket
+            }
+            ExternalChannelTransport::Websocket => {
+                let why = "'command', 'args', 'workingDirectory' and 'env' do not belong to the transport 'websocket'.";
+                return Err(why.to_owned());
+            }
+        };
+        Ok(ChannelConfig {
+            name: self.name,
+            enabled: self.enabled,
+            transport,
+        })
+    }
+}
+
+impl From<ChannelConfig> for ExternalChannelConfig {
+    fn from(config: ChannelConfig) -> Self {
+        let (transport, process) = match config.transport {
+            ChannelTransport::Subprocess(process) => (ExternalChannelTransport::Subprocess, Some(process)),
+            ChannelTransport::WebSocket => (ExternalChannelTransport::Websocket, None),
+            ChannelTransport::ManagedWebSocket(process) => {
+                (ExternalChannelTransport::ManagedWebsocket, Some(process))
+            }
+        };
+        let process = process.unwrap_or_default();
+        Self {
+            name: config.name,
+            enabled: config.enabled,
+            transport,
+            command: Some(process.command).filter(|command| !command.is_empty()),
+            args: Some(process.args).filter(|args| !args.is_empty()),
+            working_directory: process.working_directory,
+            env: Some(process.env.0).filter(|env| !env.is_empty()),
+        }
+    }
+}
+
+/// Result of `externalChannel/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalChannelListResult {
+    /// The channels, by name.
+    pub channels: Vec<ExternalChannelConfig>,
+}
+
+/// Params of `externalChannel/get`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalChannelNameParams {
+    /// The channel.
+    pub name: String,
+}
+
+/// Params of `externalChannel/upsert`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalChannelUpsertParams {
+    /// The channel; replaces the one of its name.
+    pub channel: ExternalChannelConfig,
+    /// Extension: the client's own id for this request.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Params of `externalChannel/remove`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalChannelRemoveParams {
+    /// The channel.
+    pub name: String,
+    /// Extension: the client's own id for this request.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `externalChannel/get` and `externalChannel/upsert`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalChannelResult {
+    /// The channel.
+    pub channel: ExternalChannelConfig,
+}
+
+/// Result of `externalChannel/remove`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalChannelRemoveResult {
+    /// Always `true`.
+    pub removed: bool,
+}
+
+/// Result of `channel/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChannelStatusResult {
+    /// The channels, by name.
+    pub channels: Vec<ChannelStatus>,
+}
+
+/// How a channel is.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelStatus {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub category: ChannelCategory,
+    /// Whether its adapter is let in, or started.
+    pub enabled: bool,
+    /// Whether its adapter is connected.
+    pub running: bool,
+    /// Extension: why its adapter does not run, a sentence for the user.
+    pub problem: Option<String>,
+    /// Extension: what of the adapter's tools is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<ChannelDiagnostic>,
+}
+
+pub use bobbin_native::wire::ChannelCategory;
+
+/// A tool of an adapter that is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChannelDiagnostic {
+    /// `InvalidChannelToolDescriptor` or `ChannelToolNameConflict`.
+    pub code: String,
+    /// A sentence for the author of the adapter.
+    pub message: String,
+}
+
+/// Params of `channel/send`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelSendParams {
+    /// The channel.
+    pub channel: String,
+    /// The chat, as the channel's platform names it.
+    pub target: String,
+    /// The message.
+    pub message: ChannelMessage,
+    /// Hints for the adapter, an object.
+    pub metadata: Option<Json>,
+    /// The client's own id for this request.
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `channel/send`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelSendResult {
+    /// Whether the platform took it.
+    pub delivered: bool,
+    /// The platform's id of the message.
+    pub remote_message_id: Option<String>,
+    /// The platform's id of the medium.
+    pub remote_media_id: Option<String>,
+    /// Why it was not delivered, for programs.
+    pub error_code: Option<String>,
+    /// Why it was not delivered, for the user.
+    pub error_message: Option<String>,
+}
+
+impl From<Result<Delivered, DeliveryError>> for ChannelSendResult {
+    fn from(sent: Result<Delivered, DeliveryError>) -> Self {
+        match sent {
+            Ok(delivered) => Self {
+                delivered: true,
+                remote_message_id: delivered.remote_message_id,
+                remote_media_id: delivered.remote_media_id,
+                ..Self::default()
+            },
+            Err(error) => Self {
+                error_code: Some(error.code.to_string()),
+                error_message: Some(error.message),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+/// Params of `ext/channel/send`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtChannelSendParams {
+    /// The chat, as the channel's platform names it.
+    pub target: String,
+    /// The message.
+    pub message: ChannelMessage,
+    /// Hints, an object.
+    pub metadata: Option<Json>,
+}
+
+/// Result of `ext/channel/send`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtChannelSendResult {
+    /// Whether the platform took it.
+    pub delivered: bool,
+    /// The platform's id of the message.
+    pub remote_message_id: Option<String>,
+    /// The platform's id of the medium.
+    pub remote_media_id: Option<String>,
+    /// Why it was not delivered, for programs.
+    pub error_code: Option<String>,
+    /// Why it was not delivered, for people.
+    pub error_message: Option<String>,
+    /// The same, as older adapters say it.
+    pub error: Option<String>,
+}
+
+/// A message for a chat.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelMessage {
+    /// What it is.
+    pub kind: ChannelMessageKind,
+    /// The text of a text.
+    pub text: Option<String>,
+    /// The text beside a medium.
+    pub caption: Option<String>,
+    /// The name that the chat shows.
+    pub file_name: Option<String>,
+    /// The media type.
+    pub media_type: Option<String>,
+    /// Where the bytes of a medium are.
+    pub source: Option<ChannelMessageSource>,
+}
+
+/// What a message for a chat is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ChannelMessageKind {
+    /// Text.
+    Text,
+    /// Any file.
+    File,
+    /// A sound.
+    Audio,
+    /// A picture.
+    Image,
+    /// A video.
+    Video,
+}
+
+impl ChannelMessageKind {
+    pub(crate) fn of(kind: MediaKind) -> Self {
+        match kind {
+            MediaKind::File => Self::File,
+            MediaKind::Audio => Self::Audio,
+            MediaKind::Image => Self::Image,
+            MediaKind::Video => Self::Video,
+        }
+    }
+
+    fn media(self) -> Option<MediaKind> {
+        match self {
+            Self::Text => None,
+            Self::File => Some(MediaKind::File),
+            Self::Audio => Some(MediaKind::Audio),
+            Self::Image => Some(MediaKind::Image),
+            Self::Video => Some(MediaKind::Video),
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::File => "file",
+            Self::Audio => "audio",
+            Self::Image => "image",
+            Self::Video => "video",
+        }
+    }
+}
+
+/// Where the bytes of a medium are: `kind`, and the one member of that name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub enum ChannelMessageSource {
+    /// A file of the workspace.
+    HostPath {
+        /// Its path.
+        host_path: String,
+    },
+    /// An address.
+    Url {
+        /// `http` or `https`.
+        url: String,
+    },
+    /// The bytes.
+    DataBase64 {
+        /// Base64.
+        data_base64: String,
+    },
+    /// Something that the server stored.
+    ArtifactId {
+        /// Its id.
+        artifact_id: String,
+    },
+}
+
+impl ChannelMessage {
+    /// Returns the message as it came from a client.
+    ///
+    /// # Errors
+    /// What is wrong with it: a sentence for the author of the client.
+    pub(crate) fn into_message(self) -> Result<ChatMessage, String> {
+        let Some(kind) = self.kind.media() else {
+            if self.source.is_some() || self.caption.is_some() {
+                return Err("'source' and 'caption' do not belong to a text.".to_owned());
+            }
+            let text = self.text.filter(|text| !text.trim().is_empty());
+            return text
+                .map(ChatMessage::Text)
+                .ok_or_else(|| "'text' must not be blank.".to_owned());
+        };
+        let source = match self.source.ok_or("a medium needs a 'source'.")? {
+            ChannelMessageSource::HostPath { host_path } => MediaSource::HostPath(host_path),
+            ChannelMessageSource::Url { url } => MediaSource::Url(url),
+            ChannelMessageSource::DataBase64 { data_base64 } => MediaSource::DataBase64(data_base64),
+            ChannelMessageSource::ArtifactId { artifact_id } => MediaSource::Artifact(artifact_id),
+        };
+        Ok(ChatMessage::Media(ChatMedia {
+            kind,
+            caption: self.caption,
+            file_name: self.file_name,
+            media_type: self.media_type,
+            source,
+        }))
+    }
+}
+
+/// Params of `ext/channel/toolCall`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelToolCallParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// The call; begins with `exttool_`.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// A JSON object.
+    pub arguments: Json,
+    /// The chat that the call is for.
+    pub context: ChannelToolContext,
+}
+
+/// The chat that a call of an adapter's tool is for.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelToolContext {
+    /// The channel.
+    pub channel_name: String,
+    /// The scope of the Thread in the channel.
+    pub channel_context: Option<String>,
+    /// Who sent the message that started the Turn.
+    pub sender_id: Option<String>,
+    /// The group that it was sent in.
+    pub group_id: Option<String>,
+}

@@ -1,0 +1,346 @@
+//! The channels of a running server: who is let in as the adapter of which, and who is there.
+//!
+//! One short mutex over the channels; adapters are closed and processes started outside of it. A newer adapter of a channel
+//! takes the place of the one that is there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, Weak};
+
+use bobbin_agent_api::channel::{ChannelConfig, ChannelTransport};
+use bobbin_children::{Children, Environment};
+use bobbin_config::DeclaredChannel;
+use bobbin_model::Json;
+use bobbin_native::client::Client;
+use bobbin_native::{Endpoint, Server};
+use bobbin_peer::PeerHandle;
+use bobbin_supervise::{Group, Start};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::MAX_CHANNELS;
+use crate::adapter::{Adapter, reject};
+use crate::descriptor::{Abilities, Diagnostic};
+use crate::process::AdapterService;
+
+/// Where the adapters of a server run, and what for.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The workspace, free of symbolic links.
+    pub root: PathBuf,
+    /// The variables of every adapter.
+    pub environment: Environment,
+    /// Directory for files that are made for an adapter.
+    pub temporary: PathBuf,
+}
+
+/// Lets adapters in, starts those that the server is to start, and knows which are there.
+pub struct Host {
+    place: Surroundings,
+    pub(crate) children: Children,
+    channels: Mutex<BTreeMap<String, Channel>>,
+    processes: Group<AdapterService>,
+    /// Serves the adapters that the server starts. Set once.
+    server: OnceLock<Weak<Server>>,
+    /// Where adapters connect, token included; `None` without a listener.
+    address: OnceLock<String>,
+    own: Weak<Host>,
+}
+
+struct Channel {
+    declared: DeclaredChannel,
+    /// Why its adapter does not run, for users.
+    problem: Option<String>,
+    here: watch::Sender<Option<Arc<Adapter>>>,
+}
+
+/// A channel as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelStatus {
+    pub(crate) name: String,
+    pub(crate) enabled: bool,
+    pub(crate) running: bool,
+    pub(crate) problem: Option<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Host {
+    /// Returns the host of a server that has no channels yet.
+    pub fn new(children: Children, place: Surroundings) -> Arc<Self> {
+        Arc::new_cyclic(|own| Self {
+            place,
+            children,
+            channels: Mutex::default(),
+            processes: Group::new(MAX_CHANNELS),
+            server: OnceLock::new(),
+            address: OnceLock::new(),
+            own: own.clone(),
+        })
+    }
+
+    /// Starts the adapters that the server starts: `server` serves them, and they connect to `address`, whose query has the
+    /// token, if there is a listener.
+    pub fn begin(&self, server: &Arc<Server>, address: Option<String>) {
+        // Called once.
+        drop(self.server.set(Arc::downgrade(server)));
+        if let Some(address) = address {
+            drop(self.address.set(address));
+        }
+        let declared: Vec<DeclaredChannel> = {
+            let channels = self.channels.lock();
+            channels
+                .values()
+                .map(|channel| channel.declared.clone())
+                .collect()
+        };
+        for declared in declared {
+            self.run(declared);
+        }
+    }
+
+    /// Ends every adapter and returns once those that the server started are gone.
+    pub async fn end(&self) {
+        self.processes.end().await;
+    }
+
+    /// Takes a channel as it is configured now. Its adapter is started, started again or closed.
+    pub(crate) fn set(&self, declared: DeclaredChannel) {
+        let key = key(&declared.config.name);
+        let before = {
+            let mut channels = self.channels.lock();
+            if channels.len() >= MAX_CHANNELS && !channels.contains_key(&key) {
+                tracing::warn!(
+                    channel = declared.config.name,
+                    "there are too many channels; one is left out"
+                );
+                return;
+            }
+            let channel = Channel {
+                problem: withheld(&declared).map(str::to_owned),
+                declared: declared.clone(),
+                here: watch::Sender::new(None),
+            };
+            channels.insert(key, channel)
+        };
+        if let Some(before) = before {
+            before.leave("Channel was configured anew.");
+        }
+        if self.server.get().is_some() {
+            self.run(declared);
+        }
+    }
+
+    /// Forgets a channel and closes its adapter.
+    pub(crate) fn remove(&self, name: &str) {
+        let key = key(name);
+        let removed = self.channels.lock().remove(&key);
+        if let Some(removed) = removed {
+            removed.leave("Channel is not configured any more.");
+        }
+        self.processes.remove(&key);
+    }
+
+    /// Starts the adapter of a channel if the server is to, in place of one that runs.
+    fn run(&self, declared: DeclaredChannel) {
+        let key = key(&declared.config.name);
+        let starts = declared.config.transport.process().is_some();
+        if !starts || !declared.config.enabled || !declared.trusted {
+            self.processes.remove(&key);
+            return;
+        }
+        let service = AdapterService::new(self.own.clone(), declared);
+        if let Err(full) = self.processes.set(&key, service, Start::Now) {
+            tracing::warn!(channel = key, %full, "a channel is left out");
+        }
+    }
+
+    pub(crate) fn surroundings(&self) -> &Surroundings {
+        &self.place
+    }
+
+    pub(crate) fn server(&self) -> Option<Arc<Server>> {
+        self.server.get()?.upgrade()
+    }
+
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.address.get().map(String::as_str)
+    }
+
+    /// Returns the names of the channels.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let channels = self.channels.lock();
+        channels
+            .values()
+            .map(|channel| channel.declared.config.name.clone())
+            .collect()
+    }
+
+    /// Returns how the channels are, by name.
+    pub(crate) fn status(&self) -> Vec<ChannelStatus> {
+        let channels = self.channels.lock();
+        let status = channels.values().map(|channel| {
+            let adapter = channel.adapter();
+            ChannelStatus {
+                name: channel.declared.config.name.clone(),
+                enabled: channel.declared.config.enabled,
+                running: adapter.is_some(),
+                problem: channel.problem.clone(),
+                diagnostics: adapter
+                    .map(|adapter| adapter.can.diagnostics.clone())
+                    .unwrap_or_default(),
+            }
+        });
+        status.collect()
+    }
+
+    /// Returns the connected adapter of a channel.
+    pub(crate) fn adapter(&self, name: &str) -> Option<Arc<Adapter>> {
+        self.channels.lock().get(&key(name))?.adapter()
+    }
+
+    /// Whether the channel's adapter may be let in.
+    pub(crate) fn counts(&self, name: &str) -> bool {
+        let channels = self.channels.lock();
+        let channel = channels.get(&key(name));
+        channel.is_some_and(|channel| channel.declared.config.enabled && channel.declared.trusted)
+    }
+
+    /// Looks at a client that says it is the adapter of a channel, and turns it away if it is not let in.
+    pub(crate) fn greet(&self, name: &str, endpoint: &Endpoint, peer: &PeerHandle) {
+        if let Err(why) = self.admits(name, endpoint) {
+            tracing::warn!(channel = name, why, "a channel adapter is rejected");
+            if let Endpoint::Adapter(start) = endpoint {
+                self.note_problem(start, Some(format!("its adapter was rejected: {why}")));
+            }
+            reject(peer, name, &why);
+        }
+    }
+
+    /// Returns the channel's name as it is configured.
+    fn admits(&self, name: &str, endpoint: &Endpoint) -> Result<Arc<str>, String> {
+        let channels = self.channels.lock();
+        let Some(channel) = channels.get(&key(name)) else {
+            return Err(format!(
+                "Channel adapter rejected: '{name}' is not registered in server configuration"
+            ));
+        };
+        let ChannelConfig {
+            name,
+            enabled,
+            transport,
+        } = &channel.declared.config;
+        if !enabled {
+            return Err(format!("Channel '{name}' is not enabled."));
+        }
+        if let Some(why) = withheld(&channel.declared) {
+            return Err(format!("Channel '{name}' is not used: {why}."));
+        }
+        match (transport, endpoint) {
+            (ChannelTransport::Subprocess(_), Endpoint::Adapter(started)) if **started == **name => {}
+            (ChannelTransport::Subprocess(_), Endpoint::Stdio | Endpoint::WebSocket) => {
+                return Err(format!(
+                    "Channel '{name}' is configured as subprocess: the server starts its adapter, and no other one is let in."
+                ));
+            }
+            (_, Endpoint::Adapter(started)) => {
+                return Err(format!("This adapter was started for the channel '{started}'."));
+            }
+            (
+                ChannelTransport::WebSocket | ChannelTransport::ManagedWebSocket(_),
+                Endpoint::Stdio | Endpoint::WebSocket,
+            ) => {}
+        }
+        Ok(name.as_str().into())
+    }
+
+    /// Takes an adapter that has finished its handshake. Returns it, if it is let in.
+    pub(crate) fn join(&self, name: &str, capability: &Json, client: &Client) -> Option<Arc<Adapter>> {
+        // It was greeted before, and turned away then or since.
+        let channel = self.admits(name, client.endpoint()).ok()?;
+        let can = Abilities::read(&channel, capability);
+        for Diagnostic { code, message } in &can.diagnostics {
+            tracing::warn!(
+                channel = &*channel,
+                code,
+                message,
+                "a tool of a channel is left out"
+            );
+        }
+        let start = match client.endpoint() {
+            Endpoint::Adapter(start) => Some(start.clone()),
+            Endpoint::Stdio | Endpoint::WebSocket => None,
+        };
+        let adapter = Arc::new(Adapter::new(channel, can, start, client));
+        let before = {
+            let mut channels = self.channels.lock();
+            let channel = channels.get_mut(&key(name))?;
+            channel.problem = None;
+            channel.here.send_replace(Some(adapter.clone()))
+        };
+        if let Some(before) = before.filter(|before| before.is_there()) {
+            before.reject("A newer adapter of this channel has connected.");
+        }
+        tracing::info!(
+            channel = &*adapter.channel,
+            tools = adapter.can.tools.len(),
+            "a channel adapter is there"
+        );
+        Some(adapter)
+    }
+
+    /// Notes that an adapter is gone.
+    pub(crate) fn leave(&self, adapter: &Arc<Adapter>) {
+        let channels = self.channels.lock();
+        if let Some(channel) = channels.get(&key(&adapter.channel)) {
+            channel.here.send_if_modified(|here| {
+                let is_it = here.as_ref().is_some_and(|here| Arc::ptr_eq(here, adapter));
+                if is_it {
+                    *here = None;
+                }
+                is_it
+            });
+        }
+    }
+
+    /// Returns what says who is the adapter of a channel.
+    pub(crate) fn watch(&self, name: &str) -> Option<watch::Receiver<Option<Arc<Adapter>>>> {
+        let channels = self.channels.lock();
+        Some(channels.get(&key(name))?.here.subscribe())
+    }
+
+    /// Notes why the adapter of a channel does not run.
+    pub(crate) fn note_problem(&self, name: &str, problem: Option<String>) {
+        if let Some(channel) = self.channels.lock().get_mut(&key(name)) {
+            channel.problem = problem;
+        }
+    }
+
+    /// Returns why the adapter of a channel does not run.
+    pub(crate) fn problem(&self, name: &str) -> Option<String> {
+        self.channels.lock().get(&key(name))?.problem.clone()
+    }
+}
+
+impl Channel {
+    fn adapter(&self) -> Option<Arc<Adapter>> {
+        self.here.borrow().clone().filter(|adapter| adapter.is_there())
+    }
+
+    fn leave(self, why: &str) {
+        if let Some(adapter) = self.adapter() {
+            adapter.reject(why);
+        }
+    }
+}
+
+/// Returns why a channel does not count, if its user has not trusted it.
+fn withheld(declared: &DeclaredChannel) -> Option<&'static str> {
+    let waits = declared.config.enabled && !declared.trusted;
+    waits
+        .then_some("it comes with the workspace, which you have not trusted with it; `bobbin trust` shows it")
+}
+
+/// Names are compared without case.
+pub(crate) fn key(name: &str) -> String {
+    name.to_lowercase()
+}

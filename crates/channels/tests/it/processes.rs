@@ -1,0 +1,125 @@
+//! Adapters that the server starts: shell scripts that speak the protocol on their pipes.
+
+use bobbin_agent_api::channel::ChannelTransport;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::support::{Server, script, send};
+
+/// Says hello as the adapter of a channel, leaves its process id, and then answers every request as if all went well.
+fn adapter(name: &str, pid_file: &std::path::Path) -> String {
+    let capability = json!({
+        "channelName": name, "deliveryCapabilities": { "structuredDelivery": true },
+    });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "clientInfo": { "name": "sh", "version": "1" }, "capabilities": { "channelAdapter": capability },
+    } });
+    let initialized = json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} });
+    format!(
+        "echo $$ > {pid}\n\
+         echo '{initialize}'\n\
+         read answer\n\
+         echo '{initialized}'\n\
+         while read line; do\n\
+           id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\),\"method\".*/\\1/p')\n\
+           test -n \"$id\" && printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{\"delivered\":true}}}}\\n' \"$id\"\n\
+         done\n",
+        pid = pid_file.display()
+    )
+}
+
+fn pid(file: &std::path::Path) -> Pid {
+    Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap())
+}
+
+fn is_running(status: &Value) -> bool {
+    status["running"] == true
+}
+
+#[tokio::test]
+async fn an_adapter_is_started_served_on_its_pipes_and_gone_at_the_end() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("pid");
+    let server = Server::start(vec![script("pigeon", &adapter("pigeon", &file))]).await;
+    let mut client = server.client().await;
+    server.status(&mut client, "pigeon", is_running).await;
+    let id = send(&mut client, "pigeon", json!({ "kind": "text", "text": "hi" })).await;
+    assert_eq!(client.answer(id).await["result"]["delivered"], true);
+    let process = pid(&file);
+    server.channels.host().end().await;
+    assert!(kill(process, None).is_err(), "the adapter is left");
+}
+
+#[tokio::test]
+async fn a_killed_adapter_is_started_again() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("pid");
+    let server = Server::start(vec![script("pigeon", &adapter("pigeon", &file))]).await;
+    let mut client = server.client().await;
+    server.status(&mut client, "pigeon", is_running).await;
+    let first = pid(&file);
+    kill(first, Signal::SIGKILL).unwrap();
+    let waits = |status: &Value| {
+        status["problem"]
+            .as_str()
+            .is_some_and(|why| why.contains("started again"))
+    };
+    server.status(&mut client, "pigeon", waits).await;
+    server.status(&mut client, "pigeon", is_running).await;
+    assert_ne!(pid(&file), first);
+    server.channels.host().end().await;
+}
+
+#[tokio::test]
+async fn an_adapter_that_cannot_start_is_one_sentence_and_the_others_run() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("pid");
+    let mut missing = script("missing", "");
+    if let ChannelTransport::Subprocess(process) = &mut missing.transport {
+        process.command = "/nowhere/at/all".to_owned();
+    }
+    let server = Server::start(vec![
+        missing,
+        script("dies", "echo no token >&2; exit 3"),
+        script("other", &adapter("pigeon", &place.path().join("other"))),
+        script("pigeon", &adapter("pigeon", &file)),
+    ])
+    .await;
+    let mut client = server.client().await;
+    server.status(&mut client, "pigeon", is_running).await;
+    for (name, why) in [
+        ("missing", "not started again until"),
+        ("dies", "no token"),
+        ("other", "was started for the channel 'other'"),
+    ] {
+        let says = |status: &Value| status["problem"].as_str().is_some_and(|said| said.contains(why));
+        server.status(&mut client, name, says).await;
+    }
+    server.channels.host().end().await;
+    assert!(kill(pid(&file), None).is_err());
+}
+
+#[tokio::test]
+async fn a_removed_channel_ends_its_adapter_and_an_upsert_starts_one() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("pid");
+    let server = Server::start(vec![]).await;
+    let mut client = server.client().await;
+    let script = adapter("pigeon", &file);
+    let channel = json!({
+        "name": "pigeon", "enabled": true, "transport": "subprocess", "command": "/bin/sh", "args": ["-c", script],
+    });
+    client
+        .call("externalChannel/upsert", json!({ "channel": channel }))
+        .await;
+    server.status(&mut client, "pigeon", is_running).await;
+    let process = pid(&file);
+    client
+        .call("externalChannel/remove", json!({ "name": "pigeon" }))
+        .await;
+    server.channels.host().end().await;
+    assert!(kill(process, None).is_err());
+    let status = client.call("channel/status", json!({})).await;
+    assert_eq!(status, json!({ "channels": [] }));
+}
