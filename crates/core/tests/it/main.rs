@@ -1,6 +1,8 @@
 //! The core over a real store.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod clock;
 #[cfg(test)]
 mod crash;
