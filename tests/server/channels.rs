@@ -67,7 +67,8 @@ async fn a_broken_channel_is_one_sentence_and_the_others_are_there_and_die_with_
     tokio::time::timeout(PATIENCE, gone)
         .await
         .expect("the adapter is left");
-    let said = server.complaint().await;
+    let doctor = workspace.run(&["doctor"]).await;
+    let said = String::from_utf8([doctor.stdout, doctor.stderr].concat()).unwrap();
     let broken: Vec<&str> = said.lines().filter(|line| line.contains("owl")).collect();
     assert_eq!(broken.len(), 1, "{said}");
 }
