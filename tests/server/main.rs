@@ -79,6 +79,8 @@ mod ordering;
 #[cfg(test)]
 mod overload;
 #[cfg(test)]
+mod pictures;
+#[cfg(test)]
 mod protocol;
 #[cfg(test)]
 mod revert;

@@ -122,3 +122,24 @@ async fn a_server_that_finds_no_git_does_not_offer_it() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn the_diff_of_a_turn_is_read_again_after_a_restart() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = connect(&server, "one").await;
+    let thread = client.start_thread().await;
+    let wrote = run(&mut client, &thread, "write `glaze.md`: blue").await;
+    let said = run(&mut client, &thread, "say done").await;
+    server.kill().await;
+    let server = workspace.web_socket();
+    let mut client = connect(&server, "two").await;
+    let of = |turn: &str| json!({ "threadId": thread, "turnId": turn });
+    let read = client.call("turn/diff/read", of(&wrote)).await;
+    assert!(read["diff"].as_str().unwrap().contains("+blue"), "{read}");
+    assert_eq!(read["files"][0]["path"], "glaze.md");
+    let nothing = json!({ "diff": "", "files": [], "truncated": false });
+    assert_eq!(client.call("turn/diff/read", of(&said)).await, nothing);
+    let error = client.error("turn/diff/read", of("x")).await;
+    assert_eq!(error["code"], -32602);
+}

@@ -53,3 +53,29 @@ async fn text(workspace: &Workspace, args: &[&str]) -> String {
     assert!(output.status.success(), "{said}");
     String::from_utf8(output.stdout).unwrap()
 }
+
+#[tokio::test]
+async fn a_fork_has_the_turns_up_to_one_and_a_title_of_its_own() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client("one").await;
+    let thread = client.start_thread().await;
+    let rename = json!({ "threadId": thread, "displayName": "Tea" });
+    client.call("thread/rename", rename).await;
+    let mut turns = Vec::new();
+    for text in ["say one", "say two"] {
+        turns.push(client.start_turn(&thread, text).await);
+        client.wait_for("turn/completed").await;
+    }
+    let fork = |turn: &str| json!({ "threadId": thread, "turnId": turn, "clientRequestId": "f" });
+    let copy = client.call("thread/fork", fork(&turns[0])).await;
+    assert_eq!(copy["thread"]["displayName"], "Tea (fork)");
+    assert_ne!(copy["thread"]["id"], thread);
+    // A repeated request makes no second copy.
+    assert_eq!(client.call("thread/fork", fork(&turns[0])).await, copy);
+    let read = json!({ "threadId": copy["thread"]["id"], "includeTurns": true });
+    let read = client.call("thread/read", read).await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
+    let missing = json!({ "threadId": thread, "turnId": "turn_009" });
+    assert_eq!(client.error("thread/fork", missing).await["code"], -32013);
+}

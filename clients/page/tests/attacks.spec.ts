@@ -1,5 +1,8 @@
 //! Nothing that others write runs, and nobody gets in without a code that counts.
-import { ask, ends, expect, fresh, test } from "./fixtures";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { ask, ends, expect, field, fresh, test } from "./fixtures";
 
 test("nothing that a model, a tool or a title says runs", async ({ page }) => {
   await page.addInitScript(() => {
@@ -20,4 +23,68 @@ test("nothing that a model, a tool or a title says runs", async ({ page }) => {
   for (const link of await page.locator(".prose a").all()) expect((await link.getAttribute("href")) ?? "").not.toMatch(/^(javascript|data):/i);
   expect(await page.locator(".prose img, .prose script, .prose svg:not(.icon-svg)").count()).toBe(0);
   expect(await page.evaluate(() => (window as unknown as { ran: unknown[] }).ran)).toEqual([]);
+});
+
+test("output of commands and names of files stay text", async ({ page, bench }) => {
+  const evil = "<img src=x onerror=document.title='ran'>";
+  mkdirSync(join(bench.workspace, "cups"), { recursive: true });
+  writeFileSync(join(bench.workspace, `cups/${evil}.txt`), evil);
+  await fresh(page, "run `ls cups; cat cups/*; printf '\\033]0;ran\\007\\033]8;;javascript:alert(1)\\007x\\033]8;;\\007'`");
+  await expect(ends(page)).toBeVisible();
+  await page.locator(".tool .line-button").first().click();
+  await expect(page.locator(".tool-body .out")).toContainText("onerror");
+  await field(page).fill("say @cups");
+  await expect(page.getByRole("option").first()).toBeVisible();
+  expect(await page.locator(".tool-body img, .tool-body a, .suggestions img").count()).toBe(0);
+  await expect(page).not.toHaveTitle(/ran/);
+});
+
+test("an SVG is text, and a picture is what its bytes say", async ({ page }) => {
+  await page.goto("/#/new");
+  await field(page).evaluate((area) => {
+    const data = new DataTransfer();
+    data.items.add(new File(["<svg xmlns='http://www.w3.org/2000/svg' onload='document.title=1'/>"], "a.svg", { type: "image/svg+xml" }));
+    data.items.add(new File(["<html>"], "b.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  await expect(page.locator(".toast")).toContainText("b.png is no picture");
+  await expect(page.locator(".attachments li")).toHaveCount(1);
+  await expect(page.locator(".attachments img")).toHaveCount(0);
+});
+
+test("another site can neither frame the page nor use it", async ({ page, bench }) => {
+  const html = `<iframe src="${bench.origin}/"></iframe>`;
+  const site = createServer((_, response) => void response.writeHead(200, { "content-type": "text/html" }).end(html));
+  await new Promise<void>((done) => site.listen(0, "127.0.0.1", done));
+  const at = site.address();
+  try {
+    const refused = page.waitForEvent("console", (message) => /frame-ancestors/.test(message.text()));
+    await page.goto(`http://127.0.0.1:${typeof at === "object" ? at?.port : 0}/`);
+    await refused;
+    const tried = await page.evaluate(async (origin) => {
+      const ticket = await fetch(`${origin}/page/ticket`, { method: "POST" }).then(
+        (answer) => answer.status,
+        () => "refused",
+      );
+      const socket = await new Promise((done) => {
+        const open = new WebSocket(`${origin.replace("http", "ws")}/ws`);
+        open.onopen = () => done("open");
+        open.onerror = () => done("refused");
+      });
+      return { ticket, socket };
+    }, bench.origin);
+    expect(tried).toEqual({ ticket: "refused", socket: "refused" });
+  } finally {
+    site.close();
+  }
+});
+
+test("a revoked browser is out at once, and stays out", async ({ page, bench }) => {
+  await page.goto("/");
+  await expect(field(page)).toBeVisible();
+  await expect(page.locator(".offline")).toHaveCount(0);
+  bench.bobbin("devices", "revoke", "--all");
+  await expect(page.getByRole("heading", { name: "Bobbin" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("This browser needs a one-time code.")).toBeVisible();
 });

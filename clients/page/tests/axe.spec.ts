@@ -5,6 +5,7 @@ import { allow, ends, expect, fresh, test } from "./fixtures";
 for (const scheme of ["light", "dark"] as const) {
   for (const width of [1280, 390]) {
     test(`axe finds nothing: ${scheme}, ${width} px`, async ({ page }) => {
+      test.setTimeout(90_000);
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       const clean = async () => expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
@@ -14,7 +15,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Decline", exact: true }).click();
       await expect(ends(page)).toBeVisible();
       await clean();
-      for (const place of ["", "waiting", "new", ...["page", "rules", "mcp", "skills", "terminals", "trust", "server"].map((name) => `settings/${name}`)]) {
+      for (const place of ["", "waiting", "new", ...["page", "devices", "workspace", "rules", "mcp", "skills", "terminals", "trust", "server"].map((name) => `settings/${name}`)]) {
         await page.goto(`/#/${place}`);
         await expect(page.locator("h1:visible, nav:visible").first()).toBeVisible();
         await clean();

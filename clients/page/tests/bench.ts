@@ -14,8 +14,8 @@ const xtask = process.env.BOBBIN_XTASK ?? join(dirname(binary), "bobbin-xtask");
 export const hasModel = existsSync(xtask);
 
 export interface BenchOptions {
-  /** Answers with the scripted provider instead of the offline model. */
-  scripted?: boolean;
+  /** Answers with the scripted provider instead of the offline model: as the prompt says, or as a script does. */
+  scripted?: boolean | { replies: unknown[]; aside?: unknown };
   /** Further arguments of `bobbin serve`. */
   args?: string[];
   /** What `~/.craft/config.json` says. */
@@ -89,7 +89,9 @@ export class Bench {
   }
 
   async #startModel() {
-    this.#model = spawn(xtask, ["model-server"], { stdio: ["ignore", "pipe", "inherit"] });
+    const script = join(this.folder, "script.json");
+    if (typeof this.#options.scripted === "object") writeFileSync(script, JSON.stringify(this.#options.scripted));
+    this.#model = spawn(xtask, ["model-server", ...(existsSync(script) ? ["--script", script] : [])], { stdio: ["ignore", "pipe", "inherit"] });
     const [, BaseUrl] = await line(this.#model, /Listening on (\S+)/);
     return { Model: "script/scripted", Providers: { script: { Wire: "messages", BaseUrl } } };
   }

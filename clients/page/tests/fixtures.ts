@@ -24,18 +24,18 @@ export const test = base.extend<{ open: Bench }, Fixtures>({
   ],
   baseURL: ({ bench }, use) => use(bench.origin),
   storageState: async ({ bench }, use) => use(await bench.letIn()),
-  page: async ({ page }, use) => {
-    await fromDisk(page);
+  page: async ({ page, bench }, use) => {
+    await fromDisk(page, bench.origin);
     await use(page);
   },
 });
 
 /** With `PAGE_DIST` the files of that folder are shown instead of the binary's, to try a build without compiling it in. */
-async function fromDisk(page: Page) {
+async function fromDisk(page: Page, origin: string) {
   const folder = process.env.PAGE_DIST;
   if (!folder) return;
   const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-  await page.route(/\/(assets\/[^/]+)?(\?.*)?$/, async (route) => {
+  await page.route((url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname), async (route) => {
     const { pathname } = new URL(route.request().url());
     const path = pathname === "/" ? "index.html" : pathname.slice(1);
     const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;

@@ -957,10 +957,12 @@ export interface ImageContentItem {
   type: "image";
 }
 
-/** A remote picture. */
+/** A remote picture, or one that comes as bytes. */
 export interface ImagePart {
+  /** Extension: how to show a picture that comes as bytes. */
+  fileName?: string;
   type: "image";
-  /** `http` or `https` address. */
+  /** `http` or `https` address. Extension: a `data:` URL in base64, stored with the Thread as a `localImage`. */
   url: string;
 }
 
@@ -2115,6 +2117,14 @@ export interface WelcomeSuggestion {
 /** Where suggestions came from. */
 export type WelcomeSuggestionSource = "dynamic" | "none";
 
+/** A file or directory of the workspace. */
+export interface WorkspaceFile {
+  /** Whether it is a directory. */
+  isDirectory: boolean;
+  /** Its path from the workspace on, for a `fileRef`. */
+  path: string;
+}
+
 /** Params of `initialize`. */
 export interface InitializeParams {
   /** What the client can do; fixed for the life of the connection. */
@@ -2316,6 +2326,16 @@ export interface ThreadConfigUpdateParams {
   threadId: string;
 }
 
+/** Params of `thread/fork`. */
+export interface ThreadForkParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread. */
+  threadId: string;
+  /** The last Turn of the copy. It has ended. */
+  turnId: string;
+}
+
 /** Params of `thread/rollback`. */
 export interface ThreadRollbackParams {
   /** Extension: makes a repeated request safe. */
@@ -2456,6 +2476,40 @@ export interface TurnRevertResult {
   notes?: string[];
   /** The Turn. */
   turnId: string;
+}
+
+/** Params of `turn/diff/read`. */
+export interface TurnDiffReadParams {
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Result of `turn/diff/read`: what the last `turn/diff/updated` of the Turn said. */
+export interface TurnDiffReadResult {
+  /** Unified diff of all changes, git style, paths relative to the workspace; empty when nothing changed. */
+  diff: string;
+  /** The changed files; complete even when `diff` was cut. */
+  files: DiffFile[];
+  /** Whether `diff` was cut. */
+  truncated: boolean;
+}
+
+/** Parameters of `turn/picture/read`. */
+export interface TurnPictureReadParams {
+  /** The `path` of a `localImage` that was handed in as bytes. */
+  path: string;
+  /** The Thread. */
+  threadId: string;
+}
+
+/** Result of `turn/picture/read`. */
+export interface TurnPictureReadResult {
+  /** Its bytes. */
+  dataBase64: string;
+  /** Its media type, by its bytes. */
+  mediaType: string;
 }
 
 /** Params of `subagent/children/list`. */
@@ -3024,6 +3078,20 @@ export interface WorkspaceConfigResult {
   welcomeSuggestionsEnabled: boolean | null;
 }
 
+/** Parameters of `workspace/files/find`. */
+export interface WorkspaceFilesFindParams {
+  /** Most files to answer, 1 to 100; 50 when left out. */
+  limit?: number;
+  /** A part of the path, without regard to case; empty for the first files. */
+  query: string;
+}
+
+/** Result of `workspace/files/find`. */
+export interface WorkspaceFilesFindResult {
+  /** Those with the query in their own name first, then by their paths. */
+  files: WorkspaceFile[];
+}
+
 /** Result of `workspace/trust/get` and `workspace/trust/set`. */
 export interface WorkspaceTrustResult {
   /** What counts. */
@@ -3433,6 +3501,8 @@ export interface Requests {
   "thread/mode/set": { params: ThreadModeSetParams; result: EmptyResult };
   /** Replaces a Thread's configuration, from the next Turn on. */
   "thread/config/update": { params: ThreadConfigUpdateParams; result: EmptyResult };
+  /** Extension: starts a Thread with a copy of another's conversation. */
+  "thread/fork": { params: ThreadForkParams; result: ThreadResult };
   /** Drops Turns from the end of the conversation. Files stay as they are. */
   "thread/rollback": { params: ThreadRollbackParams; result: ThreadRollbackResult };
   /** Lists the channels that Threads may come from. */
@@ -3449,6 +3519,10 @@ export interface Requests {
   "turn/steer": { params: TurnSteerParams; result: TurnSteerResult };
   /** Extension: undoes what a Turn did to files. The conversation stays. */
   "turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
+  /** Extension: reads what a Turn changed in files. */
+  "turn/diff/read": { params: TurnDiffReadParams; result: TurnDiffReadResult };
+  /** Extension: reads a picture that was handed in as bytes. */
+  "turn/picture/read": { params: TurnPictureReadParams; result: TurnPictureReadResult };
   /** Lists the subagents of a Thread. */
   "subagent/children/list": { params: SubagentChildrenListParams; result: SubagentChildrenListResult };
   /** Closes a subagent; what it does is stopped. */
@@ -3531,6 +3605,8 @@ export interface Requests {
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
   /** Sets or removes settings of the workspace, and returns what the files say then. */
   "workspace/config/update": { params: WorkspaceConfigUpdateParams; result: WorkspaceConfigResult };
+  /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
+  "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: says what the folder brings along, and what of it counts. */
   "workspace/trust/get": { params: EmptyParams; result: WorkspaceTrustResult };
   /** Extension: takes the user's word about the folder. */
@@ -4526,6 +4602,7 @@ export const ONCE: ReadonlySet<string> = new Set([
   "thread/unarchive",
   "thread/mode/set",
   "thread/config/update",
+  "thread/fork",
   "thread/rollback",
   "turn/start",
   "turn/enqueue",

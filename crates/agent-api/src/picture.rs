@@ -40,6 +40,10 @@ pub trait PictureFiles: Send + Sync + 'static {
         thread: &ThreadId,
         bytes: Vec<u8>,
     ) -> BoxFuture<'static, Result<StoredPicture, PictureError>>;
+
+    /// Returns the bytes of a Thread's picture, by the path that [`PictureFiles::put`] returned. `None` for other paths.
+    fn get(&self, thread: &ThreadId, path: &str)
+    -> BoxFuture<'static, Result<Option<Vec<u8>>, PictureError>>;
 }
 
 /// Returns the media type that a file's first bytes say: the four that every provider accepts.

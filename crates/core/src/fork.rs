@@ -140,3 +140,41 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
     events.push((ended, if id == last { now } else { completed_at }));
     events
 }
+
+/// Returns the title of a copy: `Tea (fork)`, then `Tea (fork 2)`.
+pub fn fork_title(title: &str) -> String {
+    let (base, number) = match title
+        .strip_suffix(')')
+        .and_then(|title| title.rsplit_once(" (fork"))
+    {
+        Some((base, "")) => (base, 2),
+        Some((base, number)) => match number.trim_start().parse::<u32>() {
+            Ok(number) => (base, number.saturating_add(1)),
+            Err(_) => (title, 1),
+        },
+        None => (title, 1),
+    };
+    if number == 1 {
+        format!("{base} (fork)")
+    } else {
+        format!("{base} (fork {number})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_counted_in_their_titles() {
+        for (title, copy) in [
+            ("Tea", "Tea (fork)"),
+            ("Tea (fork)", "Tea (fork 2)"),
+            ("Tea (fork 2)", "Tea (fork 3)"),
+            ("Tea (forkful)", "Tea (forkful) (fork)"),
+            ("Tea (cold)", "Tea (cold) (fork)"),
+        ] {
+            assert_eq!(fork_title(title), copy, "{title}");
+        }
+    }
+}

@@ -28,6 +28,7 @@ pub use bobbin_store::{
 };
 pub use command::{Command, Newest, Reply, Retitle};
 pub use error::CoreError;
+pub use fork::fork_title;
 pub use handle::{Ended, ThreadHandle};
 pub use hub::{Beforehand, Hub, HubStats};
 pub use ids::{Ids, RandomIds};

@@ -16,7 +16,7 @@ use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::files::{self, Entry};
+use bobbin_files::search::{self, Entry};
 
 /// Most bytes of one context.
 const MAX_BYTES: usize = 64 << 10;
@@ -343,7 +343,7 @@ fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
     if !path.is_dir() {
         return Err(format!("{} is no directory", path.display()));
     }
-    let mut entries = files::below(path, MAX_PATHS + 1);
+    let mut entries = search::below(path, MAX_PATHS + 1);
     let more = entries.len() > MAX_PATHS;
     entries.truncate(MAX_PATHS);
     let mut text = format!("Files below {}:\n", path.display());

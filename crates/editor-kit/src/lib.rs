@@ -13,7 +13,6 @@ mod commands;
 mod context;
 mod diagnostics;
 mod error;
-mod files;
 pub mod handover;
 mod host;
 mod ledger;
@@ -21,13 +20,13 @@ mod process;
 mod uri;
 
 pub use attached::{Attached, Brought, MAX_READERS};
+pub use bobbin_files::search::{Entry, MAX_FILES, find};
 pub use commands::{
     Command, CommandInfo, CommandKind, Named, Typed, config, costs, doctor, matching, money, typed,
 };
 pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
-pub use files::{Entry, MAX_FILES, find};
 pub use host::{
     EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership,
     Pages, UserNotice,

@@ -9,6 +9,7 @@ mod directory;
 mod ignores;
 mod leftovers;
 mod read;
+pub mod search;
 
 use std::path::Path;
 

@@ -1,11 +1,12 @@
 //! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
-//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, trust, figures.
+//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, file names, trust, figures.
 //!
 //! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
 //! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
 
 pub mod command;
 pub mod config;
+pub mod file;
 pub mod forward;
 pub mod mcp;
 pub mod models;
@@ -31,5 +32,6 @@ pub static GROUPS: &[&Group] = &[
     &stats::GROUP,
     &policy::GROUP,
     &config::GROUP,
+    &file::GROUP,
     &trust::GROUP,
 ];

@@ -138,7 +138,7 @@ fn part(part: &model::InputPart) -> wire::InputPart {
         Part::FileRef { path, display_path } => {
             wire::InputPart::FileRef(wire::FileRefPart { path, display_path })
         }
-        Part::Image { url } => wire::InputPart::Image(wire::ImagePart { url }),
+        Part::Image { url } => wire::InputPart::Image(wire::ImagePart { url, file_name: None }),
         Part::LocalImage {
             path,
             mime_type,

@@ -48,6 +48,7 @@ use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{console, exit, join, managed, models, prompts, small_requests, state, telemetry, undo};
 use bobbin_config::{Config, file};
+use bobbin_management::file::FileNames;
 use bobbin_workspace::{LockedWorkspace, Workspace};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
@@ -520,7 +521,8 @@ pub fn services(opened: &Opened) -> Services {
         others: opened
             .hermes
             .offer(Features::default().with(opened.finecode.feature()))
-            .with(opened.channels.clone()),
+            .with(opened.channels.clone())
+            .with(FileNames::new(opened.hub.settings().workspace.clone())),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bobbin_model::{
-    Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId,
+    Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff,
+    TurnId,
 };
 use sqlx::{SqliteConnection, SqlitePool};
 
@@ -206,6 +207,22 @@ pub(crate) async fn turn(pool: &SqlitePool, id: &ThreadId, turn: TurnId) -> Read
         .fetch_all(&mut *connection)
         .await?;
     Ok(with_items(&mut connection, id, rows).await?.pop())
+}
+
+pub(crate) async fn diff(pool: &SqlitePool, id: &ThreadId, turn: TurnId) -> Read<Option<TurnDiff>> {
+    let mut connection = pool.begin().await?;
+    let seq: Option<(i64,)> = sqlx::query_as(
+        "SELECT diff_seq FROM turn WHERE thread_id = ? AND turn_no = ? AND diff_seq IS NOT NULL",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(turn.0)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some((seq,)) = seq else { return Ok(None) };
+    match &*one_event(&mut connection, id, seq).await?.event {
+        Event::DiffUpdated { diff, .. } => Ok(Some(diff.clone())),
+        _ => Ok(None),
+    }
 }
 
 pub(crate) async fn turn_back(

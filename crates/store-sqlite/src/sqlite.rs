@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_model::{Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId};
+use bobbin_model::{Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -212,6 +212,11 @@ impl Store for SqliteStore {
     fn turn(&self, id: &ThreadId, turn: TurnId) -> BoxFuture<'_, Result<Option<Turn>, StoreError>> {
         let id = id.clone();
         async move { Ok(read::turn(&self.readers, &id, turn).await?) }.boxed()
+    }
+
+    fn diff(&self, id: &ThreadId, turn: TurnId) -> BoxFuture<'_, Result<Option<TurnDiff>, StoreError>> {
+        let id = id.clone();
+        async move { Ok(read::diff(&self.readers, &id, turn).await?) }.boxed()
     }
 
     fn events(

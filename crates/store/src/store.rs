@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bobbin_model::{
-    Edge, Runtime, Scope, Seq, Spent, StandingAnswer, ThreadHeader, ThreadId, ThreadState, Turn, TurnId,
+    Edge, Runtime, Scope, Seq, Spent, StandingAnswer, ThreadHeader, ThreadId, ThreadState, Turn, TurnDiff,
+    TurnId,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -54,6 +55,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads one Turn with its Items, rolled back or not.
     fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>>;
+
+    /// Reads what a Turn changed in files, if it changed any.
+    fn diff(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<TurnDiff>>;
 
     /// Reads up to `limit` events in order, after the Seq `after` and up to the Seq `up_to`.
     fn events(&self, id: &ThreadId, after: Seq, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>>;

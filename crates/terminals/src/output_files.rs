@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use bobbin_agent_api::picture::MAX_PICTURE_BYTES;
 use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
@@ -143,6 +144,21 @@ impl OutputFiles {
         Ok(Some(path))
     }
 
+    /// Reads the picture of a Thread that [`OutputFiles::put_picture`] stored at `path`.
+    pub(crate) fn read_picture(&self, thread: &str, path: &Path) -> io::Result<Vec<u8>> {
+        let inside = path.strip_prefix(self.path.join(thread)).ok();
+        let name = inside.and_then(Path::to_str).unwrap_or_default();
+        let (id, ending) = name.split_once('.').unwrap_or_default();
+        check(thread, id)?;
+        if !id.starts_with(PICTURE) || !ENDINGS.contains(&ending) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let file = open(&self.existing_folder(thread)?, name, OFlag::O_RDONLY)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_PICTURE_BYTES as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Removes the files of `id`, and the Thread's directory with the last of them.
     pub(crate) fn remove(&self, item: &Item) {
         if check(&item.thread, &item.id).is_err() {
@@ -242,6 +258,10 @@ impl OutputFiles {
             Ok(()) | Err(nix::errno::Errno::EEXIST) => {}
             Err(error) => return Err(error.into()),
         }
+        self.existing_folder(thread)
+    }
+
+    fn existing_folder(&self, thread: &str) -> io::Result<OwnedFd> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         Ok(openat(&self.directory, thread, flags, Mode::empty())?)
     }

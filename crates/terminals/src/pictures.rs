@@ -3,6 +3,8 @@
 //! A picture does not age: an old conversation shows it. When the room is full, the oldest files go first.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, PictureError, PictureFiles, StoredPicture, media_type};
@@ -37,6 +39,29 @@ impl PictureFiles for Terminals {
             stored
                 .await
                 .unwrap_or_else(|error| Err(PictureError::Disk(error.to_string())))
+        }
+        .boxed()
+    }
+
+    fn get(
+        &self,
+        thread: &ThreadId,
+        path: &str,
+    ) -> BoxFuture<'static, Result<Option<Vec<u8>>, PictureError>> {
+        let (inner, thread, path) = (self.inner(), thread.to_string(), PathBuf::from(path));
+        async move {
+            let Some(output_files) = inner.output_files.clone() else {
+                return Ok(None);
+            };
+            let read = tokio::task::spawn_blocking(move || output_files.read_picture(&thread, &path));
+            match read.await {
+                Ok(Ok(bytes)) => Ok(Some(bytes)),
+                Ok(Err(error)) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+                    Ok(None)
+                }
+                Ok(Err(error)) => Err(PictureError::Disk(error.to_string())),
+                Err(error) => Err(PictureError::Disk(error.to_string())),
+            }
         }
         .boxed()
     }

@@ -8,7 +8,8 @@ import { Dialog } from "../ui/Dialog";
 import { complain } from "../ui/toast";
 import { Editor, type How } from "./Editor";
 import { Options } from "./Options";
-import { type Attachment, runs, toParts } from "./parts";
+import type { Attachment } from "./attachments";
+import { runs, toParts } from "./parts";
 import { useSources } from "./useSources";
 
 export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
@@ -20,7 +21,7 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   const configuration = changed ?? thread?.configuration ?? {};
   const running = thread?.runtime.running ?? false;
 
-  async function send(text: string, attachments: Attachment[], how: How) {
+  async function send(text: string, attachments: readonly Attachment[], how: How) {
     const command = runs(text);
     if (command) return run(command);
     const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };

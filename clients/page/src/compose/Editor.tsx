@@ -2,10 +2,10 @@
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
-import { attach } from "./attachments";
-import type { Attachment } from "./parts";
+import { type Attachment, attach, useAttachments } from "./attachments";
 import { type Sources, suggestions, wordAt } from "./suggest";
 import { useDraft } from "./useDraft";
+import { useFound } from "./useFound";
 
 export type How = "send" | "now";
 
@@ -16,14 +16,14 @@ interface Props {
   running: boolean;
   disabled?: string;
   /** Sends. The text stays in the field until this has resolved. */
-  onSend: (text: string, attachments: Attachment[], how: How) => Promise<void>;
+  onSend: (text: string, attachments: readonly Attachment[], how: How) => Promise<void>;
   onStop?: () => void;
   children?: ReactNode;
 }
 
 export function Editor({ draftKey, label, sources, running, disabled, onSend, onStop, children }: Props) {
   const [text, setText] = useDraft(draftKey);
-  const [files, setFiles] = useState<Attachment[]>([]);
+  const [files, setFiles] = useAttachments(draftKey);
   const [cursor, setCursor] = useState(0);
   const [chosen, setChosen] = useState(0);
   const [closed, setClosed] = useState(false);
@@ -33,7 +33,8 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
   const listId = useId();
 
   const word = closed ? null : wordAt(text, cursor);
-  const shown = useMemo(() => (word ? suggestions(word, sources) : []), [word?.mark, word?.query, sources]);
+  const found = useFound(word?.mark === "@" ? word.query : null);
+  const shown = useMemo(() => (word ? suggestions(word, sources, found) : []), [word?.mark, word?.query, sources, found]);
   const at = Math.min(chosen, shown.length - 1);
 
   useLayoutEffect(() => {
@@ -59,7 +60,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
     try {
       await onSend(text, files, how);
       setText("");
-      setFiles([]);
+      setFiles(() => []);
     } catch (error) {
       complain(error);
     } finally {
@@ -121,8 +122,9 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
         <ul className="attachments">
           {files.map((file) => (
             <li key={file.id}>
+              {file.preview && <img src={file.preview} alt="" />}
               <span className="cut">{file.name}</span>
-              <button type="button" className="btn plain icon small" aria-label={`Remove ${file.name}`} onClick={() => setFiles(files.filter((other) => other !== file))}>
+              <button type="button" className="btn plain icon small" aria-label={`Remove ${file.name}`} onClick={() => setFiles((now) => now.filter((other) => other !== file))}>
                 <Icon name="close" />
               </button>
             </li>

@@ -1,10 +1,10 @@
 //! Inputs that wait until the Turn has ended: they can go to the running Turn, or be taken back into the field.
-import type { ThreadSnapshot } from "@bobbin/client";
+import type { QueuedTurnInput, ThreadSnapshot } from "@bobbin/client";
 import { useClient } from "../server/context";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
 
-export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onTakenBack: (text: string) => void }) {
+export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onTakenBack: (input: QueuedTurnInput) => void }) {
   const client = useClient();
   const { id: threadId, queuedInputs, thread, turns } = snapshot;
   const turn = turns.at(-1);
@@ -20,7 +20,7 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
               Tell it now
             </button>
           )}
-          <button type="button" className="btn plain icon small" aria-label={`Take back: ${input.displayText.slice(0, 60)}`} title="Take back" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input.displayText), complain)}>
+          <button type="button" className="btn plain icon small" aria-label={`Take back: ${input.displayText.slice(0, 60)}`} title="Take back" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input), complain)}>
             <Icon name="close" />
           </button>
         </li>

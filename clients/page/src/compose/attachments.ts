@@ -1,17 +1,110 @@
-//! Pasted and dropped files: their text goes into the message.
-import type { Attachment } from "./parts";
+//! Pasted, dropped and chosen files: text goes into the message, pictures become parts of it.
+import type { InputPart } from "@bobbin/client";
+import { useCallback, useState } from "react";
+
+/** Something beside the text of an input. */
+export interface Attachment {
+  id: number;
+  name: string;
+  part: InputPart;
+  /** A small picture of it. */
+  preview?: string;
+}
 
 const MAX_TEXT = 256 * 1024;
+/** Kinds that every model takes. Others are drawn anew. */
+const KINDS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+/** Longest side of a picture: models see no more of it. */
+const MAX_SIDE = 2000;
+const MAX_BYTES = 700_000;
+/** Most bytes of all pictures of one input: a message to the server has at most 4 MiB. */
+const MAX_TOGETHER = 3_500_000;
+
 let last = 0;
 
 /** Reads a file. Throws a sentence for the user where that is not possible. */
 export async function attach(file: File): Promise<Attachment> {
   const name = file.name || "pasted";
+  if (file.type.startsWith("image/") && file.type !== "image/svg+xml") return picture(file, name);
   const other = "Put it into the workspace and name it with @.";
-  // The wire has no part for the bytes of a picture; the agent can look at one of the workspace.
-  if (file.type.startsWith("image/") && file.type !== "image/svg+xml") throw new Error(`The server takes no pictures from browsers. ${other}`);
   if (file.size > MAX_TEXT) throw new Error(`${name} is larger than 256 KB. ${other}`);
   const text = await file.text();
   if (text.includes("\u0000")) throw new Error(`${name} is no text. ${other}`);
-  return { id: ++last, name, text };
+  return { id: ++last, name, part: { type: "text", text: `\n\n${fenced(name, text)}` } };
+}
+
+/** Returns a picture of an input that was taken back. The server has its bytes. */
+export function stored(part: InputPart & { type: "localImage" }): Attachment {
+  return { id: ++last, name: part.fileName ?? part.path, part };
+}
+
+async function picture(file: File, name: string): Promise<Attachment> {
+  const bitmap = await createImageBitmap(file).catch(() => {
+    throw new Error(`${name} is no picture that this browser can read.`);
+  });
+  const { width, height } = bitmap;
+  const fits = KINDS.has(file.type) && file.size <= MAX_BYTES && Math.max(width, height) <= MAX_SIDE;
+  const blob = fits ? file : await drawn(bitmap, name);
+  bitmap.close();
+  const url = await dataUrl(blob);
+  return { id: ++last, name, part: { type: "image", url, fileName: name }, preview: url };
+}
+
+/** Draws a picture with sides and bytes that models take. */
+async function drawn(bitmap: ImageBitmap, name: string): Promise<Blob> {
+  for (const side of [MAX_SIDE, 1400, 1000]) {
+    const scale = Math.min(1, side / Math.max(bitmap.width, bitmap.height));
+    const canvas = new OffscreenCanvas(Math.max(1, Math.round(bitmap.width * scale)), Math.max(1, Math.round(bitmap.height * scale)));
+    canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+    // Letters of a screenshot stay sharp in a PNG, if it is small.
+    for (const kind of ["image/png", "image/jpeg"]) {
+      const blob = await canvas.convertToBlob({ type: kind, quality: 0.85 });
+      if (blob.size <= MAX_BYTES) return blob;
+    }
+  }
+  throw new Error(`${name} is too large. Put it into the workspace and name it with @.`);
+}
+
+function dataUrl(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(new Error("The file cannot be read."));
+    reader.readAsDataURL(blob);
+  });
+}
+
+/** Refuses more pictures than one message to the server has room for. */
+export function checkTogether(files: readonly Attachment[]) {
+  const bytes = files.reduce((sum, { part }) => sum + (part.type === "image" ? part.url.length : 0), 0);
+  if (bytes > MAX_TOGETHER) throw new Error("These are too many pictures for one message. Send them in two.");
+}
+
+/** Returns a file's text as a block of code that its own fences do not end. */
+function fenced(name: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `File \`${name.replaceAll("`", "'")}\`:\n${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
+}
+
+/** The files of drafts, as long as the page lives: they are too large for what browsers store. */
+const ofDrafts = new Map<string, readonly Attachment[]>();
+
+export function attachToDraft(key: string, files: readonly Attachment[]) {
+  ofDrafts.set(key, [...(ofDrafts.get(key) ?? []), ...files]);
+}
+
+export function useAttachments(key: string): [readonly Attachment[], (change: (now: readonly Attachment[]) => readonly Attachment[]) => void] {
+  const [files, setFiles] = useState(() => ofDrafts.get(key) ?? []);
+  const set = useCallback(
+    (change: (now: readonly Attachment[]) => readonly Attachment[]) =>
+      setFiles((now) => {
+        const next = change(now);
+        if (next.length > 0) ofDrafts.set(key, next);
+        else ofDrafts.delete(key);
+        return next;
+      }),
+    [key],
+  );
+  return [files, set];
 }

@@ -1,11 +1,6 @@
 //! A written text as the parts of an input: commands, skills and files are references.
 import type { InputPart } from "@bobbin/client";
-
-export interface Attachment {
-  id: number;
-  name: string;
-  text: string;
-}
+import { type Attachment, checkTogether } from "./attachments";
 
 /** Commands that the server runs itself; all others are prompts. */
 const RUN = new Set(["/new", "/help", "/stop", "/compact"]);
@@ -17,7 +12,8 @@ export function runs(text: string): string | null {
 }
 
 export function toParts(text: string, attachments: readonly Attachment[], known: { commands: ReadonlySet<string>; skills: ReadonlySet<string> }): InputPart[] {
-  const files = attachments.map((file): InputPart => ({ type: "text", text: `\n\n${fenced(file.name, file.text)}` }));
+  checkTogether(attachments);
+  const files = attachments.map(({ part }) => part);
   const command = /^\s*(\/[^\s]+)(?:\s+([\s\S]*))?$/.exec(text);
   if (command && known.commands.has(command[1] as string)) {
     const argsText = command[2]?.trim();
@@ -25,8 +21,9 @@ export function toParts(text: string, attachments: readonly Attachment[], known:
   }
   const parts: InputPart[] = [];
   let rest = 0;
-  for (const match of text.matchAll(/(?<=^|\s)(?:@(?<file>[^\s@]*[^\s@.,;:!?)])|\$(?<skill>[\w.-]+))/g)) {
-    const { file, skill } = match.groups ?? {};
+  for (const match of text.matchAll(/(?<=^|\s)(?:@"(?<quoted>[^"\n]+)"|@(?<plain>[^\s@"]*[^\s@.,;:!?)"])|\$(?<skill>[\w.-]+))/g)) {
+    const { quoted, plain, skill } = match.groups ?? {};
+    const file = quoted ?? plain;
     if (skill && !known.skills.has(skill)) continue;
     if (file && !/[./]/.test(file)) continue;
     push(parts, text.slice(rest, match.index));
@@ -41,9 +38,18 @@ function push(parts: InputPart[], text: string) {
   if (text) parts.push({ type: "text", text });
 }
 
-/** Returns a file's text as a block of code that its own fences do not end. */
-function fenced(name: string, text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `File \`${name.replaceAll("`", "'")}\`:\n${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
+/** Returns what was typed for a part; nothing for a picture. */
+export function written(part: InputPart): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "commandRef":
+      return part.rawText ?? `/${part.name}${part.argsText ? ` ${part.argsText}` : ""}`;
+    case "skillRef":
+      return `$${part.name}`;
+    case "fileRef":
+      return /\s/.test(part.path) ? `@"${part.path}"` : `@${part.path}`;
+    default:
+      return "";
+  }
 }

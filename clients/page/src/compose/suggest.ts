@@ -22,7 +22,7 @@ const MOST = 12;
 
 /** Returns the word at the cursor if it is one that is completed. */
 export function wordAt(text: string, cursor: number): Word | null {
-  const match = /(?:^|\s)([/@$])([^\s]*)$/.exec(text.slice(0, cursor));
+  const match = /(?:^|\s)([/@$])("[^"\n]*|[^\s"]*)$/.exec(text.slice(0, cursor));
   if (!match) return null;
   const [, mark, query = ""] = match;
   const start = cursor - query.length - 1;
@@ -30,12 +30,18 @@ export function wordAt(text: string, cursor: number): Word | null {
   return { start, end: cursor, mark: mark as Word["mark"], query };
 }
 
-export function suggestions(word: Word, { commands, skills, files }: Sources): Suggestion[] {
+export function suggestions(word: Word, { commands, skills, files }: Sources, found: readonly string[]): Suggestion[] {
   const query = word.query.toLowerCase();
   const fits = (name: string) => name.toLowerCase().includes(query);
   const skill = (one: { name: string; description: string }) => ({ insert: `$${one.name} `, label: `$${one.name}`, detail: one.description });
-  if (word.mark === "@") return [...files].filter(fits).slice(0, MOST).map((path) => ({ insert: `@${path} `, label: path }));
+  if (word.mark === "@") return [...new Set([...files.filter((path) => path.toLowerCase().includes(query.replace(/^"/, ""))), ...found])].slice(0, MOST).map((path) => ({ insert: reference(path), label: path }));
   if (word.mark === "$") return skills.filter(({ name }) => fits(name)).slice(0, MOST).map(skill);
   const runnable = commands.filter(({ name }) => fits(name.slice(1))).map(({ name, description }) => ({ insert: `${name} `, label: name, detail: description }));
   return [...runnable, ...skills.filter(({ name }) => fits(name)).map(skill)].slice(0, MOST);
+}
+
+/** Returns a path as it is written in a text. One goes on to write behind a directory. */
+function reference(path: string): string {
+  if (/\s/.test(path)) return `@"${path}" `;
+  return path.endsWith("/") ? `@${path}` : `@${path} `;
 }

@@ -1,5 +1,6 @@
 //! Getting in: a one-time code of the address becomes this browser's secret, the secret a ticket for each connection.
 import { UnauthorizedError } from "@bobbin/client";
+import { remember } from "../app/remember";
 
 const SECRET = "bobbin.secret";
 
@@ -28,8 +29,9 @@ export async function exchange(code: string): Promise<void> {
     if (localStorage.getItem(SECRET) !== null) return;
     throw new Error(await reason(answer));
   }
-  const { secret } = (await answer.json()) as { secret: string };
+  const { secret, device } = (await answer.json()) as { secret: string; device?: { id: string } };
   localStorage.setItem(SECRET, secret);
+  remember("device", device?.id ?? "");
 }
 
 /** Returns a ticket for one connection. */

@@ -58,6 +58,8 @@ export interface ThreadActions {
   threadId: string;
   showChanges: (turnId: string) => void;
   askUndo: (turnId: string) => void;
+  /** Starts a Thread with a copy of this one up to a Turn. */
+  fork: (turnId: string) => void;
 }
 
 export const ActionsContext = createContext<ThreadActions | null>(null);

@@ -2,15 +2,19 @@
 import { links } from "../app/route";
 import { Icon } from "../ui/Icon";
 import { Terminals } from "../side/Terminals";
+import { Devices } from "./Devices";
 import { Mcp } from "./Mcp";
 import { PageSettings } from "./PageSettings";
 import { Rules } from "./Rules";
 import { ServerInfo } from "./ServerInfo";
 import { Skills } from "./Skills";
 import { Trust } from "./Trust";
+import { Workspace } from "./Workspace";
 
 const sections = {
   page: { label: "This browser", view: PageSettings },
+  devices: { label: "Browsers", view: Devices },
+  workspace: { label: "Workspace", view: Workspace },
   rules: { label: "Rules and answers", view: Rules },
   mcp: { label: "MCP servers", view: Mcp },
   skills: { label: "Skills and commands", view: Skills },

@@ -2,18 +2,23 @@
 import type { TurnState } from "@bobbin/client";
 import { useMemo } from "react";
 import { useRemembered } from "../app/remember";
-import { rowsOf } from "../thread/rows";
-import { between, type FileDiff, parse } from "./diff";
+import { useActions } from "../server/threads";
+import { type FileDiff, parse } from "./diff";
 import { DiffTable } from "./DiffTable";
+import { useDiff } from "./useDiff";
 
 export default function Files({ turn }: { turn: TurnState }) {
+  const { threadId } = useActions();
   const [view, setView] = useRemembered("diff", "inline");
-  const files = useMemo(() => filesOf(turn), [turn]);
-  const unseen = (turn.diff?.files ?? []).filter((file) => !files.some((shown) => shown.path === file.path));
+  const { diff, error } = useDiff(turn, threadId);
+  const files = useMemo(() => parsed(diff?.diff ?? ""), [diff]);
+  if (error) return <p className="note bad">{error}</p>;
+  if (!diff) return <p className="meta">Loading…</p>;
+  const unseen = (diff.files ?? []).filter((file) => !files.some((shown) => shown.path === file.path));
   return (
     <div className="files">
       <div className="row">
-        <span className="meta grow">{turn.diff ? "" : "From the calls of the agent; what commands changed is not shown after a reload."}</span>
+        <span className="grow" />
         <div className="tabs small" role="group" aria-label="How changes are shown">
           {["inline", "side by side"].map((name) => (
             <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
@@ -22,7 +27,7 @@ export default function Files({ turn }: { turn: TurnState }) {
           ))}
         </div>
       </div>
-      {files.length === 0 && unseen.length === 0 && <p className="empty">No changes are known.</p>}
+      {files.length === 0 && unseen.length === 0 && <p className="empty">This Turn changed no files.</p>}
       {files.map((file, index) => (
         <details key={`${file.path}${index}`} open className="file">
           <summary>
@@ -42,18 +47,9 @@ export default function Files({ turn }: { turn: TurnState }) {
           <code>{file.path}</code> {file.status}, +{file.additions} −{file.deletions}; its lines are not shown
         </p>
       ))}
-      {turn.diff?.truncated && <p className="note">The diff is longer than what the server sends.</p>}
+      {diff.truncated && <p className="note">The diff is longer than what the server sends.</p>}
     </div>
   );
-}
-
-function filesOf(turn: TurnState): FileDiff[] {
-  if (turn.diff) return parsed(turn.diff.diff);
-  return rowsOf([turn]).flatMap((row) => {
-    if (row.kind !== "tool" || row.tool.status !== "done") return [];
-    const { edit, patch } = row.tool.what;
-    return edit ? [between(edit.path, edit.before, edit.after)] : patch ? parsed(patch) : [];
-  });
 }
 
 function parsed(diff: string): FileDiff[] {

@@ -3,8 +3,14 @@ import { memo, useMemo } from "react";
 import { CodeBlock } from "./CodeBlock";
 import { blocks, MAX_MARKDOWN } from "./markdown";
 
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  const parts = useMemo(() => (text.length > MAX_MARKDOWN ? null : blocks(text)), [text]);
+interface Props {
+  text: string;
+  /** Whether a line's end is one, as in what users write. */
+  breaks?: boolean;
+}
+
+export const Markdown = memo(function Markdown({ text, breaks = false }: Props) {
+  const parts = useMemo(() => (text.length > MAX_MARKDOWN ? null : blocks(text, breaks)), [text, breaks]);
   if (!parts) return <pre className="plain-text">{text}</pre>;
   return (
     <div className="prose">

@@ -39,8 +39,8 @@ export interface Block {
   code?: { text: string; language: string };
 }
 
-export function blocks(text: string): Block[] {
-  const tokens = marked.lexer(text);
+export function blocks(text: string, breaks = false): Block[] {
+  const tokens = marked.lexer(text, { ...marked.defaults, breaks });
   const links = tokens.links;
   return tokens
     .filter((token) => token.type !== "space" && token.type !== "def")
@@ -49,12 +49,13 @@ export function blocks(text: string): Block[] {
       if (token.type === "code") {
         return { key, html: "", code: { text: token.text as string, language: (token.lang as string | undefined)?.split(/\s/)[0] ?? "" } };
       }
-      return { key, html: safe(token, links) };
+      return { key, html: safe(token, links, breaks) };
     });
 }
 
-function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"]): string {
-  const known = cache.get(token.raw);
+function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"], breaks: boolean): string {
+  const name = breaks ? `\n${token.raw}` : token.raw;
+  const known = cache.get(name);
   if (known !== undefined) return known;
   const html = purify.sanitize(marked.parser(Object.assign([token], { links })), {
     USE_PROFILES: { html: true },
@@ -63,6 +64,6 @@ function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"]): st
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   });
   if (cache.size >= MAX_CACHE) cache.delete(cache.keys().next().value as string);
-  if (token.raw.length < 20_000) cache.set(token.raw, html);
+  if (token.raw.length < 20_000) cache.set(name, html);
   return html;
 }

@@ -3,6 +3,7 @@ import type { ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links } from "../app/route";
 import { useClient } from "../server/context";
+import { useActions } from "../server/threads";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { complain } from "../ui/toast";
@@ -21,6 +22,8 @@ export function Head({ snapshot, tab, onTab }: Props) {
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const { id, thread } = snapshot;
   const title = thread?.displayName || "New Thread";
+  const actions = useActions();
+  const ended = snapshot.turns.findLast((turn) => turn.completedAt);
   const archived = thread?.status === "archived";
   const parent = thread?.source.kind === "subagent" ? thread.source.subAgent : undefined;
   return (
@@ -46,6 +49,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
         label="More"
         entries={[
           { label: "Rename…", run: () => setDialog("rename") },
+          { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
           {
             label: archived ? "Take out of the archive" : "Archive",
             disabled: parent !== undefined,

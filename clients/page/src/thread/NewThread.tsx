@@ -4,7 +4,8 @@ import { useState } from "react";
 import { go, links } from "../app/route";
 import { Editor } from "../compose/Editor";
 import { Options } from "../compose/Options";
-import { type Attachment, runs, toParts } from "../compose/parts";
+import type { Attachment } from "../compose/attachments";
+import { runs, toParts } from "../compose/parts";
 import { useSources } from "../compose/useSources";
 import { identity, useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -19,7 +20,7 @@ export function NewThread() {
   const [round, setRound] = useState(0);
   const { data } = useRequest("welcome/suggestions", { identity, maxItems: 4 }, server?.capabilities.extensions?.welcomeSuggestions === true);
 
-  async function send(text: string, attachments: Attachment[]) {
+  async function send(text: string, attachments: readonly Attachment[]) {
     if (runs(text)) throw new Error("This command needs a Thread. Open one first.");
     const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };
     const input = toParts(text, attachments, known);

@@ -1,6 +1,7 @@
 //! One row of a conversation.
 import { memo, useState } from "react";
 import { Markdown } from "../text/Markdown";
+import { useCalm } from "../text/useCalm";
 import { Icon } from "../ui/Icon";
 import { duration } from "../ui/format";
 import type { Row } from "./rows";
@@ -17,7 +18,7 @@ function view(row: Row) {
     case "user":
       return <UserMessage item={row.item} />;
     case "agent":
-      return <Markdown text={row.text} />;
+      return <Answer text={row.text} streaming={row.streaming} />;
     case "reasoning":
       return <Reasoning row={row} />;
     case "tool":
@@ -29,6 +30,10 @@ function view(row: Row) {
     case "end":
       return <TurnEnd turn={row.turn} />;
   }
+}
+
+function Answer({ text, streaming }: { text: string; streaming: boolean }) {
+  return <Markdown text={useCalm(text, streaming)} />;
 }
 
 function Reasoning({ row }: { row: Row & { kind: "reasoning" } }) {

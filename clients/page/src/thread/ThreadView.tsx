@@ -1,9 +1,13 @@
 //! An open Thread: its head, the conversation, what waits, the queue and the text field.
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import type { QueuedTurnInput } from "@bobbin/client";
 import { recall, remember } from "../app/remember";
-import { links } from "../app/route";
+import { go, links } from "../app/route";
+import { attachToDraft, stored } from "../compose/attachments";
 import { Composer } from "../compose/Composer";
+import { written } from "../compose/parts";
 import { Queue } from "../compose/Queue";
+import { useClient } from "../server/context";
 import { ActionsContext, type ThreadActions, useThread } from "../server/threads";
 import { complain } from "../ui/toast";
 import { QuestionCard } from "../waiting/QuestionCard";
@@ -18,6 +22,7 @@ const Side = lazy(() => import("../side/Side"));
 export type SideTab = "changes" | "plan" | "terminals" | "agents";
 
 export function ThreadView({ id, row }: { id: string; row?: string }) {
+  const client = useClient();
   const open = useThread(id);
   const snapshot = open?.snapshot;
   const store = open?.store;
@@ -27,7 +32,9 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
 
   const [round, setRound] = useState(0);
   // What is taken back is written on: it goes into the draft, behind what is there.
-  const takeBack = (text: string) => {
+  const takeBack = ({ displayText, nativeInputParts }: QueuedTurnInput) => {
+    const text = nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText;
+    attachToDraft(id, (nativeInputParts ?? []).flatMap((part) => (part.type === "localImage" ? [stored(part)] : [])));
     remember(`draft.${id}`, [recall(`draft.${id}`), text].filter(Boolean).join("\n"));
     setRound(round + 1);
   };
@@ -42,8 +49,11 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
         setTab("changes");
       },
       askUndo: setUndo,
+      fork: (turnId) => {
+        client.request("thread/fork", { threadId: id, turnId }).then(({ thread }) => go(links.thread(thread.id)), complain);
+      },
     }),
-    [id],
+    [client, id],
   );
   const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => one.key === row);
   useEffect(() => {

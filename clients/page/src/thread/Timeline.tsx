@@ -38,6 +38,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
   useLayoutEffect(() => {
     if (!first.current || rows.length === 0) return;
     first.current = false;
+    performance.mark("thread-shown");
     const index = target ? rows.findIndex((row) => row.key === target) : -1;
     if (index >= 0) list.scrollToIndex(index, { align: "center" });
     else toEnd();

@@ -43,6 +43,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
   const tools = new Map<string, ToolView>();
   const approvals = new Map<string, Row & { kind: "approval" }>();
   const over = ended(turn);
+  const stopped = new Set<string>();
 
   const tool = (item: ItemState, callId: string, name: string): ToolView => {
     let view = tools.get(callId);
@@ -79,13 +80,14 @@ function rowsOfTurn(turn: TurnState): Row[] {
         const view = tool(item, item.payload.callId, item.payload.toolName);
         view.durationMs = item.payload.durationMs;
         view.status = executionStatus[item.payload.status];
+        if (view.status === "cancelled") stopped.add(item.payload.callId);
         view.result ??= item.payload.resultPreview ?? item.payload.errorMessage;
         break;
       }
       case "toolResult": {
         const view = tool(item, item.payload.callId, "");
         view.result = item.payload.result;
-        view.status = item.payload.success ? "done" : view.status === "cancelled" ? "cancelled" : "failed";
+        view.status = item.payload.success ? "done" : stopped.has(item.payload.callId) ? "cancelled" : "failed";
         break;
       }
       case "commandExecution": {

@@ -1037,12 +1037,17 @@ class ImageContentItem(TypedDict):
     type: Literal['image']
 
 
-class ImagePart(TypedDict):
-    """A remote picture."""
-
+class _ImagePart(TypedDict):
     type: Literal['image']
     url: str
-    """`http` or `https` address."""
+    """`http` or `https` address. Extension: a `data:` URL in base64, stored with the Thread as a `localImage`."""
+
+
+class ImagePart(_ImagePart, total=False):
+    """A remote picture, or one that comes as bytes."""
+
+    fileName: str
+    """Extension: how to show a picture that comes as bytes."""
 
 
 class _UserMessageItem(TypedDict):
@@ -2315,6 +2320,15 @@ class WelcomeSuggestion(TypedDict):
     """A short title."""
 
 
+class WorkspaceFile(TypedDict):
+    """A file or directory of the workspace."""
+
+    isDirectory: bool
+    """Whether it is a directory."""
+    path: str
+    """Its path from the workspace on, for a `fileRef`."""
+
+
 class _InitializeParams(TypedDict):
     clientInfo: ClientInfo
     """Who is connecting."""
@@ -2574,6 +2588,20 @@ class ThreadConfigUpdateParams(_ThreadConfigUpdateParams, total=False):
     """Extension: makes a repeated request safe."""
 
 
+class _ThreadForkParams(TypedDict):
+    threadId: str
+    """The Thread."""
+    turnId: str
+    """The last Turn of the copy. It has ended."""
+
+
+class ThreadForkParams(_ThreadForkParams, total=False):
+    """Params of `thread/fork`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
 class _ThreadRollbackParams(TypedDict):
     numTurns: int
     """How many Turns to drop from the end, at least 1."""
@@ -2751,6 +2779,44 @@ class TurnRevertResult(_TurnRevertResult, total=False):
 
     notes: list[str]
     """What the Turn may have changed besides and nobody kept, as sentences. Left out when there is nothing to say."""
+
+
+class TurnDiffReadParams(TypedDict):
+    """Params of `turn/diff/read`."""
+
+    threadId: str
+    """The Thread."""
+    turnId: str
+    """The Turn."""
+
+
+class TurnDiffReadResult(TypedDict):
+    """Result of `turn/diff/read`: what the last `turn/diff/updated` of the Turn said."""
+
+    diff: str
+    """Unified diff of all changes, git style, paths relative to the workspace; empty when nothing changed."""
+    files: list[DiffFile]
+    """The changed files; complete even when `diff` was cut."""
+    truncated: bool
+    """Whether `diff` was cut."""
+
+
+class TurnPictureReadParams(TypedDict):
+    """Parameters of `turn/picture/read`."""
+
+    path: str
+    """The `path` of a `localImage` that was handed in as bytes."""
+    threadId: str
+    """The Thread."""
+
+
+class TurnPictureReadResult(TypedDict):
+    """Result of `turn/picture/read`."""
+
+    dataBase64: str
+    """Its bytes."""
+    mediaType: str
+    """Its media type, by its bytes."""
 
 
 class _SubagentChildrenListParams(TypedDict):
@@ -3452,6 +3518,25 @@ class WorkspaceConfigResult(TypedDict):
     """What is stored for other programs."""
     welcomeSuggestionsEnabled: Union[bool, None]
     """Whether `welcome/suggestions` suggests anything."""
+
+
+class _WorkspaceFilesFindParams(TypedDict):
+    query: str
+    """A part of the path, without regard to case; empty for the first files."""
+
+
+class WorkspaceFilesFindParams(_WorkspaceFilesFindParams, total=False):
+    """Parameters of `workspace/files/find`."""
+
+    limit: int
+    """Most files to answer, 1 to 100; 50 when left out."""
+
+
+class WorkspaceFilesFindResult(TypedDict):
+    """Result of `workspace/files/find`."""
+
+    files: list[WorkspaceFile]
+    """Those with the query in their own name first, then by their paths."""
 
 
 class WorkspaceTrustResult(TypedDict):
@@ -5403,10 +5488,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/fork', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status'])
+REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'turn/diff/read', 'turn/picture/read', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -5505,6 +5590,12 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['thread/fork'], params: ThreadForkParams, *, timeout: float | None = ...
+    ) -> ThreadResult:
+        """Extension: starts a Thread with a copy of another's conversation."""
+
+    @overload
+    async def request(
         self, method: Literal['thread/rollback'], params: ThreadRollbackParams, *, timeout: float | None = ...
     ) -> ThreadRollbackResult:
         """Drops Turns from the end of the conversation. Files stay as they are."""
@@ -5550,6 +5641,18 @@ class Requests:
         self, method: Literal['turn/revert'], params: TurnRevertParams, *, timeout: float | None = ...
     ) -> TurnRevertResult:
         """Extension: undoes what a Turn did to files. The conversation stays."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/diff/read'], params: TurnDiffReadParams, *, timeout: float | None = ...
+    ) -> TurnDiffReadResult:
+        """Extension: reads what a Turn changed in files."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/picture/read'], params: TurnPictureReadParams, *, timeout: float | None = ...
+    ) -> TurnPictureReadResult:
+        """Extension: reads a picture that was handed in as bytes."""
 
     @overload
     async def request(
@@ -5798,6 +5901,12 @@ class Requests:
         self, method: Literal['workspace/config/update'], params: WorkspaceConfigUpdateParams | None = None, *, timeout: float | None = ...
     ) -> WorkspaceConfigResult:
         """Sets or removes settings of the workspace, and returns what the files say then."""
+
+    @overload
+    async def request(
+        self, method: Literal['workspace/files/find'], params: WorkspaceFilesFindParams, *, timeout: float | None = ...
+    ) -> WorkspaceFilesFindResult:
+        """Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out."""
 
     @overload
     async def request(

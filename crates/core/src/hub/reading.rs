@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_model::{Spent, ThreadId, Turn, TurnId};
+use bobbin_model::{Spent, ThreadId, Turn, TurnDiff, TurnId};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, ThreadSummary};
 
 use super::Hub;
@@ -100,6 +100,14 @@ impl Hub {
         limit: u32,
     ) -> Result<Vec<Turn>, CoreError> {
         Ok(self.store.turns_before(id, before, limit).await?)
+    }
+
+    /// Reads what a Turn changed in files, as it was recorded last. `None` where it changed none.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn diff(&self, id: &ThreadId, turn: TurnId) -> Result<Option<TurnDiff>, CoreError> {
+        Ok(self.store.diff(id, turn).await?)
     }
 
     /// Adds up what a snapshot's Thread has used: all its Turns, those that were rolled back too.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
 use bobbin_model::{
-    Decision, Event, ItemBody, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId, TurnStatus,
+    Decision, Event, ItemBody, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId,
+    TurnStatus,
 };
 use bobbin_store::{
     Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreStats,
@@ -67,6 +68,9 @@ impl Store for Moody {
     }
     fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>> {
         self.inner.turn(id, turn)
+    }
+    fn diff(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<TurnDiff>> {
+        self.inner.diff(id, turn)
     }
     fn events(&self, id: &ThreadId, after: Seq, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>> {
         self.inner.events(id, after, up_to, limit)

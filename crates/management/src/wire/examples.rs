@@ -18,6 +18,8 @@ bobbin_testkit::examples! {
     TerminalWriteParams: r#"{"sessionId":"term_51","input":"q\n","yieldTimeMs":200,"maxOutputChars":10,"clientRequestId":"c-6"}"#;
     TerminalStopParams: r#"{"sessionId":"term_51"}"#;
     TerminalCleanParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-7"}"#;
+    WorkspaceFilesFindParams: r#"{"query":"lid","limit":20}"#;
+    WorkspaceFilesFindResult: r#"{"files":[{"path":"src/kettle","isDirectory":true},{"path":"src/kettle/lid.rs","isDirectory":false}]}"#;
     ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173,"to":8080}"#;
     ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173}"#;
     ForwardResult: format!(r#"{{"forward":{FORWARD}}}"#);

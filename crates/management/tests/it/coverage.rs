@@ -33,6 +33,8 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "forward/",
                 "workspace/commitMessage/",
                 "workspace/config/",
+                "workspace/files/",
+                "turn/picture/",
                 "device/",
                 "externalChannel",
                 "channel/status",
@@ -44,7 +46,6 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
             families.iter().any(|family| name.starts_with(family))
                 || [
                     "backgroundTerminals",
-                    "extensions",
                     "turnRevert",
                     "workspaceTrust",
                     "workspaceConfigManagement",

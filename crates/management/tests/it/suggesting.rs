@@ -115,5 +115,5 @@ async fn the_extension_is_announced() {
     let info = json!({ "clientInfo": { "name": "test", "version": "1" } });
     let answer = client.answer_to("initialize", info).await;
     let extensions = &answer["result"]["capabilities"]["extensions"];
-    assert_eq!(*extensions, json!({ "welcomeSuggestions": true }));
+    assert_eq!(extensions["welcomeSuggestions"], true);
 }

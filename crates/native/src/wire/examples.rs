@@ -50,6 +50,7 @@ bobbin_testkit::examples! {
     ThreadSubscribeResult: r#"{"seq":88,"mode":"snapshot"}"#;
     ThreadUnsubscribeParams: r#"{"threadId":"thread_20270301_ab12cd"}"#;
     ThreadRenameParams: r#"{"threadId":"thread_20270301_ab12cd","displayName":"Cups","clientRequestId":"c-3"}"#;
+    ThreadForkParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","clientRequestId":"c-3"}"#;
     ThreadModeSetParams: r#"{"threadId":"thread_20270301_ab12cd","mode":"plan"}"#;
     ThreadConfigUpdateParams: r#"{"threadId":"thread_20270301_ab12cd","config":{"requireApprovalOutsideWorkspace":false,"useToolProfileOnly":true,"seed":123456789012345678901}}"#;
     ThreadRollbackParams: r#"{"threadId":"thread_20270301_ab12cd","numTurns":2}"#;
@@ -57,6 +58,10 @@ bobbin_testkit::examples! {
 
     TurnStartParams: r#"{"threadId":"thread_20270301_ab12cd","input":[{"type":"text","text":"Make a mug"},{"type":"fileRef","path":"mug.obj","displayPath":"mug"}],"sender":{"senderId":"u-1","senderName":"Ada","senderRole":"owner"},"messages":[{"role":"user","Weight":1.0}],"clientRequestId":"c-4"}"#;
     TurnStartResult: format!(r#"{{"turn":{}}}"#, turn(""));
+    TurnDiffReadParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003"}"#;
+    TurnDiffReadResult: r#"{"diff":"--- a/x\n+++ b/y\n","files":[{"path":"y","status":"renamed","oldPath":"x","additions":0,"deletions":0}],"truncated":false}"#;
+    TurnPictureReadParams: r#"{"threadId":"thread_20270301_ab12cd","path":"/srv/state/thread_20270301_ab12cd/picture_0a.png"}"#;
+    TurnPictureReadResult: r#"{"mediaType":"image/png","dataBase64":"iVBORw0KGgo="}"#;
     TurnEnqueueParams: r#"{"threadId":"thread_20270301_ab12cd","input":[{"type":"commandRef","name":"fire","argsText":"hot"}]}"#;
     TurnEnqueueResult: format!(r#"{{"queuedInput":{QUEUED},"queuedInputs":[{QUEUED}]}}"#);
     TurnInterruptParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003"}"#;

@@ -69,6 +69,7 @@ pub use crate::groups::turn::diff::*;
 pub use crate::groups::turn::input_types::*;
 pub use crate::groups::turn::notifications::*;
 pub use crate::groups::turn::params::*;
+pub use crate::groups::turn::picture_types::*;
 pub use crate::groups::turn::plan::*;
 pub use crate::groups::turn::queue_types::*;
 pub use crate::groups::turn::revert_types::*;

@@ -151,6 +151,10 @@ pub async fn an_open_turn_is_loaded_as_it_was_applied(open: Open) {
         .unwrap();
     assert_eq!(writer.loaded().await, writer.state);
     assert_eq!(store.threads_with_open_turns().await.unwrap(), []);
+    let thread = ThreadId::new("thread_1");
+    let diff = store.diff(&thread, turn).await.unwrap();
+    assert_eq!(diff.map(|diff| diff.diff).as_deref(), Some("x"));
+    assert_eq!(store.diff(&thread, TurnId(9)).await.unwrap(), None);
     let turn = store
         .turn(&ThreadId::new("thread_1"), turn)
         .await

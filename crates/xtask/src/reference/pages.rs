@@ -35,6 +35,7 @@ pub(super) const PAGES: &[Page] = &[
             ("thread/mode/set", Some("modeSwitch")),
             ("thread/config/update", Some("configOverride")),
             ("thread/search", Some("threadSearch")),
+            ("thread/fork", Some("extensions.threadFork")),
             ("channel/list", None),
         ],
     },
@@ -44,6 +45,7 @@ pub(super) const PAGES: &[Page] = &[
         methods: &[
             ("turn/", None),
             ("turn/revert", Some("turnRevert")),
+            ("turn/picture/", Some("extensions.pictures")),
             ("plan/", None),
         ],
     },
@@ -107,6 +109,7 @@ pub(super) const PAGES: &[Page] = &[
         methods: &[
             ("workspace/config", Some("workspaceConfigManagement")),
             ("workspace/trust", Some("workspaceTrust")),
+            ("workspace/files/", Some("extensions.workspaceFiles")),
             ("workspace/commitMessage/", None),
             ("welcome/", Some("extensions.welcomeSuggestions")),
         ],

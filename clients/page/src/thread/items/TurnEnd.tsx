@@ -9,7 +9,7 @@ import { changedPaths, mayUndo } from "../../side/turnChanges";
 const ends: Record<string, string> = { failed: "Failed", cancelled: "Stopped" };
 
 export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
-  const { showChanges, askUndo } = useActions();
+  const { showChanges, askUndo, fork } = useActions();
   const canUndo = useServer()?.capabilities.turnRevert === true;
   const { tokenUsage: usage } = turn;
   const files = changedPaths(turn).length;
@@ -40,6 +40,9 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
             </button>
           )
         )}
+        <button type="button" className="btn plain small on-hover" title="A new Thread with the conversation up to here" onClick={() => fork(turn.id)}>
+          Fork
+        </button>
       </p>
     </div>
   );

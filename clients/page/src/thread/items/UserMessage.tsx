@@ -1,6 +1,7 @@
 //! What a user wrote, with its pictures and references.
 import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { Markdown } from "../../text/Markdown";
+import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
 
 const delivered: Record<string, string> = { queued: "from the queue", guidance: "while the agent worked" };
@@ -12,10 +13,18 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
   const { payload } = item;
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
   const text = parts.map(written).join("");
+  const pictures = parts.filter((part) => part.type === "localImage");
   const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`];
   return (
     <section className="user" aria-label="You">
-      {text.trim() && <Markdown text={text} />}
+      {text.trim() && <Markdown text={text} breaks />}
+      {pictures.length > 0 && (
+        <div className="pictures">
+          {pictures.map((part) => (
+            <Picture key={part.path} path={part.path} name={part.fileName ?? part.path} />
+          ))}
+        </div>
+      )}
       <p className="meta">
         {how.filter(Boolean).join(" · ")} <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>{shortTime(item.createdAt)}</time>
       </p>
@@ -36,6 +45,6 @@ function written(part: InputPart): string {
     case "image":
       return `[picture](${part.url})`;
     case "localImage":
-      return `\`${part.fileName ?? part.path}\` `;
+      return "";
   }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod channel;
 pub mod config;
+pub(crate) mod fork;
 pub(crate) mod lifecycle;
 pub mod notifications;
 pub mod params;
@@ -15,7 +16,7 @@ pub mod types;
 use crate::group::{Group, rows};
 use crate::wire::{
     ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadConfiguredNotification,
-    ThreadDeletedNotification, ThreadListParams, ThreadListResult, ThreadModeSetParams,
+    ThreadDeletedNotification, ThreadForkParams, ThreadListParams, ThreadListResult, ThreadModeSetParams,
     ThreadQueueUpdatedNotification, ThreadReadParams, ThreadReadResult, ThreadRenameParams,
     ThreadRenamedNotification, ThreadResult, ThreadResumeParams, ThreadResumedNotification,
     ThreadRollbackParams, ThreadRollbackResult, ThreadRolledBackNotification,
@@ -72,6 +73,9 @@ pub static GROUP: Group = Group {
         request "thread/config/update" (ThreadConfigUpdateParams => EmptyResult)
             [ThreadNotFound] wait lifecycle::configure:
             "Replaces a Thread's configuration, from the next Turn on.";
+        request "thread/fork" (ThreadForkParams => ThreadResult)
+            [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork:
+            "Extension: starts a Thread with a copy of another's conversation.";
         request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
             [ThreadNotFound] wait rollback::rollback:
             "Drops Turns from the end of the conversation. Files stay as they are.";
@@ -101,6 +105,8 @@ pub static GROUP: Group = Group {
         capabilities.mode_switch = true;
         capabilities.config_override = true;
         capabilities.thread_search = true;
+        let extensions = capabilities.extensions.get_or_insert_default();
+        extensions.others.insert("threadFork".to_owned(), true.into());
     },
     ..Group::EMPTY
 };

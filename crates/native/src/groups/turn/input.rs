@@ -2,9 +2,10 @@
 
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
-use bobbin_model::{InputPart, Sender};
+use bobbin_model::{InputPart, Sender, ThreadId};
 use bobbin_prompts::{PromptError, Prompts};
 
+use super::picture;
 use crate::errors;
 use crate::wire::{self, RpcError};
 
@@ -17,11 +18,14 @@ const MAX_NAMED_BYTES: usize = 1 << 20;
 /// Normalises an input, with the texts of the commands and skills it names as they are now.
 ///
 /// # Errors
-/// `-32602` for a built-in command, for a command or skill that does not exist, and when nothing is left.
+/// `-32602` for a built-in command, for a command or skill that does not exist, for bytes that are no picture, and when
+/// nothing is left.
 pub(crate) async fn read(
     parts: Vec<wire::InputPart>,
+    thread: &ThreadId,
     services: &Services,
 ) -> Result<Vec<InputPart>, RpcError> {
+    let parts = picture::stored(parts, thread, services.pictures.as_deref()).await?;
     let mut parts = normalise(parts)?;
     for part in &mut parts {
         fill_of_server(part, services.tool_servers.as_deref()).await?;
@@ -169,7 +173,7 @@ fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
                 usable.push(InputPart::Image { url: part.url });
             }
             wire::InputPart::Image(_) => {
-                let detail = "An image's 'url' must begin with http:// or https://.";
+                let detail = "An image's 'url' must begin with http://, https:// or data:.";
                 return Err(RpcError::invalid_params(detail));
             }
             wire::InputPart::LocalImage(part) => usable.push(InputPart::LocalImage {
@@ -249,7 +253,8 @@ mod tests {
                 prompts,
                 ..Services::default()
             };
-            read(serde_json::from_str(json).unwrap(), &services).await
+            let thread = ThreadId::new("thread_1");
+            read(serde_json::from_str(json).unwrap(), &thread, &services).await
         };
         let both = r#"[{"type":"skillRef","name":"$descale"},{"type":"commandRef","name":"/audit","argsText":"milk"}]"#;
         let parts = read(both, Some(prompts.clone())).await.unwrap();
@@ -309,7 +314,7 @@ mod tests {
         for (json, detail) in [
             (
                 r#"[{"type":"image","url":"file:///etc/passwd"}]"#,
-                "http:// or https://",
+                "http://, https:// or data:",
             ),
             ("[]", "no usable part"),
             (

@@ -69,11 +69,15 @@ pub struct FileRefPart {
     pub display_path: Option<String>,
 }
 
-/// A remote picture.
+/// A remote picture, or one that comes as bytes.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ImagePart {
-    /// `http` or `https` address.
+    /// `http` or `https` address. Extension: a `data:` URL in base64, stored with the Thread as a `localImage`.
     pub url: String,
+    /// Extension: how to show a picture that comes as bytes.
+    pub file_name: Option<String>,
 }
 
 /// A picture on the server's disk.
@@ -135,6 +139,7 @@ mod tests {
     #[case(r#"{"type":"skillRef","name":"descaling"}"#)]
     #[case(r#"{"type":"fileRef","path":"/srv/tea/boil.txt","displayPath":"boil.txt"}"#)]
     #[case(r#"{"type":"image","url":"https://tea.example/pot.png"}"#)]
+    #[case(r#"{"type":"image","url":"data:image/png;base64,iVBORw0KGgo=","fileName":"pot.png"}"#)]
     #[case(r#"{"type":"localImage","path":"/srv/tea/pot.png","mimeType":"image/png"}"#)]
     fn known_parts_come_back_as_they_came(#[case] text: &str) {
         let part: InputPart = serde_json::from_str(text).unwrap();

@@ -6,6 +6,8 @@ pub mod input;
 pub mod input_types;
 pub mod notifications;
 pub mod params;
+pub(crate) mod picture;
+pub mod picture_types;
 pub mod plan;
 pub(crate) mod queue;
 pub mod queue_types;
@@ -16,8 +18,9 @@ pub mod types;
 
 use crate::group::{Group, rows};
 use crate::wire::{
-    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
-    TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification, TurnInterruptParams, TurnNotification,
+    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffReadParams, TurnDiffReadResult,
+    TurnDiffUpdatedNotification, TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification,
+    TurnInterruptParams, TurnNotification, TurnPictureReadParams, TurnPictureReadResult,
     TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertParams, TurnRevertResult,
     TurnRevertedNotification, TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
 };
@@ -51,6 +54,11 @@ pub static GROUP: Group = Group {
         request "turn/revert" (TurnRevertParams => TurnRevertResult)
             [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert:
             "Extension: undoes what a Turn did to files. The conversation stays.";
+        request "turn/diff/read" (TurnDiffReadParams => TurnDiffReadResult) [ThreadNotFound] wait diff::read:
+            "Extension: reads what a Turn changed in files.";
+        request "turn/picture/read" (TurnPictureReadParams => TurnPictureReadResult)
+            [] now_with(pictures) picture::read:
+            "Extension: reads a picture that was handed in as bytes.";
         notification TURN_STARTED (TurnNotification): "A Turn began; the user's Item is in it.";
         notification TURN_COMPLETED (TurnNotification): "A Turn ended well.";
         notification TURN_FAILED (TurnFailedNotification): "A Turn ended by an error.";
@@ -62,6 +70,10 @@ pub static GROUP: Group = Group {
     },
     capabilities: |server, capabilities| {
         capabilities.turn_revert = server.hub.settings().undo.is_some();
+        if server.services().pictures.is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("pictures".to_owned(), true.into());
+        }
     },
     ..Group::EMPTY
 };

@@ -12,12 +12,12 @@ use crate::convert;
 use crate::wire::{self, RpcError};
 
 pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, responder: Responder) {
-    let input = match input::read(params.input, client.services()).await {
-        Ok(input) => input,
-        Err(error) => return refuse(responder, error),
-    };
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
+    };
+    let input = match input::read(params.input, thread.id(), client.services()).await {
+        Ok(input) => input,
+        Err(error) => return refuse(responder, error),
     };
     let (session, attached) = (client.session.clone(), thread.clone());
     let reply: Reply<Enqueued> = Box::new(move |enqueued| match enqueued {

@@ -10,7 +10,10 @@ use crate::groups::thread::lifecycle;
 use crate::wire;
 
 pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
-    let input = match input::read(params.input, client.services()).await {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let input = match input::read(params.input, thread.id(), client.services()).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };
@@ -18,9 +21,6 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     let messages = match messages.transpose() {
         Ok(messages) => messages,
         Err(error) => return refuse(responder, error),
-    };
-    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
-        return;
     };
     let mut request = client.turn(thread.id(), input, params.sender);
     request.features.reasoning_effort = params.reasoning_effort;

@@ -1,11 +1,12 @@
-//! Files of the workspace for menus and for contexts. Blocking.
+//! Files of a folder for menus and for contexts. Blocking.
 //!
 //! Version-control ignores are respected. Bounded: so many entries are looked at and so many returned.
 
 use std::path::{Component, Path, PathBuf};
 
-use bobbin_files::{IgnoreRules, Ignores};
 use ignore::WalkBuilder;
+
+use crate::{IgnoreRules, Ignores};
 
 /// Most files a query returns.
 pub const MAX_FILES: usize = 100;
@@ -39,11 +40,12 @@ pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
 }
 
 /// Returns everything below a directory, in order of the paths, at most `limit`.
-pub(crate) fn below(root: &Path, limit: usize) -> Vec<Entry> {
+pub fn below(root: &Path, limit: usize) -> Vec<Entry> {
     walk(root).take(limit).collect()
 }
 
-fn search(root: &Path, query: &str) -> Vec<Entry> {
+/// Returns everything below a directory whose path contains a query, without regard to case; base names first.
+pub fn search(root: &Path, query: &str) -> Vec<Entry> {
     let query = query.trim().to_lowercase();
     let (mut by_name, mut by_path) = (Vec::new(), Vec::new());
     for entry in walk(root) {
