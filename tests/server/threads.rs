@@ -1,6 +1,10 @@
-//! `bobbin threads` and `bobbin mcp test`.
+//! `bobbin threads`, `bobbin resume`, `bobbin models` and `bobbin mcp test`.
+
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
+
+use bobbin_testkit::{ModelServer, Script};
 
 use crate::support::Workspace;
 
@@ -29,6 +33,143 @@ async fn threads_are_listed_shown_renamed_and_deleted_with_and_without_a_server(
             assert_eq!(text(&workspace, &["threads"]).await, "");
         }
     }
+}
+
+#[tokio::test]
+async fn threads_are_searched_put_away_and_taken_out_again() {
+    let workspace = Workspace::new();
+    workspace.run(&["exec", "say oolong"]).await;
+    workspace.run(&["exec", "say sencha"]).await;
+    let found = text(&workspace, &["threads", "search", "oolong"]).await;
+    let id = found.split_whitespace().next().unwrap().to_owned();
+    assert!(found.contains("turn_001") && !found.contains("sencha"), "{found}");
+    text(&workspace, &["threads", "archive", &id]).await;
+    assert!(!text(&workspace, &["threads"]).await.contains(&id));
+    let found = text(&workspace, &["threads", "search", "oolong", "--json"]).await;
+    let hit: Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
+    assert_eq!(hit["threadId"], id.as_str(), "archived ones are found, too");
+    text(&workspace, &["threads", "unarchive", &id]).await;
+    assert!(text(&workspace, &["threads"]).await.contains(&id));
+}
+
+#[tokio::test]
+async fn a_thread_is_exported_in_three_formats() {
+    let workspace = Workspace::new();
+    workspace
+        .run(&["exec", "--approve", "run `echo '<script>'` then say done"])
+        .await;
+    for _ in 0..2 {
+        workspace.run(&["exec", "--last", "say again"]).await;
+    }
+    let listed = text(&workspace, &["threads", "--json"]).await;
+    let id = serde_json::from_str::<Value>(listed.lines().next().unwrap()).unwrap()["id"].clone();
+    let id = id.as_str().unwrap();
+    let markdown = text(&workspace, &["threads", "export", id]).await;
+    assert!(markdown.contains("```\necho '<script>'\n```"), "{markdown}");
+    let [first, last] = ["## turn_001", "## turn_003"].map(|turn| markdown.find(turn).unwrap());
+    assert!(first < last, "{markdown}");
+    let lines = text(&workspace, &["threads", "export", id, "--format", "jsonl"]).await;
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (lines.len(), &lines[0]["id"], &lines[3]["id"]),
+        (4, &json!(id), &json!("turn_003"))
+    );
+
+    let export = [
+        "threads", "export", id, "--format", "html", "--output", "tea.html",
+    ];
+    assert_eq!(text(&workspace, &export).await, "");
+    let path = workspace.path().join("tea.html");
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        page.contains("&lt;script&gt;") && !page.contains("<script"),
+        "{page}"
+    );
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let again = workspace.run(&export).await;
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        !again.status.success() && said.contains("cannot make tea.html"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_is_resumed_where_it_was() {
+    let workspace = Workspace::new();
+    let nothing = workspace.run(&["resume", "say more"]).await;
+    let said = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert!(said.contains("there is no thread to continue"), "{said}");
+    workspace.run(&["exec", "say oolong"]).await;
+    let listed = text(&workspace, &["threads", "--json"]).await;
+    let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    let first = first["id"].as_str().unwrap();
+    workspace.run(&["exec", "say sencha"]).await;
+    let last = workspace.run(&["resume", "say more"]).await;
+    let said = String::from_utf8_lossy(&last.stderr);
+    assert!(said.contains("> say sencha\nsencha\n"), "{said}");
+    assert_eq!(String::from_utf8_lossy(&last.stdout), "more\n");
+    let chosen = workspace.run(&["resume", "--thread", first, "say most"]).await;
+    let said = String::from_utf8_lossy(&chosen.stderr);
+    assert!(said.contains("> say oolong\noolong\n"), "{said}");
+    let shown = text(&workspace, &["threads", "show", first]).await;
+    assert!(
+        shown.contains("> say oolong") && shown.contains("> say most"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn models_are_listed_with_the_default_marked() {
+    let workspace = Workspace::new();
+    assert_eq!(text(&workspace, &["models"]).await, "* offline\n");
+    let script = Script {
+        models: vec!["assam".into(), "ceylon".into()],
+        ..Script::default()
+    };
+    let model = ModelServer::start(script).await.unwrap();
+    workspace.configure(&json!({
+        "Model": "tea/ceylon",
+        "Providers": { "tea": { "Wire": "chat", "BaseUrl": model.base_url() } },
+    }));
+    let listed = text(&workspace, &["models"]).await;
+    assert!(
+        listed.contains("  tea/assam\n")
+            && listed.contains("* tea/ceylon\n")
+            && listed.contains("  offline\n"),
+        "{listed}"
+    );
+    let listed = text(&workspace, &["models", "--json"]).await;
+    let default = listed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let default: Vec<Value> = default.filter(|model| model["isDefault"] == true).collect();
+    assert_eq!((default.len(), &default[0]["id"]), (1, &json!("tea/ceylon")));
+}
+
+#[tokio::test]
+async fn rules_are_tested_against_the_commands_of_the_past() {
+    let workspace = Workspace::new();
+    let untested = workspace.run(&["rules", "test"]).await;
+    assert!(String::from_utf8_lossy(&untested.stderr).contains("no agent has run a command"));
+    for _ in 0..2 {
+        workspace.run(&["exec", "--approve", "run `touch cup`"]).await;
+    }
+    workspace.run(&["exec", "--approve", "run `ls`"]).await;
+    workspace.run(&["exec", "--approve", "run `mkdir pot`"]).await;
+    workspace.configure(&json!({ "Permissions": { "Rules": [{ "Action": "deny", "Command": "mkdir *" }] } }));
+    assert_eq!(
+        text(&workspace, &["rules", "test"]).await,
+        "refused    1 x  mkdir pot\nasks       2 x  touch cup\nruns       1 x  ls\n"
+    );
+    assert_eq!(
+        text(&workspace, &["rules", "list"]).await,
+        text(&workspace, &["rules"]).await
+    );
 }
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, rules, setup, state_command,
-    threads, token, tool_servers, trust,
+    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, resume, rules, setup,
+    state_command, threads, token, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
@@ -63,9 +63,16 @@ enum Command {
     /// 6 the workspace belongs to a process that cannot be joined, 7 the database was removed meanwhile, 8 the answer does not
     /// fit --output-schema, 9 the time is over.
     Exec(exec::Exec),
+    /// Show the last exchange of a conversation, and go on with a prompt.
+    ///
+    /// Takes the options of `exec`. Without --thread it is the conversation that was active last. Without a prompt it shows
+    /// the exchange and ends.
+    Resume(Box<resume::Resume>),
+    /// List the models that can be chosen.
+    Models(models::Models),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
     Trust(trust::Trust),
-    /// List the workspace's threads; show, rename or delete one.
+    /// List and search the workspace's threads; show, rename, archive, export or delete one.
     Threads(threads::Threads),
     /// Make a port of a thread's commands reachable on this machine, until Ctrl-C.
     Forward(forward::Forward),
@@ -154,6 +161,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
+        Some(Command::Resume(resume)) => resume::run(*resume).await,
+        Some(Command::Models(models)) => models::run(models).await,
         Some(Command::Trust(trust)) => trust::run(&trust),
         Some(Command::Threads(threads)) => threads::run(threads).await,
         Some(Command::Forward(forward)) => forward::run(forward).await,

@@ -12,6 +12,8 @@ mod finecode;
 mod forward;
 mod hermes;
 mod hub;
+mod models;
+mod resume;
 mod rules;
 mod setup;
 mod state_command;

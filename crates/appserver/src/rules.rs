@@ -1,9 +1,10 @@
 //! `bobbin rules`: shows the rules in force and the answers given for ever, takes those back, and says what would happen
-//! to a command line.
+//! to a command line, or to those that agents have run before.
 //!
 //! Asks the server that runs in the workspace, so that what is taken back does not count there any more. Where none runs,
 //! the command opens the workspace by itself, and starts and resumes nothing in it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,11 +17,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
+use crate::threads;
 use bobbin_serve::config;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
+
+/// Commands that `test` judges at most.
+const MAX_COMMANDS: usize = 500;
 
 /// Arguments of `bobbin rules`.
 #[derive(Debug, Args)]
@@ -36,6 +41,8 @@ pub(crate) struct Rules {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// List the rules in force and the answers given for ever (the default).
+    List,
     /// Take back answers that were given for ever.
     Forget {
         /// Their numbers, as `bobbin rules` lists them.
@@ -50,6 +57,12 @@ enum Action {
         /// The line, as an agent would write it.
         line: String,
     },
+    /// Say what would happen now to the commands that agents have run in this workspace. Runs nothing.
+    Test {
+        /// Look at the last so many threads.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        threads: u32,
+    },
 }
 
 /// Does what was asked.
@@ -57,28 +70,30 @@ pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(rules.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
-    let action = rules.action;
+    let action = rules.action.unwrap_or(Action::List);
+    let root = workspace.root.to_string_lossy().into_owned();
     ask_server(&workspace, &config, &rules.token, async |peer| {
-        act(peer, action).await
+        act(peer, action, &root).await
     })
     .await
 }
 
-async fn act(peer: &PeerHandle, action: Option<Action>) -> anyhow::Result<ExitCode> {
+async fn act(peer: &PeerHandle, action: Action, root: &str) -> anyhow::Result<ExitCode> {
     // It knows the trust in the folder: the notice about that is for others.
     let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true, "sandboxedPolicy": true });
     initialize(peer, "bobbin-rules", &capabilities).await?;
     match action {
-        None => list(&listed(peer).await?),
-        Some(Action::Forget { all: true, .. }) => {
+        Action::List => list(&listed(peer).await?),
+        Action::Forget { all: true, .. } => {
             let count = listed(peer).await?.answers.len();
             call(peer, "approval/rules/remove", &json!({})).await?;
             console::say(&format!("Taken back: all answers for ever ({count})."));
         }
-        Some(Action::Forget { numbers, .. }) => forget(peer, &numbers).await?,
-        Some(Action::Explain { line }) => {
+        Action::Forget { numbers, .. } => forget(peer, &numbers).await?,
+        Action::Explain { line } => {
             explain(&asked(peer, "policy/explain", &json!({ "command": line })).await?);
         }
+        Action::Test { threads } => test(peer, root, threads).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -128,6 +143,52 @@ async fn forget(peer: &PeerHandle, numbers: &[usize]) -> anyhow::Result<()> {
     call(peer, "approval/rules/remove", &json!({ "ids": ids })).await?;
     for answer in chosen {
         console::say(&format!("Taken back: {}", covered(answer)));
+    }
+    Ok(())
+}
+
+/// Says of each command that agents have run what would happen to it now: refused ones first, then those that are asked
+/// about, each with how often it ran.
+async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
+    let mut params = threads::of_every_channel(peer, root).await?;
+    params["limit"] = count.into();
+    params["includeArchived"] = true.into();
+    params["includeSubAgents"] = true.into();
+    let listed = call(peer, "thread/list", &params).await?;
+    let mut ran: BTreeMap<String, usize> = BTreeMap::new();
+    for thread in listed["data"].as_array().into_iter().flatten() {
+        let thread = threads::export::whole(peer, thread["id"].as_str().unwrap_or_default()).await?;
+        let turns = thread["turns"].as_array().into_iter().flatten();
+        let items = turns.flat_map(|turn| turn["items"].as_array().into_iter().flatten());
+        for item in items.filter(|item| item["type"] == "toolCall") {
+            if let Some(command) = item["payload"]["arguments"]["command"].as_str() {
+                *ran.entry(command.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    let mut judged = Vec::new();
+    for (command, times) in ran.iter().take(MAX_COMMANDS) {
+        let explained: wire::PolicyExplainResult =
+            asked(peer, "policy/explain", &json!({ "command": command })).await?;
+        let (order, what) = match explained.outcome {
+            wire::PolicyOutcome::Refused | wire::PolicyOutcome::Withheld => (0, "refused"),
+            wire::PolicyOutcome::Asks | wire::PolicyOutcome::Interrupts => (1, "asks"),
+            _ => (2, "runs"),
+        };
+        judged.push((order, std::cmp::Reverse(*times), what, command));
+    }
+    judged.sort();
+    for (_, std::cmp::Reverse(times), what, command) in &judged {
+        console::say_quoted(&console::quoted(&format!("{what:8}{times:>4} x  "), command));
+    }
+    if judged.is_empty() {
+        console::note("no agent has run a command in these threads");
+    }
+    if ran.len() > MAX_COMMANDS {
+        console::note(&format!(
+            "{} more commands are left out",
+            ran.len() - MAX_COMMANDS
+        ));
     }
     Ok(())
 }

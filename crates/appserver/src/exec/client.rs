@@ -244,12 +244,7 @@ impl Client<'_> {
                 let started = call(peer, "thread/start", &params).await?;
                 return text(&started, "/thread/id");
             }
-            ThreadChoice::Last => {
-                let mut params = threads::of_every_channel(peer, &request.workspace).await?;
-                params["limit"] = 1.into();
-                let listed = call(peer, "thread/list", &params).await?;
-                text(&listed, "/data/0/id").context("there is no thread to continue")?
-            }
+            ThreadChoice::Last => threads::last(peer, &request.workspace).await?,
             ThreadChoice::Id(id) => id.clone(),
         };
         if config != json!({}) {

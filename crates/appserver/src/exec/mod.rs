@@ -49,13 +49,13 @@ use schema::OutputSchema;
 )]
 pub(crate) struct Exec {
     /// What to ask. `-` or nothing reads it from stdin; stdin beside a prompt is appended to it.
-    prompt: Vec<String>,
+    pub(crate) prompt: Vec<String>,
     /// Continue this thread instead of starting one.
     #[arg(long, value_name = "ID", conflicts_with = "last")]
-    thread: Option<String>,
+    pub(crate) thread: Option<String>,
     /// Continue the thread that was active last.
     #[arg(long)]
-    last: bool,
+    pub(crate) last: bool,
     /// The model for this thread: offline, PROVIDER/MODEL, or a model that the configuration names.
     ///
     /// The thread keeps it. Left out, a new thread has the configuration's model.
@@ -96,9 +96,9 @@ pub(crate) struct Exec {
     output_schema: Option<PathBuf>,
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    pub(crate) workspace: Option<PathBuf>,
     #[command(flatten)]
-    token: TokenOptions,
+    pub(crate) token: TokenOptions,
     #[command(flatten)]
     log: LogOptions,
 }

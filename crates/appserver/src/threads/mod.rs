@@ -1,6 +1,10 @@
-//! `bobbin threads`: lists the conversations of the workspace, shows, renames and deletes one.
+//! `bobbin threads`: lists and searches the conversations of the workspace; shows, renames, archives, exports and deletes one.
 //!
 //! Asks the server that runs in the workspace, as `bobbin rules` does.
+
+pub(crate) mod export;
+mod html;
+mod markdown;
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -18,6 +22,7 @@ use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
+use export::Format;
 
 /// Threads of one request.
 const PAGE: usize = 100;
@@ -62,6 +67,35 @@ enum Action {
         id: String,
         /// The title.
         title: String,
+    },
+    /// Find text in the history of all threads.
+    Search {
+        /// Words that are all there; a phrase in quotation marks.
+        query: String,
+        /// At most so many places.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        limit: u32,
+    },
+    /// Put a thread and its subagents away: it is not listed and takes no turns.
+    Archive {
+        /// Its id.
+        id: String,
+    },
+    /// Take an archived thread out again.
+    Unarchive {
+        /// Its id.
+        id: String,
+    },
+    /// Write a thread to a file, or to stdout.
+    Export {
+        /// Its id.
+        id: String,
+        /// What to write.
+        #[arg(long, value_enum, default_value_t = Format::Markdown)]
+        format: Format,
+        /// A new file, which only you can read.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Delete a thread and everything in it, for good.
     Delete {
@@ -108,6 +142,10 @@ async fn act(peer: &PeerHandle, action: Action, root: &str, as_json: bool) -> an
             )
             .await?;
         }
+        Action::Search { query, limit } => search(peer, root, &query, limit, as_json).await?,
+        Action::Archive { id } => drop(call(peer, "thread/archive", &json!({ "threadId": id })).await?),
+        Action::Unarchive { id } => drop(call(peer, "thread/unarchive", &json!({ "threadId": id })).await?),
+        Action::Export { id, format, output } => export::export(peer, &id, format, output.as_deref()).await?,
         Action::Delete { id, yes } => {
             let params = json!({ "threadId": id, "includeTurns": false });
             let read = call(peer, "thread/read", &params).await?;
@@ -121,6 +159,20 @@ async fn act(peer: &PeerHandle, action: Action, root: &str, as_json: bool) -> an
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the Thread that was active last.
+///
+/// # Errors
+/// There is none, or the server refuses.
+pub(crate) async fn last(peer: &PeerHandle, root: &str) -> anyhow::Result<String> {
+    let mut params = of_every_channel(peer, root).await?;
+    params["limit"] = 1.into();
+    let listed = call(peer, "thread/list", &params).await?;
+    match listed["data"][0]["id"].as_str() {
+        Some(id) => Ok(id.to_owned()),
+        None => bail!("there is no thread to continue"),
+    }
 }
 
 /// Returns the params of a list that has the threads of every client.
@@ -155,6 +207,29 @@ async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: b
             Some(cursor) if !listed.data.is_empty() => params["cursor"] = cursor.into(),
             _ => break,
         }
+    }
+    Ok(())
+}
+
+async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json: bool) -> anyhow::Result<()> {
+    let mut params = of_every_channel(peer, root).await?;
+    params["query"] = query.into();
+    params["limit"] = limit.into();
+    params["includeArchived"] = true.into();
+    let found: wire::ThreadSearchResult =
+        serde_json::from_value(call(peer, "thread/search", &params).await?)?;
+    for hit in &found.data {
+        if as_json {
+            console::data(hit);
+            continue;
+        }
+        let title = hit.display_name.as_deref().unwrap_or("without a title");
+        let turn = hit.turn_id.as_deref().unwrap_or("title");
+        console::say(&format!("{}  {turn}  {title}", hit.thread_id));
+        console::say_quoted(&console::quoted("  ", &hit.snippet));
+    }
+    if !found.complete {
+        console::note("older conversations are still being read in; search again for all of them");
     }
     Ok(())
 }
@@ -204,7 +279,8 @@ async fn show(peer: &PeerHandle, id: &str, turns: u32, as_json: bool) -> anyhow:
     Ok(())
 }
 
-fn show_item(item: &Value) {
+/// Prints what an Item says.
+pub(crate) fn show_item(item: &Value) {
     let payload = &item["payload"];
     let text = |name: &str| payload[name].as_str().unwrap_or_default();
     match item["type"].as_str().unwrap_or_default() {

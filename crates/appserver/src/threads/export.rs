@@ -1,0 +1,247 @@
+//! A conversation as a file: Markdown, a line of JSON for each Turn, or one page of HTML.
+//!
+//! Reads the whole conversation into memory, page by page, since the server has the newest page first.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use bobbin_peer::PeerHandle;
+use bobbin_serve::console;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::html;
+use super::markdown;
+use crate::call::call;
+
+/// Turns of one request.
+const PAGE: u32 = 100;
+
+/// What a file is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Text with headings.
+    Markdown,
+    /// The thread, then each turn, as lines of JSON.
+    Jsonl,
+    /// One page that loads nothing from elsewhere.
+    Html,
+}
+
+/// A conversation, as users read it.
+pub(super) struct Conversation {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) turns: Vec<Turn>,
+}
+
+/// One Turn.
+pub(super) struct Turn {
+    pub(super) id: String,
+    pub(super) started_at: String,
+    pub(super) status: String,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What one Item says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    User(String),
+    Agent(String),
+    Reasoning(String),
+    /// A tool and its arguments.
+    Call(String, String),
+    /// What came of a call, and whether it worked.
+    Result(String, bool),
+    Error(String),
+}
+
+/// Writes a Thread to a new file, or to stdout.
+pub(super) async fn export(
+    peer: &PeerHandle,
+    id: &str,
+    format: Format,
+    output: Option<&Path>,
+) -> anyhow::Result<()> {
+    let thread = whole(peer, id).await?;
+    let text = match format {
+        Format::Jsonl => lines(thread),
+        Format::Markdown => markdown::page(&conversation(&thread)),
+        Format::Html => html::page(&conversation(&thread)),
+    };
+    let Some(path) = output else {
+        console::stream(&text);
+        return Ok(());
+    };
+    let mut options = OpenOptions::new();
+    // What was said may be secret.
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.with_context(|| format!("cannot make {}", path.display()))?;
+    file.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    console::note(&format!("Exported to {}. Only you can read it.", path.display()));
+    Ok(())
+}
+
+/// Reads a Thread with all its Turns, oldest first.
+pub(crate) async fn whole(peer: &PeerHandle, id: &str) -> anyhow::Result<Value> {
+    let mut params = json!({ "threadId": id, "includeTurns": true, "turnLimit": PAGE });
+    let mut read = call(peer, "thread/read", &params).await?;
+    let mut thread = read["thread"].take();
+    let mut pages = vec![thread["turns"].take()];
+    while let Some(cursor) = read["turnPage"]["nextCursor"].as_str().map(str::to_owned) {
+        params["cursor"] = cursor.into();
+        read = call(peer, "thread/read", &params).await?;
+        pages.push(read["thread"]["turns"].take());
+    }
+    let turns = pages.into_iter().rev().flat_map(|page| match page {
+        Value::Array(turns) => turns,
+        _ => Vec::new(),
+    });
+    thread["turns"] = turns.collect();
+    Ok(thread)
+}
+
+/// Returns a line for the Thread without its Turns, and one for each Turn.
+fn lines(mut thread: Value) -> String {
+    let turns = thread["turns"].take();
+    if let Some(members) = thread.as_object_mut() {
+        members.remove("turns");
+    }
+    let lines = std::iter::once(&thread).chain(turns.as_array().into_iter().flatten());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn conversation(thread: &Value) -> Conversation {
+    let turns = thread["turns"].as_array().into_iter().flatten();
+    Conversation {
+        id: text(thread, "id"),
+        title: thread["displayName"]
+            .as_str()
+            .unwrap_or("Without a title")
+            .to_owned(),
+        turns: turns
+            .map(|turn| Turn {
+                id: text(turn, "id"),
+                // To the minute.
+                started_at: text(turn, "startedAt")
+                    .chars()
+                    .take(16)
+                    .collect::<String>()
+                    .replace('T', " "),
+                status: text(turn, "status"),
+                parts: turn["items"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .flat_map(parts)
+                    .collect(),
+            })
+            .collect(),
+    }
+}
+
+fn text(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_default().to_owned()
+}
+
+/// Returns what an Item says. Views of calls and questions about them are left out: the call says what was done.
+fn parts(item: &Value) -> Vec<Part> {
+    let payload = &item["payload"];
+    let call = || {
+        let arguments = &payload["arguments"];
+        let main = arguments["command"].as_str().map(str::to_owned);
+        Part::Call(
+            text(payload, "toolName"),
+            main.unwrap_or_else(|| arguments.to_string()),
+        )
+    };
+    match item["type"].as_str().unwrap_or_default() {
+        "userMessage" => vec![Part::User(text(payload, "text"))],
+        "agentMessage" => vec![Part::Agent(text(payload, "text"))],
+        "reasoningContent" => vec![Part::Reasoning(text(payload, "text"))],
+        "toolCall" => vec![call()],
+        "toolResult" => vec![Part::Result(text(payload, "result"), payload["success"] == true)],
+        "dynamicToolCall" => {
+            let contents = payload["contentItems"].as_array().into_iter().flatten();
+            let said: Vec<&str> = contents.filter_map(|content| content["text"].as_str()).collect();
+            vec![call(), Part::Result(said.join("\n"), payload["success"] == true)]
+        }
+        "error" => vec![Part::Error(text(payload, "message"))],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread() -> Value {
+        let item = |kind: &str, payload: Value| json!({ "type": kind, "payload": payload });
+        let items = [
+            item("userMessage", json!({ "text": "<b>make</b>\n``` tea" })),
+            item("reasoningContent", json!({ "text": "Hm & so." })),
+            item(
+                "toolCall",
+                json!({ "toolName": "Exec", "arguments": { "command": "make tea </pre>" } }),
+            ),
+            item(
+                "toolResult",
+                json!({ "result": "```\n<script>alert(1)</script>", "success": false }),
+            ),
+            item("approvalRequest", json!({ "reason": "left out" })),
+            item("agentMessage", json!({ "text": "It **failed**." })),
+            item("error", json!({ "message": "cold \"kettle\"" })),
+        ];
+        let turn = json!({ "id": "turn_001", "startedAt": "2027-03-01T08:00:00.000Z", "status": "completed", "items": items });
+        json!({ "id": "thread_1", "displayName": "Tea <1>", "turns": [turn] })
+    }
+
+    #[test]
+    fn a_page_of_html_loads_nothing_and_escapes_everything() {
+        let page = html::page(&conversation(&thread()));
+        assert!(page.contains("default-src 'none'"), "{page}");
+        for escaped in [
+            "<title>Tea &lt;1&gt;</title>",
+            "&lt;b&gt;make&lt;/b&gt;",
+            "make tea &lt;/pre&gt;",
+            "&lt;script&gt;alert(1)&lt;/script&gt;",
+            "Hm &amp; so.",
+            "cold &quot;kettle&quot;",
+        ] {
+            assert!(page.contains(escaped), "{escaped}: {page}");
+        }
+        for absent in ["<script", "<b>", "://", "src=", "href=", "url(", "left out"] {
+            assert!(!page.contains(absent), "{absent}: {page}");
+        }
+    }
+
+    #[test]
+    fn markdown_fences_what_has_fences_itself() {
+        let page = markdown::page(&conversation(&thread()));
+        assert_eq!(
+            page,
+            "# Tea <1>\n\nThread `thread_1`.\n\n## turn_001, 2027-03-01 08:00\n\n\
+             > <b>make</b>\n> ``` tea\n\n\
+             *Hm & so.*\n\n\
+             `Exec`\n\n```\nmake tea </pre>\n```\n\n\
+             Failed:\n\n````\n```\n<script>alert(1)</script>\n````\n\n\
+             It **failed**.\n\n\
+             **Error:** cold \"kettle\"\n\n"
+        );
+    }
+
+    #[test]
+    fn lines_are_the_thread_and_its_turns() {
+        let text = lines(thread());
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines[0], json!({ "id": "thread_1", "displayName": "Tea <1>" }));
+        assert_eq!((lines.len(), &lines[1]["id"]), (2, &json!("turn_001")));
+    }
+}
