@@ -55,11 +55,25 @@ impl Prompts {
     }
 
     /// Returns a command's text with the arguments inserted: `$ARGUMENTS` is all of them, `$1` to `$9` are single
-    /// words, quoted as in a shell. If the text names none, the arguments are appended.
+    /// words, quoted as in a shell. If the text names none, the arguments are appended. Where no command has this name, one
+    /// whose name differs in case only counts.
     ///
     /// # Errors
     /// There is no such command, its file cannot be read, or the result has more than 256 KiB.
     pub fn expand(&self, name: &str, arguments: &str) -> Result<String, PromptError> {
+        let exact = self.expand_exactly(name, arguments);
+        if !matches!(exact, Err(PromptError::NotFound { .. })) {
+            return exact;
+        }
+        // Telephones begin a message with a capital letter.
+        let mut commands = self.commands().into_iter();
+        match commands.find(|command| command.name.eq_ignore_ascii_case(name)) {
+            Some(command) => self.expand_exactly(&command.name, arguments),
+            None => exact,
+        }
+    }
+
+    fn expand_exactly(&self, name: &str, arguments: &str) -> Result<String, PromptError> {
         let not_found = || PromptError::NotFound {
             what: "command",
             name: format!("/{name}"),
@@ -245,6 +259,7 @@ mod tests {
             ]
         );
         assert_eq!(prompts.expand("brew", "").unwrap(), "Brew.");
+        assert_eq!(prompts.expand("Brew", "").unwrap(), "Brew.");
         assert_eq!(prompts.expand("tea:green", "").unwrap(), "# Green\n\nBrew green.");
     }
 

@@ -146,8 +146,13 @@ pub(super) async fn execute(
 fn split(typed: &str) -> (String, String) {
     let typed = typed.trim();
     let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let name = format!("/{}", name.trim_start_matches('/'));
+    // Telephones begin a message with a capital letter. Commands in files are found by their reader.
+    let compact = format!("/{COMPACT}");
+    let own = BUILT_IN.iter().map(|own| own.name).chain(OF_SERVICES);
+    let own = own.chain([&*compact]).find(|own| own.eq_ignore_ascii_case(&name));
     (
-        format!("/{}", name.trim_start_matches('/')),
+        own.map_or_else(|| name.clone(), str::to_owned),
         rest.trim().to_owned(),
     )
 }

@@ -108,6 +108,23 @@ async fn stop_ends_the_turn_that_runs() {
 }
 
 #[tokio::test]
+async fn commands_are_found_without_regard_to_case() {
+    let server = Server::start().await;
+    write(&server, &[AUDIT]);
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    for (command, has) in [
+        ("/Help", "message"),
+        ("/AUDIT oat", "expandedPrompt"),
+        ("/Stop", "message"),
+    ] {
+        let params = json!({ "threadId": thread, "command": command });
+        let answer = client.call("command/execute", params).await;
+        assert!(answer[has].is_string(), "{command}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn new_goes_on_in_another_thread_and_once_for_a_name() {
     let server = Server::start().await;
     let mut client = server.client().await;
