@@ -11,6 +11,7 @@ mod names;
 mod runner;
 mod schemas;
 mod stage;
+mod strangers;
 
 /// The process of a FineCode runner.
 #[test]

@@ -41,10 +41,10 @@ export interface AgentMessageItem {
 /** A user's answer. */
 export type ApprovalDecision = "accept" | "acceptForSession" | "acceptAlways" | "decline" | "cancel";
 
-/** Kind of operation that needs a user's permission (AppServer protocol 04 §1). */
+/** Kind of operation that needs a user's permission. */
 export type ApprovalKind = "shell" | "file" | "remoteResource";
 
-/** How a Thread's Approvals are decided (AppServer protocol 04 §4). */
+/** How a Thread's Approvals are decided. */
 export type ApprovalPolicy = "default" | "autoApprove" | "interrupt" | "sandboxed" | "askWrites" | "refuse";
 
 /** An Item of the type `approvalRequest`. */
@@ -65,7 +65,7 @@ export interface ApprovalRequestItem {
   type: "approvalRequest";
 }
 
-/** Payload of `approvalRequest`: a person is asked. */
+/** Payload of `approvalRequest`: the user is asked. */
 export interface ApprovalRequestPayload {
   /** What kind of thing is asked about. */
   approvalType: ApprovalKind;
@@ -324,7 +324,7 @@ export interface CommandExecutionPayload {
   durationMs?: number;
   /** Its exit code. */
   exitCode?: number;
-  /** Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`. */
+  /** Extension: what confines it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`. */
   heldBy?: string[];
   /** Length of the whole output. */
   originalOutputChars?: number;
@@ -352,7 +352,7 @@ export interface CommandInfo {
   description: string;
   /** Its name, with the slash. */
   name: string;
-  /** Whether somebody in a shared conversation has to be an administrator for it. */
+  /** Whether a user of a shared conversation has to be an administrator for it. */
   requiresAdmin: boolean;
 }
 
@@ -512,7 +512,7 @@ export interface DiffFile {
 /** Kind of change. */
 export type DiffFileStatus = "added" | "modified" | "deleted" | "renamed";
 
-/** What to ask a person before a tool is called. */
+/** What to ask the user before a tool is called. */
 export interface DynamicToolApproval {
   /** What kind of thing the tool touches. */
   kind: ApprovalKind;
@@ -552,7 +552,7 @@ export interface DynamicToolCallPayload {
   contentItems?: ContentItem[];
   /** A stable word for what went wrong. */
   errorCode?: string;
-  /** What went wrong, for people. */
+  /** What went wrong, as a sentence for the user. */
   errorMessage?: string;
   /** Its group of tools. */
   namespace?: string;
@@ -566,7 +566,7 @@ export interface DynamicToolCallPayload {
 
 /** A tool that the client serves through `item/tool/call`. */
 export interface DynamicToolSpec {
-  /** What to ask a person before the tool is called. */
+  /** What to ask the user before the tool is called. */
   approval?: DynamicToolApproval;
   /** A hint that the tool need not be offered at once. */
   deferLoading?: boolean;
@@ -604,7 +604,7 @@ export interface ErrorPayload {
   code: string;
   /** Whether the Turn ends with it. */
   fatal: boolean;
-  /** What, for people. */
+  /** What went wrong, as a sentence for the user. */
   message: string;
 }
 
@@ -1123,7 +1123,7 @@ export interface McpServerStatus {
   wantsLogin?: boolean;
 }
 
-/** State of a tool server (AppServer protocol 05 §8). */
+/** State of a tool server. */
 export type McpStartupState = "idle" | "starting" | "ready" | "error" | "disabled";
 
 /** A tool of an MCP server. */
@@ -1245,7 +1245,7 @@ export interface PluginFunctionCallPayload {
   contentItems?: ContentItem[];
   /** A stable word for what went wrong. */
   errorCode?: string;
-  /** What went wrong, for people. */
+  /** What went wrong, as a sentence for the user. */
   errorMessage?: string;
   /** The function. */
   functionName: string;
@@ -1351,11 +1351,11 @@ export type Seconds = number;
 export interface SenderContext {
   /** The group it was said in. */
   groupId?: string;
-  /** The person's id. */
+  /** Id of the user. */
   senderId: string;
-  /** What the person is called. */
+  /** Name of the user. */
   senderName: string;
-  /** The person's role. */
+  /** Role of the user. */
   senderRole?: string;
 }
 
@@ -1462,7 +1462,7 @@ export interface SkillInfo {
   defaultPrompt?: string;
   /** What it is for. */
   description: string;
-  /** How people call it. */
+  /** Its name for users. */
   displayName?: string;
   /** Whether agents are told of it. */
   enabled: boolean;
@@ -1761,7 +1761,7 @@ export interface ThreadConfiguration {
   [name: string]: unknown;
 }
 
-/** A Thread's activity, as lists show it (AppServer protocol 02 §2.6). */
+/** A Thread's activity, as lists show it. */
 export interface ThreadRuntime {
   /** A Turn runs or waits. */
   running: boolean;
@@ -1947,12 +1947,12 @@ export interface ToolResultPayload {
   success: boolean;
 }
 
-/** What spoke in a person's place. */
+/** What gave an input in the place of a user. */
 export type TriggerKind = "heartbeat" | "cron" | "automation";
 
 /** One thing that a folder brings. */
 export interface TrustItem {
-  /** What it says, for the user to judge. Written by whoever wrote the folder. */
+  /** What it says, for the user to judge. Written by the author of the folder. */
   detail?: string;
   /** Stands for its content; texts have none. */
   fingerprint?: string;
@@ -1971,7 +1971,7 @@ export interface Turn {
   completedAt?: string;
   /** What it cost, in the currency of the models' prices, where a price is known. */
   cost?: number;
-  /** Why it failed, for people. */
+  /** Why it failed, as a sentence for the user. */
   error?: string;
   /** `turn_` and its number in the Thread. */
   id: string;
@@ -2067,7 +2067,7 @@ export interface UserMessageItem {
   type: "userMessage";
 }
 
-/** Payload of `userMessage`: what a person, or a trigger in a person's place, said. */
+/** Payload of `userMessage`: the input of a user, or of a trigger. */
 export interface UserMessagePayload {
   /** The scope it came from. */
   channelContext?: string;
@@ -2083,15 +2083,15 @@ export interface UserMessagePayload {
   materializedInputParts?: InputPart[];
   /** As the user gave it. */
   nativeInputParts?: InputPart[];
-  /** The person's id. */
+  /** Id of the user. */
   senderId?: string;
-  /** What the person is called. */
+  /** Name of the user. */
   senderName?: string;
-  /** The person's role. */
+  /** Role of the user. */
   senderRole?: string;
   /** The whole input as one text to show. */
   text: string;
-  /** What said it, when no person did. */
+  /** What gave the input, when it was no user. */
   triggerKind?: TriggerKind;
   /** What the trigger is called. */
   triggerLabel?: string;
@@ -2099,7 +2099,7 @@ export interface UserMessagePayload {
   triggerRefId?: string;
 }
 
-/** A person. */
+/** A user. */
 export interface UserThreadSource {
   kind: "user";
 }
@@ -2431,7 +2431,7 @@ export interface TurnQueueRemoveResult {
   queuedInputs: QueuedTurnInput[];
 }
 
-/** Params of `turn/steer`: a queued input becomes guidance for the running Turn. */
+/** Params of `turn/steer`. */
 export interface TurnSteerParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
@@ -2472,7 +2472,7 @@ export interface TurnRevertParams {
 export interface TurnRevertResult {
   /** The files that were put back; those that were as before anyway are left out. */
   files: RevertedFile[];
-  /** What the Turn may have changed besides and nobody kept, as sentences. Left out when there is nothing to say. */
+  /** What the Turn may have changed that was not restored, as sentences. */
   notes?: string[];
   /** The Turn. */
   turnId: string;
@@ -2546,7 +2546,7 @@ export interface SubagentTargetResult {
   agentRole?: string;
   /** The subagent. */
   childThreadId: string;
-  /** A word for people. */
+  /** A note for the user. */
   message?: string;
   /** The profile it runs with. */
   profileName?: string;
@@ -2716,7 +2716,7 @@ export interface McpTestParams {
 export interface McpTestResult {
   /** `McpServerTestFailed`. */
   errorCode?: string;
-  /** What went wrong, for people. */
+  /** What went wrong, as a sentence for the user. */
   errorMessage?: string;
   /** Whether it could be started. */
   success: boolean;
@@ -3820,7 +3820,7 @@ export interface TurnNotification {
 
 /** Params of `turn/failed`. */
 export interface TurnFailedNotification {
-  /** Why, for people. */
+  /** Why, as a sentence for the user. */
   error: string;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
@@ -3834,7 +3834,7 @@ export interface TurnFailedNotification {
 
 /** Params of `turn/cancelled`. */
 export interface TurnCancelledNotification {
-  /** Why, for people. */
+  /** Why, as a sentence for the user. */
   reason: string;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
@@ -4076,7 +4076,7 @@ export interface McpStatusUpdatedNotification {
 
 /** Params of `mcp/login/completed`. */
 export interface McpLoginCompletedNotification {
-  /** What went wrong, for people. */
+  /** What went wrong, as a sentence for the user. */
   errorMessage?: string;
   /** The server. */
   name: string;
@@ -4179,7 +4179,7 @@ export interface Notifications {
   "thread/rolledBack": ThreadRolledBackNotification;
   /** Extension: the end of a replay. */
   "thread/synced": ThreadSyncedNotification;
-  /** A Turn began; the user's Item is in it. */
+  /** A Turn has started; the user's Item is in it. */
   "turn/started": TurnNotification;
   /** A Turn ended well. */
   "turn/completed": TurnNotification;
@@ -4193,7 +4193,7 @@ export interface Notifications {
   "turn/reverted": TurnRevertedNotification;
   /** A Thread has another plan. */
   "plan/updated": PlanUpdatedNotification;
-  /** An Item was begun. */
+  /** An Item has started. */
   "item/started": ItemNotification;
   /** An Item is final. */
   "item/completed": ItemNotification;
@@ -4309,7 +4309,7 @@ export interface ToolCallResult {
   contentItems?: ContentItem[];
   /** A stable word for what went wrong. */
   errorCode?: string;
-  /** What went wrong, for people. */
+  /** What went wrong, as a sentence for the user. */
   errorMessage?: string;
   /** What it brought back, for programs. */
   structuredResult?: unknown;
@@ -4549,11 +4549,11 @@ export interface ChannelToolCallParams {
 
 /** What the server asks. */
 export interface ServerRequests {
-  /** Asks a person. An error or an unknown answer counts as `decline`. */
+  /** Asks the user for an approval. An error or an unknown answer counts as `decline`. */
   "item/approval/request": { params: ApprovalRequestParams; result: ApprovalRequestResult };
   /** Runs a tool that the client gave in `thread/start`. */
   "item/tool/call": { params: ToolCallParams; result: ToolCallResult };
-  /** Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer. */
+  /** Asks the user what the model wants to know. An error counts as no answer. */
   "item/tool/requestUserInput": { params: RequestUserInputParams; result: RequestUserInputResult };
   /** Reads a file through the editor. */
   "ext/acp/fs/readTextFile": { params: AcpReadTextFileParams; result: AcpReadTextFileResult };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalId, ItemId, TurnId, UnixMillis};
 
-/// Kind of operation that needs a user's permission (AppServer protocol 04 §1).
+/// Kind of operation that needs a user's permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -19,7 +19,7 @@ pub enum ApprovalKind {
     RemoteResource,
 }
 
-/// How a Thread's Approvals are decided (AppServer protocol 04 §4).
+/// How a Thread's Approvals are decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -35,7 +35,7 @@ pub enum ApprovalPolicy {
     Sandboxed,
     /// Ask the user, also about each change of a file in the workspace.
     AskWrites,
-    /// Refuse instead of asking, as `AskWrites` would; the Turn goes on.
+    /// Refuse instead of asking, where `askWrites` would ask; the Turn goes on.
     Refuse,
 }
 

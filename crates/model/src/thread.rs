@@ -132,7 +132,7 @@ impl ThreadHeader {
     }
 }
 
-/// A Thread's activity, as lists show it (AppServer protocol 02 §2.6).
+/// A Thread's activity, as lists show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",

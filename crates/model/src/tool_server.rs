@@ -57,7 +57,7 @@ pub enum ServerOrigin {
     Workspace,
 }
 
-/// State of a tool server (AppServer protocol 05 §8).
+/// State of a tool server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(

@@ -129,6 +129,13 @@ fn page(text: &str) -> Page {
                     .find(|name| !page.anchors.contains(name));
                 page.anchors.extend(free);
             }
+            Event::Html(html) | Event::InlineHtml(html) => {
+                let ids = html
+                    .split("id=\"")
+                    .skip(1)
+                    .filter_map(|rest| rest.split('"').next());
+                page.anchors.extend(ids.map(str::to_owned));
+            }
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let line = text[..range.start].matches('\n').count() + 1;
                 page.links.push((line, dest_url.into_string()));
@@ -176,7 +183,7 @@ fn wrong(root: &Path, pages: &BTreeMap<PathBuf, Page>, from: &Path, target: &str
 }
 
 /// Returns a path without `..`; `None` where it leaves the repository.
-fn plain(path: &Path) -> Option<PathBuf> {
+pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

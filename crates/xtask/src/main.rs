@@ -5,6 +5,7 @@
 
 mod behaviours;
 mod bench;
+mod book;
 mod cargo;
 mod chaos;
 mod checklist;
@@ -48,6 +49,8 @@ enum Chore {
     },
     /// Looks for links of the documentation, and places that sources cite, that lead nowhere.
     Links,
+    /// Prepares the book for mdBook, which starts this.
+    Book(book::Book),
     /// Builds the page with npm, into the crate that serves it.
     Page {
         /// Builds nothing and needs no npm; fails when the page was built from other sources.
@@ -73,6 +76,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
+        Chore::Book(book) => book::run(&book),
         Chore::Links => check_links(),
         Chore::Reference { check } => make_reference(check),
         Chore::Page { check: true } => page::check(&root()),

@@ -296,7 +296,16 @@ impl Sources {
             let paths = Paths::of(method);
             let params = self.parse(&paths.params)?;
             text.push_str(&about(&params, method.name));
-            let members = types.members(page, &params);
+            // What the server sends is there; what a client sends has to be.
+            let is_ours = matches!(
+                method.direction,
+                Direction::Notification | Direction::ServerRequest
+            );
+            let worded = |members: String, is_ours: bool| {
+                let word = if is_ours { "| always |" } else { "| required |" };
+                members.replace("| required |", word)
+            };
+            let members = worded(types.members(page, &params), is_ours);
             if !members.is_empty() {
                 let _ = write!(
                     text,
@@ -305,15 +314,14 @@ impl Sources {
             }
             if let Some(path) = paths.result {
                 let result = self.parse(&path)?;
-                let members = types.members(page, &result);
+                let members = worded(types.members(page, &result), !is_ours);
                 if members.is_empty() {
                     text.push_str("The result is an empty object.\n\n");
                 } else {
                     text.push_str(&about(&result, method.name));
-                    let members = members.replace("| required |", "| always |");
                     let _ = write!(
                         text,
-                        "| result | type | | meaning |\n|---|---|---|---|\n{members}\n"
+                        "The result:\n\n| result | type | | meaning |\n|---|---|---|---|\n{members}\n"
                     );
                 }
             }

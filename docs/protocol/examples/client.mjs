@@ -1,4 +1,5 @@
-// A client over WebSocket in plain JavaScript (Node 22 or a browser): asks once, shows the answer, answers approvals.
+// A client over WebSocket in plain JavaScript: asks once, shows the answer, answers approvals. For Node 22 or a browser;
+// Node 20 takes it with --experimental-websocket.
 //   BOBBIN_URL="ws://127.0.0.1:9100/ws?token=$(bobbin token)" node client.mjs 'run `make test`'
 const socket = new WebSocket(process.env.BOBBIN_URL);
 const waiting = new Map();

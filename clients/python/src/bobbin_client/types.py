@@ -69,7 +69,7 @@ class ApprovalRequestItem(_ApprovalRequestItem, total=False):
 
 
 class ApprovalRequestPayload(TypedDict):
-    """Payload of `approvalRequest`: a person is asked."""
+    """Payload of `approvalRequest`: the user is asked."""
 
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -368,7 +368,9 @@ class CommandExecutionPayload(_CommandExecutionPayload, total=False):
     exitCode: int
     """Its exit code."""
     heldBy: list[str]
-    """Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`."""
+    """Extension: what confines it, by name, from the outside: `bubblewrap`, `Landlock` with its version,
+    `seccomp`.
+    """
     originalOutputChars: int
     """Length of the whole output."""
     outputPath: str
@@ -391,7 +393,7 @@ class CommandInfo(TypedDict):
     name: str
     """Its name, with the slash."""
     requiresAdmin: bool
-    """Whether somebody in a shared conversation has to be an administrator for it."""
+    """Whether a user of a shared conversation has to be an administrator for it."""
 
 
 class _CommandRefPart(TypedDict):
@@ -548,7 +550,7 @@ class _DynamicToolApproval(TypedDict):
 
 
 class DynamicToolApproval(_DynamicToolApproval, total=False):
-    """What to ask a person before a tool is called."""
+    """What to ask the user before a tool is called."""
 
     operation: str
     """What is done to it; exactly one of this and `operationArgument`."""
@@ -597,7 +599,7 @@ class DynamicToolCallPayload(_DynamicToolCallPayload, total=False):
     errorCode: str
     """A stable word for what went wrong."""
     errorMessage: str
-    """What went wrong, for people."""
+    """What went wrong, as a sentence for the user."""
     namespace: str
     """Its group of tools."""
     structuredResult: Any
@@ -617,7 +619,7 @@ class DynamicToolSpec(_DynamicToolSpec, total=False):
     """A tool that the client serves through `item/tool/call`."""
 
     approval: DynamicToolApproval
-    """What to ask a person before the tool is called."""
+    """What to ask the user before the tool is called."""
     deferLoading: bool
     """A hint that the tool need not be offered at once."""
     namespace: str
@@ -654,7 +656,7 @@ class ErrorPayload(TypedDict):
     fatal: bool
     """Whether the Turn ends with it."""
     message: str
-    """What, for people."""
+    """What went wrong, as a sentence for the user."""
 
 
 class ExtensionHermesOrigin(TypedDict):
@@ -1490,7 +1492,7 @@ class PluginFunctionCallPayload(_PluginFunctionCallPayload, total=False):
     errorCode: str
     """A stable word for what went wrong."""
     errorMessage: str
-    """What went wrong, for people."""
+    """What went wrong, as a sentence for the user."""
     namespace: str
     """Its group of functions."""
     structuredResult: Any
@@ -1564,9 +1566,9 @@ class RevertedFile(TypedDict):
 
 class _SenderContext(TypedDict):
     senderId: str
-    """The person's id."""
+    """Id of the user."""
     senderName: str
-    """What the person is called."""
+    """Name of the user."""
 
 
 class SenderContext(_SenderContext, total=False):
@@ -1575,7 +1577,7 @@ class SenderContext(_SenderContext, total=False):
     groupId: str
     """The group it was said in."""
     senderRole: str
-    """The person's role."""
+    """Role of the user."""
 
 
 class ServerCapabilities(TypedDict, total=False):
@@ -1703,7 +1705,7 @@ class SkillInfo(_SkillInfo, total=False):
     defaultPrompt: str
     """What to say to begin with it."""
     displayName: str
-    """How people call it."""
+    """Its name for users."""
     metadata: dict[str, Any]
     """What the head of the file says."""
     shortDescription: str
@@ -2140,7 +2142,7 @@ class TrustItem(_TrustItem, total=False):
     """One thing that a folder brings."""
 
     detail: str
-    """What it says, for the user to judge. Written by whoever wrote the folder."""
+    """What it says, for the user to judge. Written by the author of the folder."""
     fingerprint: str
     """Stands for its content; texts have none."""
 
@@ -2164,7 +2166,7 @@ class Turn(_Turn, total=False):
     cost: float
     """What it cost, in the currency of the models' prices, where a price is known."""
     error: str
-    """Why it failed, for people."""
+    """Why it failed, as a sentence for the user."""
     initiator: TurnInitiator
     """Who started this Turn."""
     items: list[Item]
@@ -2273,7 +2275,7 @@ class _UserMessagePayload(TypedDict):
 
 
 class UserMessagePayload(_UserMessagePayload, total=False):
-    """Payload of `userMessage`: what a person, or a trigger in a person's place, said."""
+    """Payload of `userMessage`: the input of a user, or of a trigger."""
 
     channelContext: str
     """The scope it came from."""
@@ -2290,13 +2292,13 @@ class UserMessagePayload(_UserMessagePayload, total=False):
     nativeInputParts: list[InputPart]
     """As the user gave it."""
     senderId: str
-    """The person's id."""
+    """Id of the user."""
     senderName: str
-    """What the person is called."""
+    """Name of the user."""
     senderRole: str
-    """The person's role."""
+    """Role of the user."""
     triggerKind: TriggerKind
-    """What said it, when no person did."""
+    """What gave the input, when it was no user."""
     triggerLabel: str
     """What the trigger is called."""
     triggerRefId: str
@@ -2304,7 +2306,7 @@ class UserMessagePayload(_UserMessagePayload, total=False):
 
 
 class UserThreadSource(TypedDict):
-    """A person."""
+    """A user."""
 
     kind: Literal['user']
 
@@ -2732,7 +2734,7 @@ class _TurnSteerParams(TypedDict):
 
 
 class TurnSteerParams(_TurnSteerParams, total=False):
-    """Params of `turn/steer`: a queued input becomes guidance for the running Turn."""
+    """Params of `turn/steer`."""
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
@@ -2778,7 +2780,7 @@ class TurnRevertResult(_TurnRevertResult, total=False):
     """Result of `turn/revert`."""
 
     notes: list[str]
-    """What the Turn may have changed besides and nobody kept, as sentences. Left out when there is nothing to say."""
+    """What the Turn may have changed that was not restored, as sentences."""
 
 
 class TurnDiffReadParams(TypedDict):
@@ -2875,7 +2877,7 @@ class SubagentTargetResult(_SubagentTargetResult, total=False):
     agentRole: str
     """What it is for."""
     message: str
-    """A word for people."""
+    """A note for the user."""
     profileName: str
     """The profile it runs with."""
     runtimeType: str
@@ -3085,7 +3087,7 @@ class McpTestResult(_McpTestResult, total=False):
     errorCode: str
     """`McpServerTestFailed`."""
     errorMessage: str
-    """What went wrong, for people."""
+    """What went wrong, as a sentence for the user."""
     toolCount: int
     """How many tools it offers."""
 
@@ -4084,7 +4086,7 @@ class ToolCallResult(_ToolCallResult, total=False):
     errorCode: str
     """A stable word for what went wrong."""
     errorMessage: str
-    """What went wrong, for people."""
+    """What went wrong, as a sentence for the user."""
     structuredResult: Any
     """What it brought back, for programs."""
 
@@ -4648,7 +4650,7 @@ class TurnNotification(_TurnNotification, total=False):
 
 
 class TurnStartedEvent(TypedDict):
-    """A Turn began; the user's Item is in it."""
+    """A Turn has started; the user's Item is in it."""
 
     method: Literal['turn/started']
     params: TurnNotification
@@ -4663,7 +4665,7 @@ class TurnCompletedEvent(TypedDict):
 
 class _TurnFailedNotification(TypedDict):
     error: str
-    """Why, for people."""
+    """Why, as a sentence for the user."""
     threadId: str
     """The Thread."""
     turn: Turn
@@ -4688,7 +4690,7 @@ class TurnFailedEvent(TypedDict):
 
 class _TurnCancelledNotification(TypedDict):
     reason: str
-    """Why, for people."""
+    """Why, as a sentence for the user."""
     threadId: str
     """The Thread."""
     turn: Turn
@@ -4807,7 +4809,7 @@ class ItemNotification(_ItemNotification, total=False):
 
 
 class ItemStartedEvent(TypedDict):
-    """An Item was begun."""
+    """An Item has started."""
 
     method: Literal['item/started']
     params: ItemNotification
@@ -5183,7 +5185,7 @@ class McpLoginCompletedNotification(_McpLoginCompletedNotification, total=False)
     """Params of `mcp/login/completed`."""
 
     errorMessage: str
-    """What went wrong, for people."""
+    """What went wrong, as a sentence for the user."""
 
 
 class McpLoginCompletedEvent(TypedDict):
@@ -5475,7 +5477,7 @@ TodoStatus = Literal['pending', 'in_progress', 'completed', 'cancelled']
 ToolExecutionStatus = Literal['inProgress', 'completed', 'failed', 'cancelled']
 """State of one call among parallel ones."""
 TriggerKind = Literal['heartbeat', 'cron', 'automation']
-"""What spoke in a person's place."""
+"""What gave an input in the place of a user."""
 TrustKind = Literal['server', 'setting', 'text']
 """What a thing does once it counts."""
 TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cancelled']

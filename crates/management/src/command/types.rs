@@ -30,7 +30,7 @@ pub struct CommandInfo {
     pub description: String,
     /// Where it comes from.
     pub category: CommandCategory,
-    /// Whether somebody in a shared conversation has to be an administrator for it.
+    /// Whether a user of a shared conversation has to be an administrator for it.
     pub requires_admin: bool,
 }
 

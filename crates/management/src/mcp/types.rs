@@ -222,7 +222,7 @@ pub struct McpTestResult {
     pub tool_count: Option<u64>,
     /// `McpServerTestFailed`.
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// What went wrong, as a sentence for the user.
     pub error_message: Option<String>,
 }
 
@@ -259,7 +259,7 @@ pub struct McpLoginCompletedNotification {
     pub name: String,
     /// Whether the user is logged in. The server is started then.
     pub success: bool,
-    /// What went wrong, for people.
+    /// What went wrong, as a sentence for the user.
     pub error_message: Option<String>,
 }
 

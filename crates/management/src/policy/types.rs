@@ -44,9 +44,9 @@ pub struct PolicyExplainResult {
 pub enum PolicyOutcome {
     /// It runs.
     Runs,
-    /// A person is asked.
+    /// The user is asked.
     Asks,
-    /// It runs: a person has said so before.
+    /// It runs: the user has allowed it before.
     Answered,
     /// It runs: the approval policy accepts what would be asked.
     AutoApproved,

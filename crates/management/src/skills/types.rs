@@ -32,7 +32,7 @@ pub struct SkillInfo {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// How people call it.
+    /// Its name for users.
     pub display_name: Option<String>,
     /// Its description in a few words.
     pub short_description: Option<String>,

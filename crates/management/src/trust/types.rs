@@ -43,7 +43,7 @@ pub struct TrustItem {
     pub kind: TrustKind,
     /// What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
     pub name: String,
-    /// What it says, for the user to judge. Written by whoever wrote the folder.
+    /// What it says, for the user to judge. Written by the author of the folder.
     pub detail: Option<String>,
     /// Stands for its content; texts have none.
     pub fingerprint: Option<String>,

@@ -34,7 +34,7 @@ pub(crate) const ITEM_TOOL_REQUEST_USER_INPUT: &str = "item/tool/requestUserInpu
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        notification ITEM_STARTED (ItemNotification): "An Item was begun.";
+        notification ITEM_STARTED (ItemNotification): "An Item has started.";
         notification ITEM_COMPLETED (ItemNotification): "An Item is final.";
         notification ITEM_AGENT_MESSAGE_DELTA (AgentMessageDeltaNotification):
             "A piece of the agent's answer.";
@@ -49,11 +49,11 @@ pub static GROUP: Group = Group {
             "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.";
         notification ITEM_USAGE_DELTA (UsageDeltaNotification): "One call of the model and its tokens.";
         server_request ITEM_APPROVAL_REQUEST (ApprovalRequestParams => ApprovalRequestResult):
-            "Asks a person. An error or an unknown answer counts as `decline`.";
+            "Asks the user for an approval. An error or an unknown answer counts as `decline`.";
         server_request ITEM_TOOL_CALL (ToolCallParams => ToolCallResult):
             "Runs a tool that the client gave in `thread/start`.";
         server_request ITEM_TOOL_REQUEST_USER_INPUT (RequestUserInputParams => RequestUserInputResult):
-            "Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer.";
+            "Asks the user what the model wants to know. An error counts as no answer.";
     },
     capabilities: |_, capabilities| {
         capabilities.approval_flow = true;

@@ -13,7 +13,7 @@ use crate::wire::{
     PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload, ToolResultPayload, decode,
 };
 
-/// Payload of `userMessage`: what a person, or a trigger in a person's place, said.
+/// Payload of `userMessage`: the input of a user, or of a trigger.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -26,11 +26,11 @@ pub struct UserMessagePayload {
     pub materialized_input_parts: Option<Vec<InputPart>>,
     /// How it got into the Turn.
     pub delivery_mode: Option<DeliveryMode>,
-    /// The person's id.
+    /// Id of the user.
     pub sender_id: Option<String>,
-    /// What the person is called.
+    /// Name of the user.
     pub sender_name: Option<String>,
-    /// The person's role.
+    /// Role of the user.
     pub sender_role: Option<String>,
     /// The group it was said in.
     pub group_id: Option<String>,
@@ -40,7 +40,7 @@ pub struct UserMessagePayload {
     pub channel_context: Option<String>,
     /// Pictures that came with it.
     pub images: Option<Vec<MessageImage>>,
-    /// What said it, when no person did.
+    /// What gave the input, when it was no user.
     pub trigger_kind: Option<TriggerKind>,
     /// What the trigger is called.
     pub trigger_label: Option<String>,
@@ -48,7 +48,7 @@ pub struct UserMessagePayload {
     pub trigger_ref_id: Option<String>,
 }
 
-/// What spoke in a person's place.
+/// What gave an input in the place of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TriggerKind {
@@ -80,7 +80,7 @@ pub struct TextPayload {
     pub text: String,
 }
 
-/// Payload of `approvalRequest`: a person is asked.
+/// Payload of `approvalRequest`: the user is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequestPayload {
@@ -114,7 +114,7 @@ pub struct ApprovalResponsePayload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorPayload {
-    /// What, for people.
+    /// What went wrong, as a sentence for the user.
     pub message: String,
     /// A stable word: `agent_error`, `timeout`, `hook_blocked`, `approval_timeout`, `subagent_error`, ….
     pub code: String,
@@ -161,7 +161,7 @@ pub enum NoticeTrigger {
     Auto,
     /// The model refused a prompt as too long.
     Reactive,
-    /// A person.
+    /// A user.
     Manual,
 }
 
@@ -249,9 +249,9 @@ payloads! {
     PluginFunctionCall(PluginFunctionCallPayload) = "pluginFunctionCall";
     /// A client's tool, call and result.
     DynamicToolCall(DynamicToolCallPayload) = "dynamicToolCall";
-    /// A person is asked.
+    /// The user is asked.
     ApprovalRequest(ApprovalRequestPayload) = "approvalRequest";
-    /// A person answered.
+    /// The user answered.
     ApprovalResponse(ApprovalResponsePayload) = "approvalResponse";
     /// Something went wrong.
     Error(ErrorPayload) = "error";

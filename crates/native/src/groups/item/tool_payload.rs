@@ -48,7 +48,7 @@ pub struct CommandExecutionPayload {
     pub working_directory: String,
     /// On what it runs.
     pub source: CommandSource,
-    /// Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`.
+    /// Extension: what confines it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`.
     pub held_by: Option<Vec<String>>,
     /// How far it is.
     pub status: CommandStatus,
@@ -126,7 +126,7 @@ pub struct PluginFunctionCallPayload {
     pub success: bool,
     /// A stable word for what went wrong.
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// What went wrong, as a sentence for the user.
     pub error_message: Option<String>,
 }
 
@@ -151,7 +151,7 @@ pub struct DynamicToolCallPayload {
     pub success: bool,
     /// A stable word for what went wrong.
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// What went wrong, as a sentence for the user.
     pub error_message: Option<String>,
 }
 
@@ -200,12 +200,12 @@ pub enum FileChangeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeStatus {
-    /// Under way, or waiting for a person's word.
+    /// It runs, or waits for an approval.
     InProgress,
     /// Done.
     Completed,
     /// Could not be done.
     Failed,
-    /// A person said no.
+    /// The user declined it.
     Declined,
 }

@@ -43,7 +43,7 @@ pub struct ToolCallResult {
     pub structured_result: Option<Json>,
     /// A stable word for what went wrong.
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// What went wrong, as a sentence for the user.
     pub error_message: Option<String>,
 }
 

@@ -99,7 +99,7 @@ pub struct SubagentTargetResult {
     pub child_thread_id: String,
     /// Open or closed, now.
     pub status: EdgeStatus,
-    /// A word for people.
+    /// A note for the user.
     pub message: Option<String>,
     /// What it is called.
     pub agent_nickname: Option<String>,

@@ -56,11 +56,11 @@ pub struct DynamicToolSpec {
     pub namespace: Option<String>,
     /// A hint that the tool need not be offered at once.
     pub defer_loading: Option<bool>,
-    /// What to ask a person before the tool is called.
+    /// What to ask the user before the tool is called.
     pub approval: Option<DynamicToolApproval>,
 }
 
-/// What to ask a person before a tool is called.
+/// What to ask the user before a tool is called.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

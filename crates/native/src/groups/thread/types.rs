@@ -111,7 +111,7 @@ pub struct ThreadSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ThreadSource {
-    /// A person.
+    /// A user.
     User,
     /// Another Thread's agent.
     SubAgent {

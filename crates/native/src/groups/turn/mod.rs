@@ -59,7 +59,7 @@ pub static GROUP: Group = Group {
         request "turn/picture/read" (TurnPictureReadParams => TurnPictureReadResult)
             [] now_with(pictures) picture::read:
             "Extension: reads a picture that was handed in as bytes.";
-        notification TURN_STARTED (TurnNotification): "A Turn began; the user's Item is in it.";
+        notification TURN_STARTED (TurnNotification): "A Turn has started; the user's Item is in it.";
         notification TURN_COMPLETED (TurnNotification): "A Turn ended well.";
         notification TURN_FAILED (TurnFailedNotification): "A Turn ended by an error.";
         notification TURN_CANCELLED (TurnCancelledNotification): "A Turn was cancelled.";

@@ -47,7 +47,7 @@ pub struct TurnFailedNotification {
     pub turn_id: String,
     /// The Turn; its `error` has the same text.
     pub turn: Turn,
-    /// Why, for people.
+    /// Why, as a sentence for the user.
     pub error: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     pub seq: Option<u64>,
@@ -64,7 +64,7 @@ pub struct TurnCancelledNotification {
     pub turn_id: String,
     /// The Turn.
     pub turn: Turn,
-    /// Why, for people.
+    /// Why, as a sentence for the user.
     pub reason: String,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     pub seq: Option<u64>,

@@ -14,11 +14,11 @@ use crate::wire::{ClientRequestId, InputPart, Json, QueuedTurnInput, Turn};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderContext {
-    /// The person's id.
+    /// Id of the user.
     pub sender_id: String,
-    /// What the person is called.
+    /// Name of the user.
     pub sender_name: String,
-    /// The person's role.
+    /// Role of the user.
     pub sender_role: Option<String>,
     /// The group it was said in.
     pub group_id: Option<String>,
@@ -110,7 +110,7 @@ pub struct TurnQueueRemoveResult {
     pub queued_inputs: Vec<QueuedTurnInput>,
 }
 
-/// Params of `turn/steer`: a queued input becomes guidance for the running Turn.
+/// Params of `turn/steer`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

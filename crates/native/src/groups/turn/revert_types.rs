@@ -33,7 +33,7 @@ pub struct TurnRevertResult {
     pub turn_id: String,
     /// The files that were put back; those that were as before anyway are left out.
     pub files: Vec<RevertedFile>,
-    /// What the Turn may have changed besides and nobody kept, as sentences. Left out when there is nothing to say.
+    /// What the Turn may have changed that was not restored, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -30,7 +30,7 @@ pub struct Turn {
     pub token_usage: Option<TokenUsage>,
     /// What it cost, in the currency of the models' prices, where a price is known.
     pub cost: Option<f64>,
-    /// Why it failed, for people.
+    /// Why it failed, as a sentence for the user.
     pub error: Option<String>,
     /// The channel that started this Turn.
     pub origin_channel: Option<String>,
