@@ -146,6 +146,8 @@ impl Names {
             Value::String(text) if member == "code" && text.as_bytes().get(5) == Some(&b'-') => {
                 "K7Q4M-2XWPT".into()
             }
+            // Pieces are joined where a machine is slow: their beginnings are the same.
+            Value::String(text) if member == "delta" => text.chars().take(6).collect::<String>().into(),
             Value::String(text) if text.contains("/authorize?") => {
                 "https://login.example/authorize?response_type=code&…".into()
             }

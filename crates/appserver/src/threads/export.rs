@@ -112,7 +112,8 @@ fn lines(mut thread: Value) -> String {
         members.remove("turns");
     }
     let lines = std::iter::once(&thread).chain(turns.as_array().into_iter().flatten());
-    lines.map(|line| format!("{line}\n")).collect()
+    let lines: Vec<String> = lines.map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 fn conversation(thread: &Value) -> Conversation {
