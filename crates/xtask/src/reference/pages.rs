@@ -115,6 +115,15 @@ pub(super) const PAGES: &[Page] = &[
         ],
     },
     Page {
+        name: "channels",
+        title: "Chat channels",
+        methods: &[
+            ("channel/", Some("channelStatus")),
+            ("externalChannel/", Some("externalChannelManagement")),
+            ("ext/channel/", None),
+        ],
+    },
+    Page {
         name: "hermes",
         title: "Hermes extensions",
         methods: &[("hermes/", Some("extensions.hermesUi"))],
