@@ -101,6 +101,7 @@ impl Bench {
     /// Starts a Turn whose client answers questions and sees everything.
     pub(crate) async fn start(&self, text: &str) {
         let request = StartTurn {
+            trigger: None,
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,

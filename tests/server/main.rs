@@ -91,6 +91,8 @@ mod sandbox;
 #[cfg(test)]
 mod sandbox_attempts;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod story;

@@ -33,6 +33,7 @@ fn runner_process() {
 #[case("hermes")]
 #[case("finecode")]
 #[case("device")]
+#[case("schedules")]
 #[tokio::test]
 async fn play_fits_the_schemas_and_gives_the_examples(#[case] play: &str) {
     let examples = stage::play(play).await;

@@ -18,6 +18,7 @@ pub mod picture;
 pub mod policy;
 mod process;
 mod services;
+pub mod slash;
 pub mod sub_agent;
 pub mod suggest;
 pub mod terminal;

@@ -10,6 +10,7 @@ use crate::forward::Forwards;
 use crate::model_catalog::ModelCatalog;
 use crate::picture::PictureFiles;
 use crate::process::ServerProcess;
+use crate::slash::SlashCommands;
 use crate::suggest::Suggestions;
 use crate::terminal::Terminals;
 use crate::tool_server::ToolServers;
@@ -43,6 +44,8 @@ pub struct Services {
     pub channels: Option<Arc<dyn ChannelDelivery>>,
     /// Stores pictures that come as bytes.
     pub pictures: Option<Arc<dyn PictureFiles>>,
+    /// Answers slash commands of features.
+    pub slash: Option<Arc<dyn SlashCommands>>,
     /// Features of crates that this one does not know.
     pub others: Features,
 }

@@ -31,6 +31,7 @@ fn user(text: &str) -> ItemBody {
         }],
         delivery: DeliveryMode::Normal,
         sender: None,
+        trigger: None,
         channel_name: None,
         channel_context: None,
     })

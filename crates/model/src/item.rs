@@ -63,7 +63,32 @@ pub enum DeliveryMode {
     Guidance,
 }
 
-/// A message from the user.
+/// What sends an input in a user's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum TriggerKind {
+    /// The heartbeat.
+    Heartbeat,
+    /// A cron job.
+    Cron,
+    /// An automation task.
+    Automation,
+}
+
+/// Which job or task sent an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trigger {
+    /// What kind of job.
+    pub kind: TriggerKind,
+    /// Its name to show.
+    pub label: Option<String>,
+    /// Its id.
+    pub ref_id: Option<String>,
+}
+
+/// A message from the user, or from a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
@@ -76,6 +101,9 @@ pub struct UserMessage {
     /// Who sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
+    /// What sent it, where no user did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Box<Trigger>>,
     /// Channel it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_name: Option<String>,

@@ -45,7 +45,7 @@ pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMilli
 pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
 pub use item::{
     CommandStatus, Compaction, CompactionTrigger, DeliveryMode, ExecutionStatus, Item, ItemBody, ItemStatus,
-    SeenFile,
+    SeenFile, Trigger, TriggerKind,
 };
 pub use json::Json;
 pub use model_list::ModelListErrorCode;

@@ -97,6 +97,7 @@ impl Client {
     /// Returns the request for a Turn of this client.
     pub fn turn(&self, thread: &ThreadId, input: Vec<InputPart>, sender: Option<SenderContext>) -> StartTurn {
         StartTurn {
+            trigger: None,
             input,
             sender: sender.map(input::sender),
             channel: Some(self.native.channels().of(thread)),

@@ -321,7 +321,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
 }
 
 fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
-    let sender = message.sender;
+    let (sender, trigger) = (message.sender, message.trigger);
     wire::UserMessagePayload {
         text: message.text,
         materialized_input_parts: Some(
@@ -340,9 +340,9 @@ fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
         channel_name: message.channel_name,
         channel_context: message.channel_context,
         images: Some(images(&message.native)).filter(|images| !images.is_empty()),
-        trigger_kind: None,
-        trigger_label: None,
-        trigger_ref_id: None,
+        trigger_kind: trigger.as_ref().map(|trigger| trigger.kind),
+        trigger_label: trigger.as_ref().and_then(|trigger| trigger.label.clone()),
+        trigger_ref_id: trigger.and_then(|trigger| trigger.ref_id),
     }
 }
 

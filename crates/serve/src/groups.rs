@@ -12,5 +12,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_finecode_native::GROUPS,
         bobbin_page::GROUPS,
         bobbin_channels::GROUPS,
+        bobbin_schedules::GROUPS,
     ])
 }

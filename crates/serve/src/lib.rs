@@ -5,6 +5,7 @@
 pub mod config;
 pub mod config_files;
 pub mod console;
+mod database;
 pub mod eca;
 pub mod exit;
 pub mod finecode;

@@ -24,7 +24,8 @@ use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_policy::{Programs, RulesPolicy};
 use bobbin_prompts::Prompts;
-use bobbin_store_sqlite::{Durability, Options, ServedFolder, SqliteStore};
+pub use bobbin_schedules::ByClock;
+use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_tools::{Sandbox, ToolSet};
@@ -46,8 +47,10 @@ use crate::signals::Signals;
 use crate::telemetry::Metrics;
 use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
-use crate::{console, exit, join, managed, models, prompts, small_requests, state, telemetry, undo};
-use bobbin_config::{Config, file};
+use crate::{
+    console, database, exit, join, managed, models, prompts, small_requests, state, telemetry, undo,
+};
+use bobbin_config::Config;
 use bobbin_management::file::FileNames;
 use bobbin_workspace::{LockedWorkspace, Workspace};
 
@@ -93,6 +96,8 @@ pub struct Opened {
     pub(crate) editor_tools: Arc<EditorTools>,
     /// Its Hermes extensions.
     hermes: Hermes,
+    /// What runs by the clock.
+    jobs: Schedules,
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
     /// The configuration files.
@@ -106,7 +111,7 @@ pub struct Opened {
 
 impl Opened {
     /// Starts what runs beside Turns, and resumes the Turns that were open.
-    async fn start(&self) -> anyhow::Result<()> {
+    async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
         // Before the Turns that may need them.
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
@@ -114,6 +119,10 @@ impl Opened {
         self.finecode.begin(&self.hub);
         self.terminals.begin(&self.hub);
         self.hermes.begin()?;
+        let services = services(self);
+        self.jobs
+            .begin(Surroundings::of(self.hub.clone(), &services, by_clock))
+            .await?;
         let resumed = self.hub.recover().await?;
         if resumed > 0 {
             tracing::info!(turns = resumed, "took up the turns that were open");
@@ -197,9 +206,10 @@ pub async fn open(
     held: &LockedWorkspace,
     config: &Config,
     removed: &CancellationToken,
+    by_clock: ByClock,
 ) -> anyhow::Result<Opened> {
     let opened = prepare(held, config, removed).await?;
-    opened.start().await?;
+    opened.start(by_clock).await?;
     Ok(opened)
 }
 
@@ -215,9 +225,9 @@ pub async fn prepare(
     // Nothing, except in builds for tests.
     bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
-    let options = store_options(workspace, config, removed);
-    let foreign = named_foreign(workspace);
-    let store = SqliteStore::open(&workspace.database(), options).await?;
+    let foreign = database::named_foreign(workspace);
+    let store = database::open(workspace, config, removed).await?;
+    let jobs = Schedules::new(store.clone());
     let children = children();
     let variables = managed::own_variables();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
@@ -257,7 +267,12 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
-    let sources = [servers.source(), finecode.source(), hermes.tools.clone()];
+    let sources = [
+        servers.source(),
+        finecode.source(),
+        hermes.tools.clone(),
+        jobs.tools(),
+    ];
     let tools = sources.into_iter().fold(tools, ToolSet::with_source);
     let tools = tools
         .with_source(editor_tools.clone())
@@ -285,7 +300,7 @@ pub async fn prepare(
     let engine = WithSubAgents::new(managed::notifying(engine, &workspace.root), settings.sub_agents);
     let hub = Hub::new(
         settings,
-        Arc::new(store),
+        store,
         engine,
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
@@ -295,6 +310,7 @@ pub async fn prepare(
         config_files: Arc::new(config_files),
         hermes: Hermes::new(config, &hub, hermes),
         hub,
+        jobs,
         tools,
         terminals,
         helpers,
@@ -352,31 +368,6 @@ fn core_settings(
     settings
 }
 
-fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
-    Options {
-        durability: match config.durability {
-            file::Durability::Full => Durability::Full,
-            file::Durability::Normal => Durability::Normal,
-        },
-        folder: bobbin_workspace::directory_id(&workspace.root).map(|directory| ServedFolder {
-            path: workspace.root.to_string_lossy().into_owned(),
-            directory,
-        }),
-        removed: removed.clone(),
-    }
-}
-
-/// Returns what to say of conversations in the folder, at the first start only.
-fn named_foreign(workspace: &Workspace) -> Option<String> {
-    let is_first = !workspace.database().exists();
-    let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();
-    (is_first && is_there).then(|| {
-        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. If they are yours, stop \
-         this and `bobbin import .craft/bobbin.db` takes them as finished history; nothing changes or removes that file"
-            .to_owned()
-    })
-}
-
 /// Serves until a signal. `greet` is called once the listener is there, if there is one.
 ///
 /// # Errors
@@ -400,7 +391,7 @@ pub async fn run(
     let removed = CancellationToken::new();
     // Before anything that counts.
     let metrics = Metrics::start()?;
-    let opened = open(&held, config, &removed).await?;
+    let opened = open(&held, config, &removed, ByClock::Runs).await?;
     let notice = opened.trust.notice().await;
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
         console::complain(line);
@@ -518,9 +509,14 @@ pub fn services(opened: &Opened) -> Services {
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         channels: Some(opened.channels.host().clone()),
         pictures: Some(Arc::new(opened.terminals.clone())),
+        slash: opened.jobs.slash(),
         others: opened
             .hermes
-            .offer(Features::default().with(opened.finecode.feature()))
+            .offer(
+                opened
+                    .jobs
+                    .offer(Features::default().with(opened.finecode.feature())),
+            )
             .with(opened.channels.clone())
             .with(FileNames::new(opened.hub.settings().workspace.clone())),
     }

@@ -12,6 +12,7 @@ mod presence;
 mod project;
 mod read;
 mod row;
+mod schedule;
 mod script;
 mod search;
 mod sqlite;

@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use crate::failure::{driver_error, store_error};
 use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
-use crate::{Options, open, read, search};
+use crate::{Options, open, read, schedule, search};
 use bobbin_store::{
-    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreError,
-    StoreStats, StoredEvent, ThreadSummary, Write,
+    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, ScheduleChange, ScheduleEntry, ScheduleStore,
+    SearchFilter, SearchPage, Store, StoreError, StoreStats, StoredEvent, ThreadSummary, Write,
 };
 
 /// Most searches at a time, of the four readers.
@@ -300,6 +300,24 @@ impl Store for SqliteStore {
             }
             self.readers.close().await;
             self.writer_pool.close().await;
+        }
+        .boxed()
+    }
+}
+
+impl ScheduleStore for SqliteStore {
+    fn schedule(&self) -> BoxFuture<'_, Result<Vec<ScheduleEntry>, StoreError>> {
+        async move { schedule::all(&self.readers).await.map_err(store_error) }.boxed()
+    }
+
+    fn change_schedule(&self, changes: Vec<ScheduleChange>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let orders = self.orders.lock().clone();
+        async move {
+            let (done, receipt) = oneshot::channel();
+            let orders = orders.ok_or(StoreError::Closed)?;
+            let order = Order::Schedule(changes, done);
+            orders.send(order).await.map_err(|_| StoreError::Closed)?;
+            Receipt::new(receipt).await
         }
         .boxed()
     }

@@ -20,9 +20,10 @@ use crate::index;
 use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
+use crate::schedule;
 use bobbin_store::json;
 use bobbin_store::step::{Step, reached};
-use bobbin_store::{StoreError, StoreStats, Write};
+use bobbin_store::{ScheduleChange, StoreError, StoreStats, Write};
 
 use crate::failure::{driver_error, store_error};
 
@@ -53,6 +54,8 @@ pub(crate) enum Order {
     Write(Write, Done),
     /// Remove these answers for ever, or all.
     Forget(Option<Vec<StandingAnswer>>, Done),
+    /// Change entries of the schedule.
+    Schedule(Vec<ScheduleChange>, Done),
 }
 
 /// The writer's statistics.
@@ -131,6 +134,7 @@ impl Writer {
                 match order {
                     Order::Write(write, done) => batch.push((write, done)),
                     Order::Forget(answers, done) => acknowledge(done, self.forget(answers.as_deref()).await),
+                    Order::Schedule(changes, done) => acknowledge(done, self.schedule(&changes).await),
                 }
             }
             reached(Step::BatchTaken);
@@ -270,6 +274,16 @@ impl Writer {
         let mut connection = self.connection().await.map_err(store_error)?;
         let forgotten = forget(&mut connection, answers).await;
         self.hold(connection, forgotten).await.map_err(store_error)
+    }
+
+    /// Changes entries of the schedule.
+    async fn schedule(&mut self, changes: &[ScheduleChange]) -> Result<(), StoreError> {
+        if self.removed.is_cancelled() {
+            return Err(self.presence.removed());
+        }
+        let mut connection = self.connection().await.map_err(store_error)?;
+        let changed = schedule::change(&mut connection, changes).await;
+        self.hold(connection, changed).await.map_err(store_error)
     }
 
     /// Removes some rows of deleted Threads. Returns whether there are more.

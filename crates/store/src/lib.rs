@@ -5,6 +5,7 @@
 
 mod error;
 mod filter;
+mod schedule;
 mod search;
 pub mod step;
 mod store;
@@ -12,6 +13,7 @@ mod write;
 
 pub use error::StoreError;
 pub use filter::ListFilter;
+pub use schedule::{ScheduleChange, ScheduleEntry, ScheduleStore};
 pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
 pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write, json};

@@ -118,6 +118,7 @@ impl SubAgentScope {
     pub(crate) fn turn_with(&self, text: String) -> StartTurn {
         let live = self.turn.at_start();
         StartTurn {
+            trigger: None,
             input: vec![InputPart::Text { text }],
             sender: Some(parent_agent(self.turn.thread())),
             channel: live.turn.origin_channel.clone(),

@@ -10,7 +10,7 @@ const ENDS: [&str; 8] = [
     "ab12cd", "ef34gh", "jk56mn", "pq78rs", "tu90vw", "xy12za", "bc34de", "fg56hj",
 ];
 /// Members whose numbers depend on the machine or its speed.
-const MEASURED: [(&str, u64); 23] = [
+const MEASURED: [(&str, u64); 25] = [
     ("seq", 128),
     ("bytes", 6000),
     ("bytesRead", 1200),
@@ -33,6 +33,8 @@ const MEASURED: [(&str, u64); 23] = [
     ("runningInboundRequestCount", 1),
     ("processId", 4711),
     ("createdAtMs", 0),
+    ("nextRunAtMs", 1_803_969_000_000),
+    ("lastRunAtMs", 1_803_888_000_000),
     ("pid", 4711),
 ];
 
@@ -131,7 +133,18 @@ impl Names {
         if let Some((_, prefix)) = prefixes.iter().find(|(begin, _)| token.starts_with(begin)) {
             return Some(of(prefix));
         }
+        // The time of a task's id.
+        if let Some((slug, at)) = token.rsplit_once('-')
+            && at.len() == 14
+            && at.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Some(format!("{slug}-20270301080000"));
+        }
         match token.len() {
+            8 if is_hex(token) && !token.starts_with("2027") => Some(format!(
+                "{:08x}",
+                0x5be0_c1d2_u32 + u32::try_from(self.shown.len()).unwrap_or(0)
+            )),
             12 if is_hex(token) => Some(format!("{:012x}", 0x4a3f_9c00 + self.shown.len())),
             16 | 32 | 40 | 64 if is_hex(token) => {
                 Some(format!("{:016x}", 0x9f2c_7e10_0000_u64 + self.shown.len() as u64))

@@ -170,7 +170,10 @@ impl Stage {
         }
         home.configure(&names.filled(&setting.configuration));
         let mut command = workspace.bobbin(&["serve", "--listen", "ws://127.0.0.1:0"]);
-        command.env("HOME", home.path()).env("USER", "mika");
+        command
+            .env("HOME", home.path())
+            .env("USER", "mika")
+            .env("TZ", "UTC");
         let child = command
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())

@@ -24,6 +24,7 @@ async fn ends(hub: &Arc<Hub>, id: &ThreadId) -> Vec<TurnStatus> {
 
 fn input(text: &str, sender: Option<Sender>) -> StartTurn {
     StartTurn {
+        trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender,
         channel: None,

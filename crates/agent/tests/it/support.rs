@@ -262,6 +262,7 @@ impl Bench {
 
     async fn start_parts(&self, input: Vec<InputPart>) -> Log {
         let request = StartTurn {
+            trigger: None,
             input,
             sender: None,
             channel: None,
@@ -299,6 +300,7 @@ impl Bench {
     /// Queues an input and makes it guidance for the Turn that runs.
     pub(crate) async fn guide(&self, text: &str) {
         let request = StartTurn {
+            trigger: None,
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,

@@ -192,7 +192,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         Entry::Locked(held) => {
             held.announce_one_prompt()?;
             let removed = CancellationToken::new();
-            let opened = server::open(&held, &config, &removed).await?;
+            let opened = server::open(&held, &config, &removed, server::ByClock::Waits).await?;
             for complaint in config.warnings.iter().chain(&opened.complaints) {
                 console::complain(complaint);
             }

@@ -105,6 +105,18 @@ impl Hub {
         self.start(request, None, Origin::user(Vec::new(), reply));
     }
 
+    /// Starts a Thread and its first Turn, both or none.
+    ///
+    /// # Errors
+    /// As [`Hub::start_thread`].
+    pub async fn start_thread_with_turn(
+        self: &Arc<Self>,
+        request: NewThread,
+        turn: StartTurn,
+    ) -> Result<Snapshot, CoreError> {
+        self.start_both(request, ThreadSource::User, turn).await
+    }
+
     /// Starts a subagent's Thread, its first Turn with it.
     ///
     /// # Errors
@@ -115,15 +127,24 @@ impl Hub {
         source: SubAgentSource,
         turn: StartTurn,
     ) -> Result<Snapshot, CoreError> {
+        let source = ThreadSource::SubAgent {
+            sub_agent: Box::new(source),
+        };
+        self.start_both(request, source, turn).await
+    }
+
+    async fn start_both(
+        self: &Arc<Self>,
+        request: NewThread,
+        source: ThreadSource,
+        turn: StartTurn,
+    ) -> Result<Snapshot, CoreError> {
         let (done, started) = tokio::sync::oneshot::channel();
         let beginning = Beginning {
             past: Vec::new(),
             turn: Some(turn),
             // Nobody waits any more: the Thread is there all the same.
             reply: Box::new(move |result| drop(done.send(result))),
-        };
-        let source = ThreadSource::SubAgent {
-            sub_agent: Box::new(source),
         };
         self.start(request, None, Origin { source, beginning });
         started.await.unwrap_or(Err(CoreError::Stopping))

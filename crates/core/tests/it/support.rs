@@ -42,6 +42,7 @@ pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
 
 pub(crate) fn prompt(text: &str) -> StartTurn {
     StartTurn {
+        trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
         channel: None,

@@ -358,6 +358,7 @@ impl Prompt {
 /// The Turn of an input of this endpoint.
 pub(super) fn turn_of(input: Vec<InputPart>) -> StartTurn {
     StartTurn {
+        trigger: None,
         input,
         sender: None,
         channel: Some(CHANNEL.to_owned()),

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::Services;
+use bobbin_agent_api::slash::{SlashCommand, SlashCommands};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
@@ -50,7 +52,7 @@ const BUILT_IN: [BuiltIn; 3] = [
     },
 ];
 
-/// Commands of services that this server does not have.
+/// Commands of features that a server may not have.
 const OF_SERVICES: [&str; 2] = ["/heartbeat", "/cron"];
 
 pub(super) fn list(
@@ -59,9 +61,9 @@ pub(super) fn list(
     wire::CommandListParams { include_builtins, .. }: wire::CommandListParams,
     responder: Responder,
 ) {
-    let (prompts, servers) = (prompts.clone(), client.services().tool_servers.clone());
+    let (prompts, services) = (prompts.clone(), client.services().clone());
     client.spawn(async move {
-        match all(prompts, servers.as_deref(), include_builtins.unwrap_or(true)).await {
+        match all(prompts, &services, include_builtins.unwrap_or(true)).await {
             Ok(commands) => responder.ok(wire::CommandListResult { commands }),
             Err(error) => refuse(responder, error),
         }
@@ -71,10 +73,19 @@ pub(super) fn list(
 /// Lists the commands: Bobbin's own, then the custom ones, each by name, then the prompts of MCP servers.
 async fn all(
     prompts: Arc<Prompts>,
-    servers: Option<&dyn ToolServers>,
+    services: &Services,
     built_in: bool,
 ) -> Result<Vec<wire::CommandInfo>, RpcError> {
+    let servers = services.tool_servers.as_deref();
     let custom = blocking(move || Ok(prompts.commands())).await?;
+    let of_features = services.slash.iter().flat_map(|slash| slash.list());
+    let of_features = of_features.filter(|_| built_in).map(|own| wire::CommandInfo {
+        name: own.name.to_owned(),
+        aliases: Vec::new(),
+        description: own.description.to_owned(),
+        category: wire::CommandCategory::Builtin,
+        requires_admin: false,
+    });
     let own = BUILT_IN.iter().filter(|_| built_in).map(|own| wire::CommandInfo {
         name: own.name.to_owned(),
         aliases: Vec::new(),
@@ -98,7 +109,7 @@ async fn all(
     };
     let prompts = prompts.into_iter().filter(|_| built_in);
     let prompts = prompts.map(info(wire::CommandCategory::Builtin));
-    let mut own: Vec<wire::CommandInfo> = own.chain(prompts).collect();
+    let mut own: Vec<wire::CommandInfo> = own.chain(of_features).chain(prompts).collect();
     own.sort_by(|one, other| one.name.cmp(&other.name));
     own.extend(custom.into_iter().map(info(wire::CommandCategory::Custom)));
     let of_servers = servers.map(ToolServers::prompts).unwrap_or_default();
@@ -189,21 +200,25 @@ async fn run(
     if own.is_some_and(|own| own.requires_admin) && !is_admin {
         return Err(RpcError::command_denied(name).into());
     }
-    if OF_SERVICES.contains(&name) {
+    let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
+    let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
+    if let Some((slash, own)) = of_feature(client.services().slash.as_ref(), name) {
+        let message = Some(slash.run(own.name, &words.join(" ")).await);
+        return Ok(wire::CommandExecuteResult {
+            is_markdown: true,
+            ..handled(message)
+        });
+    }
+    if OF_SERVICES.iter().any(|own| own.eq_ignore_ascii_case(name)) {
         return Err(RpcError::command_service_missing(name).into());
     }
     let bare = name.trim_start_matches('/');
     match name {
-        "/help" => {
-            let servers = client.services().tool_servers.as_deref();
-            Ok(help(&all(prompts, servers, true).await?))
-        }
+        "/help" => Ok(help(&all(prompts, client.services(), true).await?)),
         "/new" => begin_anew(client, thread).await,
         STOP => stop(client, thread).await,
         _ if bare == COMPACT => compact(client, thread, asked.sender).await,
         _ => {
-            let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
-            let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
             let servers = client.services().tool_servers.as_deref();
             if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
                 return Ok(wire::CommandExecuteResult {
@@ -219,6 +234,19 @@ async fn run(
             })
         }
     }
+}
+
+/// Finds a command of a feature, without regard to case.
+fn of_feature<'a>(
+    slash: Option<&'a Arc<dyn SlashCommands>>,
+    name: &str,
+) -> Option<(&'a Arc<dyn SlashCommands>, &'static SlashCommand)> {
+    let slash = slash?;
+    let own = slash
+        .list()
+        .iter()
+        .find(|own| own.name.eq_ignore_ascii_case(name))?;
+    Some((slash, own))
 }
 
 fn handled(message: Option<String>) -> wire::CommandExecuteResult {

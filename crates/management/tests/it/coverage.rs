@@ -22,7 +22,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
         // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands and forwards no
-        // ports, suggests nothing, changes no configuration, keeps no checkpoints and no record of trust, and so has none of those families; the method
+        // ports, suggests nothing, changes no configuration, keeps no checkpoints and no record of trust, runs no jobs, and so has none of those families; the method
         // of the last says so.
         let beside = |name: &str| {
             let families = [
@@ -40,12 +40,18 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "channel/status",
                 "channel/send",
                 "channelStatus",
+                "cron/",
+                "heartbeat/",
+                "automation/",
                 "workspace/trust/",
                 "welcome/",
             ];
             families.iter().any(|family| name.starts_with(family))
                 || [
                     "backgroundTerminals",
+                    "cronManagement",
+                    "heartbeatManagement",
+                    "automations",
                     "turnRevert",
                     "workspaceTrust",
                     "workspaceConfigManagement",

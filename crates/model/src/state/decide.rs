@@ -8,7 +8,7 @@ use crate::thread::title_of_input;
 use crate::{
     DeliveryMode, DynamicTool, EdgeStatus, Event, GivenMessage, HistoryMode, Identity, InputPart, Item,
     ItemBody, ItemId, Mode, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId,
-    ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
+    ThreadSource, ThreadStatus, Trigger, TurnFeatures, TurnId, UnixMillis, given, item,
 };
 
 /// A request for a new Thread.
@@ -33,6 +33,8 @@ pub struct StartTurn {
     pub input: Vec<InputPart>,
     /// Who sent it.
     pub sender: Option<Sender>,
+    /// What sent it, where no user did.
+    pub trigger: Option<Box<Trigger>>,
     /// Channel it came through.
     pub channel: Option<String>,
     /// What the starting client can do.
@@ -327,6 +329,7 @@ impl ThreadState {
             native: request.input,
             delivery,
             sender: request.sender,
+            trigger: request.trigger,
             channel_name: request.channel.clone(),
             channel_context: self.header.channel_context.clone(),
         });

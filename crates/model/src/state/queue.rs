@@ -28,6 +28,7 @@ impl ThreadState {
         let head = (at < queue.len()).then(|| queue.remove(at))?;
         let origin = || self.header.origin_channel.clone();
         let request = StartTurn {
+            trigger: None,
             input: head.native,
             sender: head.sender,
             channel: Some(head.channel.unwrap_or_else(origin)),
@@ -219,6 +220,7 @@ impl ThreadState {
                 native: entry.native,
                 delivery: DeliveryMode::Guidance,
                 sender: entry.sender,
+                trigger: None,
                 channel_name: entry.channel,
                 channel_context: self.header.channel_context.clone(),
             });

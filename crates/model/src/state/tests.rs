@@ -42,6 +42,7 @@ fn play(state: &mut ThreadState, events: &[Event]) -> Option<Turn> {
 
 fn request(text: &str) -> StartTurn {
     StartTurn {
+        trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
         channel: Some("cli".into()),

@@ -159,6 +159,7 @@ impl Bench {
 
     async fn start_with(&self, input: Vec<InputPart>, effort: Option<Effort>) {
         let request = StartTurn {
+            trigger: None,
             input,
             sender: None,
             channel: None,

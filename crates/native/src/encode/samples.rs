@@ -64,6 +64,7 @@ pub(super) fn user_item() -> Box<Item> {
                 sender_role: Some("admin".into()),
                 group_id: Some("g-1".into()),
             }),
+            trigger: None,
             channel_name: Some("kettle".into()),
             channel_context: Some("workspace:/srv/tea".into()),
         }),

@@ -221,7 +221,7 @@ impl EditorWorkspace {
             config,
             mut notices,
         } = prepared;
-        let opened = server::open(&held, &config, &self.removed).await?;
+        let opened = server::open(&held, &config, &self.removed, server::ByClock::Runs).await?;
         let waiting = opened.trust.notice().await;
         let complaints = opened.complaints.iter().cloned().chain(waiting);
         notices.extend(complaints.map(|message| UserNotice {

@@ -108,6 +108,7 @@ pub(crate) async fn enqueue(thread: &ThreadHandle, text: &str) {
 
 fn request(text: &str) -> StartTurn {
     StartTurn {
+        trigger: None,
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
         channel: None,

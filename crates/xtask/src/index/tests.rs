@@ -51,7 +51,14 @@ fn members(shape: Shape) -> BTreeSet<String> {
 /// Returns whether a method is of a feature beside the record of Threads: extensions of Hermes, runners of FineCode,
 /// browsers that were let in.
 fn is_beside_threads(name: &str) -> bool {
-    let features = ["hermes/", "finecode/", "device/"];
+    let features = [
+        "hermes/",
+        "finecode/",
+        "device/",
+        "cron/",
+        "heartbeat/",
+        "automation/",
+    ];
     features.iter().any(|feature| name.starts_with(feature))
 }
 

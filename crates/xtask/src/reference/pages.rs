@@ -124,6 +124,16 @@ pub(super) const PAGES: &[Page] = &[
         ],
     },
     Page {
+        name: "schedules",
+        title: "Jobs that run by the clock",
+        methods: &[
+            ("cron/", Some("cronManagement")),
+            ("heartbeat/", Some("heartbeatManagement")),
+            ("automation/", Some("automations")),
+            ("system/jobResult", None),
+        ],
+    },
+    Page {
         name: "hermes",
         title: "Hermes extensions",
         methods: &[("hermes/", Some("extensions.hermesUi"))],

@@ -14,6 +14,7 @@ fn q(id: &str) -> QueuedInputId {
 
 fn nothing() -> StartTurn {
     StartTurn {
+        trigger: None,
         input: Vec::new(),
         ..request("")
     }

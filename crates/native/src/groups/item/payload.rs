@@ -48,17 +48,7 @@ pub struct UserMessagePayload {
     pub trigger_ref_id: Option<String>,
 }
 
-/// What gave an input in the place of a user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TriggerKind {
-    /// The heartbeat.
-    Heartbeat,
-    /// A cron job.
-    Cron,
-    /// An automation task.
-    Automation,
-}
+pub use bobbin_model::TriggerKind;
 
 /// A picture on the server's disk that came with a message.
 #[skip_serializing_none]

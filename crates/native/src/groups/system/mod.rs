@@ -12,7 +12,7 @@ pub const SYSTEM_EVENT: &str = "system/event";
 pub static GROUP: Group = Group {
     methods: rows! {
         notification SYSTEM_EVENT (SystemEventNotification): "The server did something to a conversation.";
-        @later notification "system/jobResult" (JobResultNotification): "A job that the server ran has ended.";
+        notification "system/jobResult" (JobResultNotification): "A job that the server ran has ended.";
     },
     ..Group::EMPTY
 };

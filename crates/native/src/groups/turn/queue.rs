@@ -43,6 +43,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
         Err(error) => fail(responder, &error),
     });
     let request = StartTurn {
+        trigger: None,
         input,
         sender: params.sender.map(input::sender),
         channel: Some(client.native.channels().of(thread.id())),

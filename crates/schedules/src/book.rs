@@ -1,0 +1,261 @@
+//! All jobs of the workspace, and what may be done with them: decisions return changes and change nothing.
+//!
+//! The owner task stores the changes and then applies them. Bounded by [`MAX_JOBS`] and [`MAX_TEMPLATES`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bobbin_model::{ThreadId, UnixMillis};
+
+use crate::due::{LeftOut, Verdict};
+use crate::job::{Job, Key, Kind, MAX_JOBS, MAX_RUNNING, Run, RunEnd};
+use crate::template::{MAX_TEMPLATES, Template};
+
+/// Why something is not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// There is no such job.
+    #[error("there is no job '{0}'")]
+    Unknown(String),
+    /// There is a job of this id.
+    #[error("there is a job '{0}' already")]
+    Exists(String),
+    /// The Thread of a task is not there, or takes no Turns.
+    #[error("thread '{0}' is not there or is archived")]
+    Binding(String),
+    /// Something of it cannot be used; a sentence.
+    #[error("{0}")]
+    Invalid(String),
+    /// Not as the job stands; a sentence.
+    #[error("{0}")]
+    NotNow(String),
+}
+
+/// One change.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    Put(Box<Job>),
+    Remove(Key),
+    PutTemplate(Box<Template>),
+    RemoveTemplate(String),
+}
+
+/// Changes, and what is answered once they are stored.
+pub(crate) type Decided<R> = Result<(Vec<Change>, R), Refused>;
+
+/// All jobs and templates.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    jobs: BTreeMap<Key, Arc<Job>>,
+    templates: BTreeMap<String, Arc<Template>>,
+}
+
+impl Book {
+    /// Makes a change. Returns what was there before.
+    pub(crate) fn apply(&mut self, change: Change) -> Option<Arc<Job>> {
+        match change {
+            Change::Put(job) => self.jobs.insert(job.key(), Arc::new(*job)),
+            Change::Remove(key) => self.jobs.remove(&key),
+            Change::PutTemplate(template) => {
+                self.templates.insert(template.id.clone(), Arc::new(*template));
+                None
+            }
+            Change::RemoveTemplate(id) => {
+                self.templates.remove(&id);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn job(&self, kind: Kind, id: &str) -> Result<&Arc<Job>, Refused> {
+        let key = Key {
+            kind,
+            id: id.to_owned(),
+        };
+        self.jobs.get(&key).ok_or_else(|| Refused::Unknown(id.to_owned()))
+    }
+
+    /// Returns the jobs of a kind, oldest first.
+    pub(crate) fn jobs(&self, kind: Kind) -> Vec<Arc<Job>> {
+        let of_kind = self.jobs.values().filter(|job| job.kind == kind);
+        let mut jobs: Vec<Arc<Job>> = of_kind.cloned().collect();
+        jobs.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+        jobs
+    }
+
+    /// Returns the jobs whose run goes on.
+    pub(crate) fn running(&self) -> Vec<Arc<Job>> {
+        let running = self.jobs.values().filter(|job| job.state.run.is_some());
+        running.cloned().collect()
+    }
+
+    pub(crate) fn templates(&self) -> Vec<Arc<Template>> {
+        self.templates.values().cloned().collect()
+    }
+
+    pub(crate) fn template(&self, id: &str) -> Option<&Arc<Template>> {
+        self.templates.get(id)
+    }
+
+    pub(crate) fn put_template(&self, template: Template) -> Decided<Arc<Template>> {
+        if !self.templates.contains_key(&template.id) && self.templates.len() >= MAX_TEMPLATES {
+            return Err(Refused::Invalid(format!(
+                "There are {MAX_TEMPLATES} templates, which is as many as there may be; delete one first."
+            )));
+        }
+        let answer = Arc::new(template.clone());
+        Ok((vec![Change::PutTemplate(Box::new(template))], answer))
+    }
+
+    pub(crate) fn add(&self, job: Job) -> Decided<Arc<Job>> {
+        if self.jobs.contains_key(&job.key()) {
+            return Err(Refused::Exists(job.id));
+        }
+        if self.jobs.len() >= MAX_JOBS {
+            return Err(Refused::Invalid(format!(
+                "There are {MAX_JOBS} jobs, which is as many as there may be; remove one first."
+            )));
+        }
+        Ok(put(job))
+    }
+
+    /// Changes a job that is there.
+    pub(crate) fn edit(
+        &self,
+        key: &Key,
+        now: UnixMillis,
+        change: impl FnOnce(&mut Job) -> Result<(), Refused>,
+    ) -> Decided<Arc<Job>> {
+        let mut job = (**self.job(key.kind, &key.id)?).clone();
+        change(&mut job)?;
+        job.updated_at = now;
+        Ok(put(job))
+    }
+
+    pub(crate) fn remove(&self, key: Key) -> Decided<()> {
+        self.job(key.kind, &key.id)?;
+        Ok((vec![Change::Remove(key)], ()))
+    }
+
+    pub(crate) fn enable(&self, id: &str, enabled: bool, now: UnixMillis) -> Decided<Arc<Job>> {
+        let key = Key {
+            kind: Kind::Cron,
+            id: id.to_owned(),
+        };
+        self.edit(&key, now, |job| {
+            job.enabled = enabled;
+            if !enabled {
+                return Ok(());
+            }
+            job.state.failures = 0;
+            job.state.note = None;
+            if job.state.due.is_none_or(|due| due <= now) {
+                let schedule = job.schedule.as_ref();
+                let first = schedule.map(|schedule| schedule.first(now)).transpose();
+                job.state.due = first.map_err(|bad| Refused::Invalid(bad.0))?;
+                job.state.set_at = now;
+            }
+            Ok(())
+        })
+    }
+
+    /// Has a job run as soon as there is room. Returns it, and whether it will: not while a run of it goes on.
+    pub(crate) fn run_now(&self, key: &Key) -> Decided<(Arc<Job>, bool)> {
+        let known = self.job(key.kind, &key.id)?;
+        if known.state.run.is_some() {
+            return Ok((Vec::new(), (known.clone(), false)));
+        }
+        let mut job = (**known).clone();
+        job.state.wanted_now = true;
+        let (changes, job) = put(job);
+        Ok((changes, (job, true)))
+    }
+
+    /// Looks at every job: what is due starts, as far as there is room.
+    pub(crate) fn look(&self, now: UnixMillis) -> Vec<Change> {
+        let mut room = MAX_RUNNING.saturating_sub(self.running().len());
+        let mut first: Vec<&Arc<Job>> = self.jobs.values().collect();
+        first.sort_by_key(|job| (!job.state.wanted_now, job.state.due));
+        let mut changes = Vec::new();
+        for job in first {
+            let verdict = job.times().map_or(Verdict::Wait, |times| times.look(now));
+            let wanted = job.state.wanted_now && job.state.run.is_none();
+            let starts = wanted || matches!(verdict, Verdict::Run { .. });
+            if verdict == Verdict::Wait && !starts || starts && room == 0 {
+                continue;
+            }
+            let mut job = (**job).clone();
+            if let Some(times) = job.times()
+                && verdict != Verdict::Wait
+            {
+                match times.next(verdict, now) {
+                    Ok(due) => job.state.due = due,
+                    Err(bad) => {
+                        job.enabled = false;
+                        job.state.note = Some(format!("Switched off: {bad}"));
+                    }
+                }
+                job.state.set_at = now;
+            }
+            match verdict {
+                _ if starts => {
+                    room -= 1;
+                    let late_ms = match verdict {
+                        Verdict::Run { late_ms } => late_ms,
+                        Verdict::Wait | Verdict::LeaveOut(_) | Verdict::Correct => None,
+                    };
+                    job.state.wanted_now = false;
+                    job.state.note = None;
+                    job.state.run = Some(Run {
+                        started_at: now,
+                        late_ms,
+                        thread: None,
+                    });
+                }
+                Verdict::LeaveOut(LeftOut::StillRunning) => {
+                    job.state.note = Some("Left out: its last run was still going on.".to_owned());
+                }
+                Verdict::LeaveOut(LeftOut::Missed) => {
+                    job.state.note = Some("Left out: its time passed while nothing ran here.".to_owned());
+                }
+                Verdict::Wait | Verdict::Run { .. } | Verdict::Correct => {}
+            }
+            changes.push(Change::Put(Box::new(job)));
+        }
+        changes
+    }
+
+    /// Returns when the next job is due.
+    pub(crate) fn next_due(&self) -> Option<UnixMillis> {
+        let enabled = self.jobs.values().filter_map(|job| job.times());
+        enabled.map(|times| times.due).min()
+    }
+
+    /// Notes the Thread of a run, before its Turn starts.
+    pub(crate) fn note_thread(&self, key: &Key, thread: ThreadId) -> Decided<()> {
+        let mut job = (**self.job(key.kind, &key.id)?).clone();
+        if let Some(run) = &mut job.state.run {
+            run.thread = Some(thread);
+        }
+        Ok((vec![Change::Put(Box::new(job))], ()))
+    }
+
+    /// Notes that a run has ended. Returns the job; `None` where it was removed meanwhile.
+    pub(crate) fn ended(&self, key: &Key, end: &RunEnd, now: UnixMillis) -> (Vec<Change>, Option<Arc<Job>>) {
+        let Ok(known) = self.job(key.kind, &key.id) else {
+            return (Vec::new(), None);
+        };
+        let mut job = (**known).clone();
+        if job.ended(end, now) {
+            let answer = Some(Arc::new(job));
+            return (vec![Change::Remove(key.clone())], answer);
+        }
+        let (changes, job) = put(job);
+        (changes, Some(job))
+    }
+}
+
+fn put(job: Job) -> (Vec<Change>, Arc<Job>) {
+    let answer = Arc::new(job.clone());
+    (vec![Change::Put(Box::new(job))], answer)
+}

@@ -1,0 +1,421 @@
+//! The handlers of `automation/*`.
+
+use std::sync::Arc;
+
+use bobbin_model::{ThreadId, ThreadStatus};
+use bobbin_native::client::{Client, refuse};
+use bobbin_native::convert::time;
+use bobbin_peer::Responder;
+
+use super::{schedule_in, schedule_out, wire, wire_error};
+use crate::book::Refused;
+use crate::job::{Job, Key, Kind};
+use crate::owner::{ScheduleError, Schedules};
+use crate::task::{NewTask, is_id};
+use crate::template::{MAX_WORKFLOW, Template, built_in, is_built_in};
+
+/// How a task is bound; there is one way.
+const RUN_IN_THREAD: &str = "run-in-thread";
+/// Longest short text of a template, in characters.
+const SHORT: usize = 200;
+/// Longest text of a template, in characters.
+const LONG: usize = 10_000;
+
+fn key(id: String) -> Key {
+    Key { kind: Kind::Task, id }
+}
+
+pub(super) fn list(
+    client: &Client,
+    schedules: &Schedules,
+    _: wire::AutomationTaskListParams,
+    responder: Responder,
+) {
+    let schedules = schedules.clone();
+    client.spawn(async move {
+        let tasks = schedules
+            .ask(|book, _| Ok((Vec::new(), book.jobs(Kind::Task))))
+            .await;
+        match tasks {
+            Ok(tasks) => responder.ok(wire::AutomationTaskListResult {
+                tasks: tasks.iter().map(|job| task(job)).collect(),
+            }),
+            Err(error) => refuse(responder, wire_error(Kind::Task, &error)),
+        }
+    });
+}
+
+pub(super) fn read(
+    client: &Client,
+    schedules: &Schedules,
+    params: wire::AutomationTaskReadParams,
+    responder: Responder,
+) {
+    let schedules = schedules.clone();
+    client.spawn(async move {
+        let job = schedules.ask(move |book, _| {
+            let job = book.job(Kind::Task, &params.task_id)?;
+            Ok((Vec::new(), job.clone()))
+        });
+        match job.await {
+            Ok(job) => responder.ok(wire::AutomationTaskReadResult {
+                bare: task(&job),
+                task: task(&job),
+            }),
+            Err(error) => refuse(responder, wire_error(Kind::Task, &error)),
+        }
+    });
+}
+
+pub(super) fn create(
+    client: &Client,
+    schedules: &Schedules,
+    params: wire::AutomationTaskCreateParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let (schedules, task_client) = (schedules.clone(), client.clone());
+    client.spawn(async move {
+        let hub = task_client.hub();
+        let workspace = hub.settings().approval_policy.get();
+        let directory = hub.settings().workspace.join(".craft").join("tasks");
+        let bound_to = match bound_to(&task_client, params.thread_binding.clone()).await {
+            Ok(bound_to) => bound_to,
+            Err(refused) => return first.err(wire_error(Kind::Task, &refused.into())),
+        };
+        let reply = move |job: Result<Arc<Job>, ScheduleError>| match job {
+            Ok(job) => first.ok(&wire::AutomationTaskCreateResult {
+                task_id: job.id.clone(),
+                task_directory: directory.join(&job.id).to_string_lossy().into_owned(),
+                task: task(&job),
+            }),
+            Err(error) => first.err(wire_error(Kind::Task, &error)),
+        };
+        let decide = move |book: &crate::book::Book, now| {
+            let template = params.template_id.as_deref().filter(|id| !id.trim().is_empty());
+            let has_workflow = params.workflow_template.is_some();
+            let template = template.map(|id| {
+                let own = book.template(id).map(|template| (**template).clone());
+                let found = own.or_else(|| built_in().into_iter().find(|own| own.id == id));
+                // A request with a workflow of its own says only where that comes from.
+                let found = found.or_else(|| has_workflow.then(Template::default));
+                found.ok_or_else(|| Refused::Invalid(format!("There is no template '{id}'.")))
+            });
+            let task = NewTask {
+                title: params.title,
+                description: params.description,
+                workflow: params.workflow_template,
+                approval_policy: params.approval_policy,
+                workspace_mode: params.workspace_mode,
+                schedule: schedule_in(params.schedule)?,
+                bound_to,
+                template: template.transpose()?,
+            };
+            book.add(task.job(workspace, now)?)
+        };
+        schedules.submit(decide, reply).await;
+    });
+}
+
+pub(super) async fn run(
+    client: &Client,
+    schedules: &Schedules,
+    wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = |job: Result<Arc<Job>, _>| match job {
+        Ok(job) => first.ok(&wire::AutomationTaskResult { task: task(&job) }),
+        Err(error) => first.err(wire_error(Kind::Task, &error)),
+    };
+    let decide = |book: &crate::book::Book, _| {
+        let (changes, (job, starts)) = book.run_now(&key(task_id))?;
+        if starts {
+            Ok((changes, job))
+        } else {
+            Err(running())
+        }
+    };
+    schedules.submit(decide, reply).await;
+}
+
+pub(super) async fn delete(
+    client: &Client,
+    schedules: &Schedules,
+    wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = |deleted| match deleted {
+        Ok(()) => first.ok(&wire::AutomationOkResult { ok: true }),
+        Err(error) => first.err(wire_error(Kind::Task, &error)),
+    };
+    let decide = |book: &crate::book::Book, _| {
+        if book.job(Kind::Task, &task_id)?.state.run.is_some() {
+            return Err(running());
+        }
+        book.remove(key(task_id))
+    };
+    schedules.submit(decide, reply).await;
+}
+
+pub(super) fn bind(
+    client: &Client,
+    schedules: &Schedules,
+    params: wire::AutomationTaskUpdateBindingParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let (schedules, task_client) = (schedules.clone(), client.clone());
+    client.spawn(async move {
+        let bound_to = match bound_to(&task_client, params.thread_binding).await {
+            Ok(bound_to) => bound_to,
+            Err(refused) => return first.err(wire_error(Kind::Task, &refused.into())),
+        };
+        let reply = |job: Result<Arc<Job>, _>| match job {
+            Ok(job) => first.ok(&wire::AutomationTaskResult { task: task(&job) }),
+            Err(error) => first.err(wire_error(Kind::Task, &error)),
+        };
+        let decide = move |book: &crate::book::Book, now| {
+            book.edit(&key(params.task_id), now, |job| {
+                if job.state.run.is_some() {
+                    return Err(running());
+                }
+                if let Some(task) = &mut job.task {
+                    task.bound_to = bound_to;
+                }
+                // The Thread of runs elsewhere is not that of the next.
+                job.state.thread = None;
+                Ok(())
+            })
+        };
+        schedules.submit(decide, reply).await;
+    });
+}
+
+fn running() -> Refused {
+    Refused::NotNow("The task is running; stop the turn in its thread first, or wait for its end.".to_owned())
+}
+
+/// Returns the Thread that a task is to be bound to, if it is there and takes Turns.
+async fn bound_to(
+    client: &Client,
+    binding: Option<wire::AutomationThreadBinding>,
+) -> Result<Option<ThreadId>, Refused> {
+    let Some(binding) = binding.filter(|binding| !binding.thread_id.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let mode = binding.mode.as_deref().unwrap_or(RUN_IN_THREAD);
+    if mode != RUN_IN_THREAD {
+        return Err(Refused::Invalid(format!(
+            "'threadBinding.mode' is \"{RUN_IN_THREAD}\"."
+        )));
+    }
+    let id = ThreadId::new(binding.thread_id.as_str());
+    let invalid = || Refused::Binding(binding.thread_id.clone());
+    let handle = client.hub().thread(&id).await.map_err(|_| invalid())?;
+    let snapshot = client.hub().snapshot(&handle).await.map_err(|_| invalid())?;
+    if snapshot.state.header.status == ThreadStatus::Archived {
+        return Err(invalid());
+    }
+    Ok(Some(id))
+}
+
+pub(super) fn templates(
+    client: &Client,
+    schedules: &Schedules,
+    _: wire::AutomationTemplateListParams,
+    responder: Responder,
+) {
+    let schedules = schedules.clone();
+    client.spawn(async move {
+        let own = schedules.ask(|book, _| Ok((Vec::new(), book.templates()))).await;
+        match own {
+            Ok(own) => {
+                let templates = built_in()
+                    .iter()
+                    .map(|one| template(one, false))
+                    .collect::<Vec<_>>();
+                let own = own.iter().map(|one| template(one, true));
+                responder.ok(wire::AutomationTemplateListResult {
+                    templates: templates.into_iter().chain(own).collect(),
+                });
+            }
+            Err(error) => refuse(responder, wire_error(Kind::Task, &error)),
+        }
+    });
+}
+
+pub(super) async fn save(
+    client: &Client,
+    schedules: &Schedules,
+    params: wire::AutomationTemplateSaveParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = |saved: Result<Arc<Template>, _>| match saved {
+        Ok(saved) => first.ok(&wire::AutomationTemplateResult {
+            template: template(&saved, true),
+        }),
+        Err(error) => first.err(wire_error(Kind::Task, &error)),
+    };
+    let decide = |book: &crate::book::Book, now| {
+        let mut saved = written(params)?;
+        let before = book.template(&saved.id);
+        saved.created_at = before.map_or(now, |before| before.created_at);
+        saved.updated_at = now;
+        if let Some(schedule) = &saved.schedule {
+            schedule.check(now).map_err(|bad| Refused::Invalid(bad.0))?;
+        }
+        book.put_template(saved)
+    };
+    schedules.submit(decide, reply).await;
+}
+
+pub(super) async fn delete_template(
+    client: &Client,
+    schedules: &Schedules,
+    wire::AutomationTemplateDeleteParams { id, .. }: wire::AutomationTemplateDeleteParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = |deleted| match deleted {
+        Ok(()) => first.ok(&wire::AutomationOkResult { ok: true }),
+        Err(error) => first.err(wire_error(Kind::Task, &error)),
+    };
+    let decide = |_: &crate::book::Book, _| {
+        check_id(&id)?;
+        Ok((vec![crate::book::Change::RemoveTemplate(id)], ()))
+    };
+    schedules.submit(decide, reply).await;
+}
+
+/// Checks the id of a template of a user.
+fn check_id(id: &str) -> Result<(), Refused> {
+    if !is_id(id) {
+        return Err(Refused::Invalid(
+            "'id' has letters, digits, '-' and '_', and at most 64 of them.".to_owned(),
+        ));
+    }
+    if is_built_in(id) {
+        return Err(Refused::Invalid(format!("'{id}' is a built-in template.")));
+    }
+    Ok(())
+}
+
+/// Returns the template that a client wrote.
+fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refused> {
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let id = match given(params.id) {
+        Some(id) => id.trim().to_owned(),
+        None => format!("user-{}", fresh()?),
+    };
+    check_id(&id)?;
+    let template = Template {
+        id,
+        title: params.title.trim().to_owned(),
+        description: given(params.description),
+        icon: given(params.icon),
+        category: given(params.category),
+        workflow: params.workflow_markdown,
+        schedule: schedule_in(params.default_schedule)?,
+        approval_policy: given(params.default_approval_policy),
+        needs_thread: params.needs_thread_binding.unwrap_or(false),
+        task_title: given(params.default_title),
+        task_description: given(params.default_description),
+        ..Template::default()
+    };
+    if template.title.is_empty() || template.workflow.trim().is_empty() {
+        return Err(Refused::Invalid(
+            "'title' and 'workflowMarkdown' are needed.".to_owned(),
+        ));
+    }
+    let short = [
+        Some(&template.title),
+        template.icon.as_ref(),
+        template.category.as_ref(),
+        template.approval_policy.as_ref(),
+        template.task_title.as_ref(),
+    ];
+    let long = [template.description.as_ref(), template.task_description.as_ref()];
+    let longer = |texts: &[Option<&String>], most: usize| {
+        texts.iter().flatten().any(|text| text.chars().count() > most)
+    };
+    if longer(&short, SHORT) || longer(&long, LONG) || template.workflow.len() > MAX_WORKFLOW {
+        return Err(Refused::Invalid(
+            "A template has titles of at most 200 characters, descriptions of at most 10000 and a workflow of at most 64 KiB."
+                .to_owned(),
+        ));
+    }
+    Ok(template)
+}
+
+fn fresh() -> Result<String, Refused> {
+    crate::tool::fresh_id().map_err(Refused::Invalid)
+}
+
+/// Returns a task as clients see it.
+pub(super) fn task(job: &Job) -> wire::AutomationTask {
+    let (state, task) = (&job.state, job.task.as_ref());
+    let due = state.due.filter(|_| job.enabled);
+    let status = match state.last_ok {
+        _ if state.run.is_some() || state.wanted_now => wire::AutomationTaskStatus::Running,
+        Some(false) => wire::AutomationTaskStatus::Failed,
+        Some(true) if due.is_none() => wire::AutomationTaskStatus::Completed,
+        None | Some(true) => wire::AutomationTaskStatus::Pending,
+    };
+    let run = state.run.as_ref().and_then(|run| run.thread.as_ref());
+    wire::AutomationTask {
+        id: job.id.clone(),
+        title: job.name.clone(),
+        status,
+        thread_id: run.or(state.thread.as_ref()).map(ToString::to_string),
+        description: task.map(|task| task.description.clone()),
+        agent_summary: state.last_result.clone().or_else(|| state.last_error.clone()),
+        created_at: Some(time(job.created_at)),
+        updated_at: Some(time(job.updated_at)),
+        approval_policy: task.map(|task| task.approval_policy.clone()),
+        schedule: job.schedule.as_ref().map(schedule_out),
+        thread_binding: task.and_then(|task| task.bound_to.as_ref()).map(|bound| {
+            wire::AutomationThreadBinding {
+                thread_id: bound.to_string(),
+                mode: Some(RUN_IN_THREAD.to_owned()),
+            }
+        }),
+        next_run_at: due.map(time),
+        note: state.note.clone(),
+    }
+}
+
+/// Returns a template as clients see it.
+fn template(template: &Template, is_user: bool) -> wire::AutomationTemplate {
+    wire::AutomationTemplate {
+        id: template.id.clone(),
+        title: template.title.clone(),
+        description: template.description.clone(),
+        icon: template.icon.clone(),
+        category: template.category.clone(),
+        workflow_markdown: template.workflow.clone(),
+        default_schedule: template.schedule.as_ref().map(schedule_out),
+        default_workspace_mode: Some("project".to_owned()),
+        default_approval_policy: template.approval_policy.clone(),
+        needs_thread_binding: Some(template.needs_thread),
+        default_title: template.task_title.clone(),
+        default_description: template.task_description.clone(),
+        is_user: is_user.then_some(true),
+        created_at: is_user.then(|| time(template.created_at)),
+        updated_at: is_user.then(|| time(template.updated_at)),
+    }
+}

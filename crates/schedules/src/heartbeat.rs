@@ -1,0 +1,59 @@
+//! The heartbeat: one job of the workspace that reads `HEARTBEAT.md`. A client has it run; nothing runs it by the clock.
+
+use bobbin_model::ThreadConfig;
+use tokio::sync::oneshot;
+
+use crate::job::{Job, Key, Kind, Rights, RunEnd, State};
+use crate::owner::{ScheduleError, Schedules};
+
+/// Id and name of the job.
+const HEARTBEAT: &str = "heartbeat";
+
+impl Schedules {
+    /// Runs the heartbeat, or joins the run that goes on, and returns how it ended.
+    pub(crate) async fn beat(&self) -> Result<RunEnd, ScheduleError> {
+        let around = self.around().ok_or(ScheduleError::Stopping)?;
+        let approvals = around.hub.settings().approval_policy.get();
+        let (done, ended) = oneshot::channel();
+        // Before the run: its end must find this.
+        self.await_beat(done);
+        let key = Key {
+            kind: Kind::Heartbeat,
+            id: HEARTBEAT.to_owned(),
+        };
+        self.ask(move |book, now| {
+            let known = book.job(key.kind, &key.id).ok();
+            if known.is_some_and(|job| job.state.run.is_some()) {
+                return Ok((Vec::new(), ()));
+            }
+            let mut job = known.map_or_else(
+                || Job {
+                    kind: Kind::Heartbeat,
+                    id: HEARTBEAT.to_owned(),
+                    name: HEARTBEAT.to_owned(),
+                    schedule: None,
+                    prompt: String::new(),
+                    rights: Rights {
+                        config: ThreadConfig::default(),
+                        approvals,
+                    },
+                    enabled: true,
+                    delete_after_run: false,
+                    when_missed: crate::due::WhenMissed::Skip,
+                    created_at: now,
+                    updated_at: now,
+                    deliver: None,
+                    task: None,
+                    state: State::default(),
+                },
+                |job| (**job).clone(),
+            );
+            // Its author is the user who triggers it.
+            job.rights.approvals = approvals;
+            job.state.wanted_now = true;
+            Ok((vec![crate::book::Change::Put(Box::new(job))], ()))
+        })
+        .await?;
+        ended.await.map_err(|_| ScheduleError::Stopping)
+    }
+}

@@ -1,0 +1,24 @@
+//! Jobs that run by the clock: cron jobs of agents, the heartbeat, automation tasks of clients (AppServer protocol 05 §2, §3,
+//! §12), with their method groups and the agent's tool.
+//!
+//! One task owns all jobs ([`Schedules`]); the database has them, with their due times. A run is an ordinary Thread and Turn
+//! of the core, with the rights that the job's author had, and nobody to ask. Knows no agent and no tool but its own.
+
+mod book;
+mod due;
+#[cfg(test)]
+mod due_tests;
+mod group;
+mod heartbeat;
+mod job;
+mod owner;
+mod prompt;
+mod run;
+mod schedule;
+mod slash;
+mod task;
+mod template;
+mod tool;
+
+pub use group::{GROUPS, wire};
+pub use owner::{ByClock, Schedules, Surroundings};

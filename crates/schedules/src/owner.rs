@@ -1,0 +1,393 @@
+//! The owner of the jobs: one task that decides, stores, applies and reports, one order after the other.
+//!
+//! Everybody else holds a [`Schedules`] and sends orders; at most [`ORDERS`] wait. A change is applied and reported only after
+//! its commit. The wall clock is looked at every ten seconds at the latest, since a sleep of the machine stops timers.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bobbin_agent_api::channel::ChannelDelivery;
+use bobbin_agent_api::slash::SlashCommands;
+use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::{Features, Services};
+use bobbin_core::Hub;
+use bobbin_model::UnixMillis;
+use bobbin_store::{ScheduleChange, ScheduleEntry, ScheduleStore, StoreError, json};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::book::{Book, Change, Decided, Refused};
+use crate::group::seen;
+use crate::job::{Job, Kind, RunEnd};
+use crate::run;
+use crate::template::Template;
+
+/// Orders that wait; more senders wait for room.
+const ORDERS: usize = 64;
+/// Longest pause between two looks at the wall clock (AppServer protocol 05 §2).
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// Shortest pause, so that a clock that is coarse is not asked all the time.
+const SHORTEST: Duration = Duration::from_millis(20);
+/// Kind of stored templates.
+const TEMPLATE: &str = "template";
+
+/// Why an order was not carried out.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum ScheduleError {
+    /// A rule says no; nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The store failed; nothing has changed.
+    #[error("the change could not be stored")]
+    Store(#[source] StoreError),
+    /// The server is going down.
+    #[error("the server is shutting down")]
+    Stopping,
+}
+
+type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type Decide = Box<dyn FnOnce(&Book, UnixMillis) -> (Vec<Change>, Reply) + Send>;
+
+/// The scheduled jobs of a workspace.
+#[derive(Clone)]
+pub struct Schedules(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn ScheduleStore>,
+    orders: mpsc::Sender<Decide>,
+    waiting: Mutex<Option<mpsc::Receiver<Decide>>>,
+    around: OnceLock<Arc<Surroundings>>,
+    /// Who waits for the end of the heartbeat: at most the requests that clients have in flight.
+    beats: Mutex<Vec<oneshot::Sender<RunEnd>>>,
+}
+
+/// Whether jobs run here by the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByClock {
+    /// They do.
+    Runs,
+    /// They wait for another process: this one ends with its one prompt. Jobs can be made here all the same.
+    Waits,
+}
+
+/// What the jobs use of the server.
+pub struct Surroundings {
+    /// Whether they run by the clock.
+    pub by_clock: ByClock,
+    /// The core.
+    pub hub: Arc<Hub>,
+    /// Sends results to chats.
+    pub channels: Option<Arc<dyn ChannelDelivery>>,
+    /// Knows whether the folder's texts count.
+    pub trust: Option<Arc<dyn WorkspaceTrust>>,
+}
+
+impl Surroundings {
+    /// Takes what jobs use from the features of a server.
+    pub fn of(hub: Arc<Hub>, services: &Services, by_clock: ByClock) -> Self {
+        Self {
+            by_clock,
+            hub,
+            channels: services.channels.clone(),
+            trust: services.trust.clone(),
+        }
+    }
+}
+
+impl Schedules {
+    /// Returns jobs that wait for [`Schedules::begin`].
+    pub fn new(store: Arc<dyn ScheduleStore>) -> Self {
+        let (orders, waiting) = mpsc::channel(ORDERS);
+        Self(Arc::new(Inner {
+            store,
+            orders,
+            waiting: Mutex::new(Some(waiting)),
+            around: OnceLock::new(),
+            beats: Mutex::default(),
+        }))
+    }
+
+    /// Reads the jobs, takes up the runs that went on when the last process ended, and looks at the clock from now on. The
+    /// core joins what this starts. To be called once, before [`Hub::recover`]: a Turn that goes on may want to make a job.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn begin(&self, surroundings: Surroundings) -> Result<(), StoreError> {
+        let mut book = Book::default();
+        for entry in self.0.store.schedule().await? {
+            match read(&entry) {
+                Ok(change) => drop(book.apply(change)),
+                Err(error) => {
+                    tracing::error!(kind = entry.kind, id = entry.id, %error, "a job is damaged and left out");
+                }
+            }
+        }
+        let Some(orders) = self.0.waiting.lock().take() else {
+            return Ok(());
+        };
+        let around = self.0.around.get_or_init(|| Arc::new(surroundings)).clone();
+        let owner = Owner {
+            book,
+            schedules: self.clone(),
+            around: around.clone(),
+            root: around.hub.settings().workspace.to_string_lossy().into(),
+        };
+        around.hub.own(owner.run(orders));
+        Ok(())
+    }
+
+    /// Adds the jobs to the features of a server, once they have begun.
+    #[must_use]
+    pub fn offer(&self, features: Features) -> Features {
+        match self.around() {
+            Some(_) => features.with(self.clone()),
+            None => features,
+        }
+    }
+
+    /// Returns the slash commands about jobs, once the jobs have begun.
+    pub fn slash(&self) -> Option<Arc<dyn SlashCommands>> {
+        self.around().map(|_| Arc::new(self.clone()) as _)
+    }
+
+    /// Returns what the jobs use of the server, once they have begun.
+    pub(crate) fn around(&self) -> Option<&Arc<Surroundings>> {
+        self.0.around.get()
+    }
+
+    /// Decides on something, stores and applies it, and calls `reply` before any client hears of it. The reply is dropped
+    /// when the server goes down.
+    pub(crate) async fn submit<R: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&Book, UnixMillis) -> Decided<R> + Send + 'static,
+        reply: impl FnOnce(Result<R, ScheduleError>) + Send + 'static,
+    ) {
+        let order: Decide = Box::new(move |book, now| match decide(book, now) {
+            Ok((changes, answer)) => {
+                let reply: Reply =
+                    Box::new(move |stored| reply(stored.map(|()| answer).map_err(ScheduleError::Store)));
+                (changes, reply)
+            }
+            Err(refused) => (Vec::new(), Box::new(move |_| reply(Err(refused.into())))),
+        });
+        // Refused only when the owner has ended with the server.
+        drop(self.0.orders.send(order).await);
+    }
+
+    /// Decides on something and waits for the answer.
+    pub(crate) async fn ask<R: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&Book, UnixMillis) -> Decided<R> + Send + 'static,
+    ) -> Result<R, ScheduleError> {
+        if self.around().is_none() {
+            return Err(ScheduleError::Stopping);
+        }
+        let (done, answered) = oneshot::channel();
+        // The caller may have gone.
+        self.submit(decide, move |answer| drop(done.send(answer))).await;
+        answered.await.unwrap_or(Err(ScheduleError::Stopping))
+    }
+
+    /// Has the end of the next heartbeat sent.
+    pub(crate) fn await_beat(&self, done: oneshot::Sender<RunEnd>) {
+        self.0.beats.lock().push(done);
+    }
+
+    /// Sends the end of a heartbeat to all who wait.
+    pub(crate) fn beaten(&self, end: &RunEnd) {
+        let waiting = std::mem::take(&mut *self.0.beats.lock());
+        for done in waiting {
+            // Its client may have gone.
+            drop(done.send(end.clone()));
+        }
+    }
+}
+
+struct Owner {
+    book: Book,
+    schedules: Schedules,
+    around: Arc<Surroundings>,
+    /// The workspace, as clients are told.
+    root: Arc<str>,
+}
+
+impl Owner {
+    async fn run(mut self, mut orders: mpsc::Receiver<Decide>) {
+        let stopping = self.around.hub.stopping().clone();
+        let runs = self.around.by_clock == ByClock::Runs;
+        if runs {
+            self.take_up().await;
+        }
+        loop {
+            if runs {
+                self.look().await;
+            }
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => return,
+                order = orders.recv() => match order {
+                    Some(order) => self.carry_out(order).await,
+                    None => return,
+                },
+                () = tokio::time::sleep(self.pause()) => {}
+            }
+        }
+    }
+
+    /// Takes up the runs that went on when the last process ended.
+    async fn take_up(&mut self) {
+        let interrupted = self.book.running();
+        let notes = interrupted.iter().map(|job| {
+            let mut job = (**job).clone();
+            job.state.note =
+                Some("The server ended during the run, which went on after the restart.".to_owned());
+            Change::Put(Box::new(job))
+        });
+        if let Err(error) = self.commit(notes.collect()).await {
+            tracing::error!(%error, "it cannot be noted that runs of jobs were interrupted");
+        }
+        for job in interrupted {
+            self.start(job);
+        }
+    }
+
+    fn now(&self) -> UnixMillis {
+        self.around.hub.clock().now()
+    }
+
+    /// Returns how long there is nothing to look at.
+    fn pause(&self) -> Duration {
+        let due = self.book.next_due().map(|due| due.0.saturating_sub(self.now().0));
+        // What is due already waits for room, and comes with the end of a run.
+        let ahead = due
+            .and_then(|wait| u64::try_from(wait).ok())
+            .filter(|wait| *wait > 0);
+        ahead.map_or(LOOK_EVERY, |wait| {
+            Duration::from_millis(wait).clamp(SHORTEST, LOOK_EVERY)
+        })
+    }
+
+    async fn look(&mut self) {
+        let changes = self.book.look(self.now());
+        if changes.is_empty() {
+            return;
+        }
+        match self.commit(changes).await {
+            Ok(news) => self.send(news),
+            // The next look tries again.
+            Err(error) => tracing::error!(%error, "due jobs cannot be stored, so they do not start"),
+        }
+    }
+
+    async fn carry_out(&mut self, decide: Decide) {
+        let (changes, reply) = decide(&self.book, self.now());
+        let committed = self.commit(changes).await;
+        let (stored, news) = match committed {
+            Ok(news) => (Ok(()), news),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        reply(stored);
+        self.send(news);
+    }
+
+    /// Stores changes, applies them, and starts the runs that they begin. Returns what clients are to hear.
+    async fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<News>, StoreError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stored = changes.iter().filter_map(stored).collect();
+        self.schedules.0.store.change_schedule(stored).await?;
+        let mut news = Vec::new();
+        for change in changes {
+            let now = match &change {
+                Change::Put(job) => Some(Arc::new((**job).clone())),
+                Change::Remove(_) | Change::PutTemplate(_) | Change::RemoveTemplate(_) => None,
+            };
+            let before = self.book.apply(change);
+            let runs = |job: &Arc<Job>| job.state.run.is_some();
+            if let Some(job) = now.as_ref().filter(|job| runs(job))
+                && !before.as_ref().is_some_and(runs)
+            {
+                self.start(job.clone());
+            }
+            news.extend(news_of(before, now).map(|(job, gone)| News {
+                job,
+                gone,
+                root: self.root.clone(),
+            }));
+        }
+        Ok(news)
+    }
+
+    fn start(&self, job: Arc<Job>) {
+        let (around, schedules) = (self.around.clone(), self.schedules.clone());
+        self.around.hub.own(run::run(around, schedules, job));
+    }
+
+    fn send(&self, news: Vec<News>) {
+        for news in news {
+            let weight = news.job.task.as_ref().map_or(0, |task| task.description.len()) + 1024;
+            self.around.hub.broadcast(news, weight);
+        }
+    }
+}
+
+/// Broadcast: a job is new, has changed, or is gone.
+pub(crate) struct News {
+    pub(crate) job: Arc<Job>,
+    pub(crate) gone: Gone,
+    /// The workspace.
+    pub(crate) root: Arc<str>,
+}
+
+/// Whether a job is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gone {
+    Yes,
+    No,
+}
+
+/// Returns what clients are to hear of a change, if they see any.
+fn news_of(before: Option<Arc<Job>>, now: Option<Arc<Job>>) -> Option<(Arc<Job>, Gone)> {
+    match (before, now) {
+        (before, Some(now)) if now.kind != Kind::Heartbeat => {
+            let differs = before.is_none_or(|before| seen(&before) != seen(&now));
+            differs.then_some((now, Gone::No))
+        }
+        (Some(before), None) if before.kind == Kind::Cron => Some((before, Gone::Yes)),
+        _ => None,
+    }
+}
+
+fn stored(change: &Change) -> Option<ScheduleChange> {
+    let put = |kind: &str, id: &str, body: Option<String>| {
+        body.map(|body| {
+            ScheduleChange::Put(ScheduleEntry {
+                kind: kind.to_owned(),
+                id: id.to_owned(),
+                body,
+            })
+        })
+    };
+    match change {
+        Change::Put(job) => put(job.kind.as_str(), &job.id, json(job)),
+        Change::PutTemplate(template) => put(TEMPLATE, &template.id, json(template)),
+        Change::Remove(key) => Some(ScheduleChange::Remove {
+            kind: key.kind.as_str().to_owned(),
+            id: key.id.clone(),
+        }),
+        Change::RemoveTemplate(id) => Some(ScheduleChange::Remove {
+            kind: TEMPLATE.to_owned(),
+            id: id.clone(),
+        }),
+    }
+}
+
+fn read(entry: &ScheduleEntry) -> Result<Change, serde_json::Error> {
+    if entry.kind == TEMPLATE {
+        let template: Template = serde_json::from_str(&entry.body)?;
+        return Ok(Change::PutTemplate(Box::new(template)));
+    }
+    let job: Job = serde_json::from_str(&entry.body)?;
+    Ok(Change::Put(Box::new(job)))
+}

@@ -1,0 +1,143 @@
+//! What a run says to its agent.
+
+use std::path::Path;
+
+use bobbin_model::InputPart;
+
+use crate::job::{Job, Kind};
+use crate::owner::Surroundings;
+
+/// The file with what the heartbeat does, in the workspace.
+const HEARTBEAT: &str = "HEARTBEAT.md";
+/// Most bytes of that file.
+const MAX_HEARTBEAT: u64 = 64 << 10;
+/// Milliseconds of a minute.
+const MINUTE: i64 = 60_000;
+
+/// Returns the input of a run; `None` where there is nothing to do.
+///
+/// # Errors
+/// Why the job cannot run: a sentence for the user.
+pub(crate) async fn of(
+    job: &Job,
+    root: &Path,
+    around: &Surroundings,
+) -> Result<Option<Vec<InputPart>>, String> {
+    let text = match job.kind {
+        Kind::Cron => job.prompt.clone(),
+        Kind::Task => filled(job),
+        Kind::Heartbeat => match heartbeat(root, around).await? {
+            Some(text) => text,
+            None => return Ok(None),
+        },
+    };
+    let late = job.state.run.as_ref().and_then(|run| run.late_ms);
+    let late = late.map_or_else(String::new, |late| {
+        format!(
+            " It comes {} minutes late, since nothing ran here at its time.",
+            late / MINUTE
+        )
+    });
+    let about = format!(
+        "The clock sends this message, as the job '{}'. No user is there to answer questions. Do what it asks for now, and end \
+         with a short report. What is not permitted is declined: say so in the report.{late}\n\n",
+        job.name
+    );
+    let parts = [about, text].map(|text| InputPart::Text { text });
+    Ok(Some(parts.into()))
+}
+
+/// Returns a task's workflow without its front matter, with the task's words filled in.
+fn filled(job: &Job) -> String {
+    let description = job.task.as_ref().map_or("", |task| task.description.as_str());
+    let words = [
+        ("task.id", job.id.as_str()),
+        ("task.title", job.name.as_str()),
+        ("task.description", description),
+    ];
+    let body = body(&job.prompt);
+    let mut text = String::new();
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once("{{") {
+        text.push_str(before);
+        let filled = after.split_once("}}").and_then(|(name, behind)| {
+            let (_, word) = words.iter().find(|(known, _)| *known == name.trim())?;
+            Some((*word, behind))
+        });
+        if let Some((word, behind)) = filled {
+            text.push_str(word);
+            rest = behind;
+        } else {
+            text.push_str("{{");
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    if text.trim().is_empty() {
+        description.to_owned()
+    } else {
+        text.trim().to_owned()
+    }
+}
+
+/// Returns a Markdown text without the front matter at its beginning.
+pub(crate) fn body(text: &str) -> &str {
+    let text = text.trim_start();
+    let after = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
+    after.map_or(text, |(_, body)| body.trim_start_matches('-').trim_start())
+}
+
+async fn heartbeat(root: &Path, around: &Surroundings) -> Result<Option<String>, String> {
+    let path = root.join(HEARTBEAT);
+    let read = tokio::task::spawn_blocking(move || self::read(&path)).await;
+    let text = match read {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Ok(Err(error)) => return Err(format!("{HEARTBEAT} cannot be read: {error}.")),
+        Err(_) => return Err(format!("{HEARTBEAT} cannot be read.")),
+    };
+    let says_something = |line: &str| {
+        let line = line.trim();
+        !(line.is_empty() || line.starts_with('#') || line.starts_with("<!--"))
+    };
+    if !text.lines().any(says_something) {
+        return Ok(None);
+    }
+    if let Some(trust) = &around.trust
+        && !trust.status().await.is_ok_and(|status| status.trusted)
+    {
+        return Err(format!(
+            "{HEARTBEAT} comes with the folder and counts once you trust it: run `bobbin trust`."
+        ));
+    }
+    Ok(Some(format!(
+        "Here is {HEARTBEAT} of this workspace. Do what it asks for now; when there is nothing to do, answer HEARTBEAT_OK.\n\n\
+         {text}"
+    )))
+}
+
+/// Reads an ordinary file, no link.
+fn read(path: &Path) -> std::io::Result<String> {
+    if !std::fs::symlink_metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is no ordinary file"));
+    }
+    bobbin_files::read_text(path, MAX_HEARTBEAT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::body;
+
+    #[test]
+    fn front_matter_is_left_out() {
+        let table = [
+            ("Boil.", "Boil."),
+            ("---\nmax_rounds: 3\n---\n\nBoil.\n", "Boil.\n"),
+            ("---\r\na: 1\r\n---\r\nBoil.", "Boil."),
+            ("--- no end", "--- no end"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(body(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! One run of a job: a Turn in a Thread, followed to its end.
+//!
+//! The run's Thread is stored before its Turn starts, and the Turn says which job it is of. So a run that the end of the
+//! process interrupted is found again: its Turn goes on as every Turn does, or was never stored and starts now. No Turn of a
+//! run starts twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::channel::ChatMessage;
+use bobbin_core::{Command, CoreError, FrameBody, Hub, Read, StartedTurn, ThreadHandle, Waker};
+use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::{
+    Event, HistoryMode, Identity, InputPart, ItemBody, Json, Refusal, ThreadId, ThreadStatus, Trigger, Turn,
+    TurnFeatures, TurnId, TurnStatus,
+};
+
+use crate::job::{Job, Kind, RunEnd, cut};
+use crate::owner::{ScheduleError, Schedules, Surroundings};
+use crate::prompt;
+
+/// Longest run (a guess: what goes on for longer waits for something that does not come).
+const LONGEST: Duration = Duration::from_hours(2);
+/// Pause before something that could not be read or stored is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// Turns of a job in one Thread; then another Thread begins, so that none grows without end.
+const TURNS_OF_A_THREAD: u32 = 50;
+/// Turns that are looked through for the one of an interrupted run.
+const LOOKED_THROUGH: u32 = 16;
+/// Bytes of frames read at once.
+const READ_BYTES: usize = 64 << 10;
+/// Longest name of a job's Thread, in characters.
+const TITLE: usize = 50;
+/// Longest result that is sent, in characters.
+const SENT_RESULT: usize = 16_000;
+
+/// Broadcast: a run has ended.
+pub(crate) struct JobEnded(pub(crate) Arc<Job>, pub(crate) RunEnd);
+
+/// Why a run has no end to tell of.
+enum Broken {
+    /// It failed; a sentence for the user.
+    Failed(String, Option<ThreadId>),
+    /// The server goes down, or the job was removed: nothing is to be noted.
+    Over,
+}
+
+impl From<CoreError> for Broken {
+    fn from(error: CoreError) -> Self {
+        match error {
+            CoreError::Stopping => Self::Over,
+            error => Self::Failed(format!("The run could not start: {error}."), None),
+        }
+    }
+}
+
+/// Runs a job whose run was stored, or goes on with it after a restart.
+pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Arc<Job>) {
+    let one = One {
+        hub: around.hub.clone(),
+        schedules,
+        job,
+    };
+    let stopping = one.hub.stopping().clone();
+    let end = tokio::select! {
+        () = stopping.cancelled() => return,
+        end = one.drive(&around) => end,
+    };
+    let end = match end {
+        Ok(end) => end,
+        Err(Broken::Failed(error, thread)) => RunEnd {
+            thread,
+            error: Some(error),
+            ..RunEnd::default()
+        },
+        Err(Broken::Over) => return,
+    };
+    let Some(job) = one.note(&end).await else { return };
+    if job.kind == Kind::Heartbeat {
+        one.schedules.beaten(&end);
+    }
+    deliver(&around, &job, &end).await;
+    let weight = end.result.as_ref().map_or(0, String::len) + 512;
+    around.hub.broadcast(JobEnded(job, end), weight);
+}
+
+struct One {
+    hub: Arc<Hub>,
+    schedules: Schedules,
+    job: Arc<Job>,
+}
+
+impl One {
+    async fn drive(&self, around: &Surroundings) -> Result<RunEnd, Broken> {
+        let interrupted = self.job.state.run.as_ref().and_then(|run| run.thread.clone());
+        let found = match &interrupted {
+            Some(thread) => self.find(thread).await?,
+            None => None,
+        };
+        let (thread, turn) = if let (Some(thread), Some(turn)) = (interrupted, found) {
+            (thread, turn)
+        } else {
+            let prompt = prompt::of(&self.job, &self.hub.settings().workspace, around).await;
+            let Some(text) = prompt.map_err(|why| Broken::Failed(why, None))? else {
+                return Ok(RunEnd::default());
+            };
+            self.start(text).await?
+        };
+        let ended = tokio::time::timeout(LONGEST, self.ended(&thread, turn)).await;
+        let late = match ended {
+            Ok(ended) => return Ok(end_of(thread, &ended?)),
+            Err(late) => late,
+        };
+        tracing::warn!(job = self.job.id, %late, "a run of a job takes too long and is stopped");
+        if let Ok(handle) = self.hub.thread(&thread).await {
+            let turn = turn.to_string();
+            // One that has ended meanwhile is what was wanted.
+            drop(handle.ask(|reply| Command::Interrupt { turn, reply }).await);
+        }
+        let minutes = LONGEST.as_secs() / 60;
+        Err(Broken::Failed(
+            format!("The run was stopped after {minutes} minutes."),
+            Some(thread),
+        ))
+    }
+
+    /// Starts the Turn. Returns where.
+    async fn start(&self, text: Vec<InputPart>) -> Result<(ThreadId, TurnId), Broken> {
+        let bound = self.job.task.as_ref().and_then(|task| task.bound_to.clone());
+        if let Some(thread) = bound {
+            return self.start_bound(thread, text).await;
+        }
+        let settings = self.hub.settings();
+        let config = self.job.rights.configuration(settings.approval_policy.get());
+        if let Some(thread) = &self.job.state.thread
+            && let Some(handle) = self.thread(thread).await?
+        {
+            let state = self.hub.snapshot(&handle).await?.state;
+            let fits = state.header.status == ThreadStatus::Active
+                && state.live.is_none()
+                && state.turn_count < TURNS_OF_A_THREAD
+                && state.header.config.as_ref() == Some(&config);
+            if fits {
+                self.note_thread(thread).await?;
+                match self.start_in(&handle, text.clone()).await {
+                    Ok(turn) => return Ok((thread.clone(), turn)),
+                    // A client was faster.
+                    Err(CoreError::Refused(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        let id = self.hub.fresh_thread_id();
+        self.note_thread(&id).await?;
+        let owner = match self.job.kind {
+            Kind::Heartbeat => self.job.id.clone(),
+            kind => format!("{}:{}", kind.as_str(), self.job.id),
+        };
+        let new = NewThread {
+            id: id.clone(),
+            identity: Identity {
+                channel_name: self.job.kind.channel().to_owned(),
+                user_id: Some(owner),
+                channel_context: None,
+                workspace_path: None,
+            },
+            config: Some(config),
+            history_mode: HistoryMode::Server,
+            display_name: Some(cut(&self.job.name, TITLE)),
+        };
+        let started = self.hub.start_thread_with_turn(new, self.turn(text)).await?;
+        let turn = started.state.live_turn().unwrap_or(TurnId(1));
+        Ok((id, turn))
+    }
+
+    /// Starts the Turn in the Thread that a task is bound to, after the one that runs there.
+    async fn start_bound(
+        &self,
+        thread: ThreadId,
+        text: Vec<InputPart>,
+    ) -> Result<(ThreadId, TurnId), Broken> {
+        let gone = |why: &str| Broken::Failed(format!("The thread that it is bound to {why}."), None);
+        self.note_thread(&thread).await?;
+        loop {
+            let Some(handle) = self.thread(&thread).await? else {
+                return Err(gone("is not there any more"));
+            };
+            match self.start_in(&handle, text.clone()).await {
+                Ok(turn) => return Ok((thread, turn)),
+                Err(CoreError::Refused(Refusal::TurnInProgress { turn, .. })) => {
+                    drop(handle);
+                    self.ended(&thread, turn).await?;
+                }
+                Err(CoreError::Refused(Refusal::ThreadNotActive { .. })) => {
+                    return Err(gone("is paused or archived"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn start_in(&self, handle: &ThreadHandle, text: Vec<InputPart>) -> Result<TurnId, CoreError> {
+        let request = self.turn(text);
+        let started: StartedTurn = handle.ask(|reply| Command::StartTurn { request, reply }).await?;
+        Ok(started.turn.id)
+    }
+
+    fn turn(&self, input: Vec<InputPart>) -> StartTurn {
+        StartTurn {
+            input,
+            sender: None,
+            trigger: Some(Box::new(Trigger {
+                kind: self.job.kind.trigger(),
+                label: Some(self.job.name.clone()),
+                ref_id: Some(self.job.id.clone()),
+            })),
+            channel: Some(self.job.kind.channel().to_owned()),
+            features: TurnFeatures {
+                command_execution: true,
+                tool_execution: true,
+                // No client is there by itself: what needs an answer is declined, unless one has joined the Thread.
+                approvals: false,
+                reasoning_effort: None,
+            },
+        }
+    }
+
+    /// Returns a Thread; `None` where there is none any more.
+    async fn thread(&self, id: &ThreadId) -> Result<Option<Arc<ThreadHandle>>, Broken> {
+        loop {
+            match self.hub.thread(id).await {
+                Ok(handle) => return Ok(Some(handle)),
+                Err(CoreError::Refused(_)) => return Ok(None),
+                Err(CoreError::Stopping) => return Err(Broken::Over),
+                Err(error) => {
+                    tracing::warn!(thread = %id, %error, "the thread of a job cannot be read for now");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// Finds the Turn of a run that was interrupted.
+    async fn find(&self, thread: &ThreadId) -> Result<Option<TurnId>, Broken> {
+        let Some(handle) = self.thread(thread).await? else {
+            return Ok(None);
+        };
+        let since = self.job.state.run.as_ref().map(|run| run.started_at);
+        let is_ours = |turn: &Turn| {
+            let first = turn.items.first().map(|item| &item.body);
+            let trigger = match first {
+                Some(ItemBody::UserMessage(said)) => said.trigger.as_ref(),
+                _ => None,
+            };
+            let is_of_job = trigger.is_some_and(|trigger| {
+                trigger.kind == self.job.kind.trigger() && trigger.ref_id.as_deref() == Some(&*self.job.id)
+            });
+            is_of_job && since.is_none_or(|since| turn.started_at >= since)
+        };
+        let state = self.hub.snapshot(&handle).await?.state;
+        if let Some(live) = state.live.as_ref().filter(|live| is_ours(&live.turn)) {
+            return Ok(Some(live.turn.id));
+        }
+        let turns = self
+            .hub
+            .turns_before(thread, TurnId(u32::MAX), LOOKED_THROUGH)
+            .await?;
+        Ok(turns.iter().rev().find(|turn| is_ours(turn)).map(|turn| turn.id))
+    }
+
+    /// Waits for the end of a Turn and returns it.
+    async fn ended(&self, thread: &ThreadId, turn: TurnId) -> Result<Turn, Broken> {
+        let gone = || Broken::Failed("Its thread or turn was removed.".to_owned(), Some(thread.clone()));
+        loop {
+            let handle = self.thread(thread).await?.ok_or_else(gone)?;
+            let waker = Waker::default();
+            handle.log().watch(&waker);
+            let over = self.over(&handle, turn, &waker).await;
+            handle.log().unwatch(&waker);
+            match over {
+                Ok(()) => break,
+                Err(CoreError::Stopping) => return Err(Broken::Over),
+                // Its owner ended; there will be another.
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+        loop {
+            match self.hub.turns_before(thread, TurnId(turn.0 + 1), 1).await {
+                Ok(mut turns) => return turns.pop().filter(|last| last.id == turn).ok_or_else(gone),
+                Err(CoreError::Stopping) => return Err(Broken::Over),
+                Err(error) => {
+                    tracing::warn!(%thread, %error, "the end of a job's run cannot be read for now");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// Waits until a Turn does not run.
+    async fn over(&self, handle: &Arc<ThreadHandle>, turn: TurnId, waker: &Waker) -> Result<(), CoreError> {
+        loop {
+            let snapshot = self.hub.snapshot(handle).await?;
+            if snapshot.state.live_turn() != Some(turn) {
+                return Ok(());
+            }
+            let mut next = snapshot.at.next();
+            while let Read::Entries { entries, next: after } = handle.log().read(next, READ_BYTES) {
+                next = after;
+                let ends = |body: &FrameBody| {
+                    matches!(body, FrameBody::Recorded(event)
+                        if matches!(&**event, Event::TurnEnded { turn: ended, .. } if *ended == turn))
+                };
+                if entries.iter().any(|frame| ends(&frame.body)) {
+                    return Ok(());
+                }
+                if entries.is_empty() {
+                    if handle.ended().is_some() {
+                        return Err(CoreError::Busy);
+                    }
+                    waker.woken().await;
+                }
+            }
+        }
+    }
+
+    /// Stores the Thread of the run.
+    async fn note_thread(&self, thread: &ThreadId) -> Result<(), Broken> {
+        let (key, thread) = (self.job.key(), thread.clone());
+        let noted = self.schedules.ask(move |book, _| book.note_thread(&key, thread));
+        noted.await.map_err(|error| match error {
+            ScheduleError::Store(error) => {
+                Broken::Failed(format!("The run could not be stored: {error}."), None)
+            }
+            // It was removed.
+            ScheduleError::Refused(_) | ScheduleError::Stopping => Broken::Over,
+        })
+    }
+
+    /// Stores the end of the run. Returns the job as it is then, or was when it was removed.
+    async fn note(&self, end: &RunEnd) -> Option<Arc<Job>> {
+        loop {
+            let (key, noted) = (self.job.key(), end.clone());
+            let ended = self
+                .schedules
+                .ask(move |book, now| Ok(book.ended(&key, &noted, now)));
+            match ended.await {
+                Ok(job) => return Some(job.unwrap_or_else(|| self.job.clone())),
+                Err(ScheduleError::Stopping) => return None,
+                Err(error) => {
+                    tracing::error!(job = self.job.id, %error, "the end of a job's run cannot be stored for now");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+}
+
+fn end_of(thread: ThreadId, turn: &Turn) -> RunEnd {
+    let said = turn.items.iter().rev().find_map(|item| match &item.body {
+        ItemBody::AgentMessage { text } if !text.trim().is_empty() => Some(cut(text.trim(), SENT_RESULT)),
+        _ => None,
+    });
+    let error = match turn.status {
+        TurnStatus::Completed => None,
+        TurnStatus::Cancelled => Some("The run was stopped.".to_owned()),
+        _ => Some(turn.error.clone().unwrap_or_else(|| "The run failed.".to_owned())),
+    };
+    RunEnd {
+        thread: Some(thread),
+        result: said,
+        error,
+        input_tokens: turn.usage.input_tokens,
+        output_tokens: turn.usage.output_tokens,
+    }
+}
+
+/// Sends the result to the chat that is to get it. The implementation limits the time.
+async fn deliver(around: &Surroundings, job: &Job, end: &RunEnd) {
+    let (Some(chat), Some(channels)) = (&job.deliver, &around.channels) else {
+        return;
+    };
+    let text = match (&end.error, &end.result) {
+        (Some(error), _) => format!("{} failed: {error}", job.name),
+        (None, Some(result)) => result.clone(),
+        (None, None) => return,
+    };
+    let origin = Json::object(&format!(r#"{{"origin":"{}"}}"#, job.kind.channel()));
+    let sent = channels.deliver(chat.clone().into(), ChatMessage::Text(text), origin);
+    if let Err(error) = sent.await {
+        tracing::warn!(job = job.id, code = %error.code, %error, "the result of a job was not delivered");
+    }
+}
