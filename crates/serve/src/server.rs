@@ -267,21 +267,17 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
-    let sources = [
+    let tools = [
         servers.source(),
         finecode.source(),
-        hermes.tools.clone(),
         jobs.tools(),
-    ];
-    let tools = sources.into_iter().fold(tools, ToolSet::with_source);
-    let tools = tools
-        .with_source(editor_tools.clone())
-        .with_source(channels.host().clone());
-    let models::Opened {
-        models,
-        mut complaints,
-    } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
-    let models = CurrentModels::new(models);
+        hermes.tools.clone(),
+    ]
+    .into_iter()
+    .fold(tools, ToolSet::with_source)
+    .with_source(editor_tools.clone())
+    .with_source(channels.host().clone());
+    let (models, mut complaints) = current_models(config, home.as_deref())?;
     complaints.extend(without.into_iter().chain(foreign));
     let helpers = small_requests::helpers(config, &models, git.clone());
     let titles = small_requests::titles(config, &models);
@@ -291,11 +287,9 @@ pub async fn prepare(
         .with_undo(undo::beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone());
-    let rules = config.rules.compile(home.as_deref())?;
-    let policy = RulesPolicy::new(rules)
-        .guarding(guarded)
-        .showing(workspace.outputs())
-        .finding(programs);
+    let policy = RulesPolicy::new(config.rules.compile(home.as_deref())?);
+    let policy = policy.guarding(guarded).showing(workspace.outputs());
+    let policy = policy.finding(programs);
     let settings = core_settings(workspace, config, policy, undo::beside(&tools, undo.as_ref()));
     let engine = WithSubAgents::new(managed::notifying(engine, &workspace.root), settings.sub_agents);
     let hub = Hub::new(
@@ -326,6 +320,12 @@ pub async fn prepare(
         process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })
+}
+
+/// Returns the configured models, and what is wrong with them.
+fn current_models(config: &Config, home: Option<&Path>) -> anyhow::Result<(CurrentModels, Vec<String>)> {
+    let opened = models::open(&config.models, home, config.agent.compact_percent)?;
+    Ok((CurrentModels::new(opened.models), opened.complaints))
 }
 
 /// Returns what runs the commands of a workspace.

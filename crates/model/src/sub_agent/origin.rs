@@ -135,6 +135,7 @@ pub(super) mod tests {
                 input: vec![InputPart::Text { text: "look".into() }],
                 sender: Some(sender),
                 channel: None,
+                trigger: None,
                 features: TurnFeatures::default(),
             };
             for event in state.decide_start_turn(request, NOW).unwrap() {
