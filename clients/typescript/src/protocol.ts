@@ -116,6 +116,81 @@ export interface ArtifactIdChannelMessageSource {
   kind: "artifactId";
 }
 
+/** An automation task. */
+export interface AutomationTask {
+  /** What the agent said last, or why it failed. */
+  agentSummary?: string;
+  /** `workspaceScope`, `fullAuto` or `default`. */
+  approvalPolicy?: string;
+  /** When it was made. */
+  createdAt?: string;
+  /** What is to be done. */
+  description?: string;
+  /** Its id. */
+  id: string;
+  /** When it is due. */
+  nextRunAt?: string;
+  /** Extension: a sentence on a time that was left out, an interruption, or why the task is off. */
+  note?: string;
+  /** When it runs; without one, once. */
+  schedule?: JobSchedule;
+  /** How it stands. */
+  status: AutomationTaskStatus;
+  /** The Thread that it runs in, in place of its own. */
+  threadBinding?: AutomationThreadBinding;
+  /** The Thread of its last run. */
+  threadId?: string;
+  /** Its title. */
+  title: string;
+  /** When it last changed. */
+  updatedAt?: string;
+}
+
+/** How an automation task stands. */
+export type AutomationTaskStatus = "pending" | "running" | "completed" | "failed";
+
+/** A template of tasks. */
+export interface AutomationTemplate {
+  /** Its category. */
+  category?: string;
+  /** When it was written. */
+  createdAt?: string;
+  /** The usual approval policy. */
+  defaultApprovalPolicy?: string;
+  /** The usual description of its tasks. */
+  defaultDescription?: string;
+  /** When its tasks usually run. */
+  defaultSchedule?: JobSchedule;
+  /** The usual title of its tasks. */
+  defaultTitle?: string;
+  /** Where its tasks usually run. */
+  defaultWorkspaceMode?: string;
+  /** What it is for. */
+  description?: string;
+  /** A picture letter. */
+  icon?: string;
+  /** Its id. */
+  id: string;
+  /** Whether its user wrote it. */
+  isUser?: boolean;
+  /** Whether its tasks want a Thread to run in. */
+  needsThreadBinding?: boolean;
+  /** Its title. */
+  title: string;
+  /** When it was last changed. */
+  updatedAt?: string;
+  /** The workflow of its tasks. */
+  workflowMarkdown: string;
+}
+
+/** The Thread that a task runs in. */
+export interface AutomationThreadBinding {
+  /** Always `run-in-thread`. */
+  mode?: string;
+  /** The Thread. */
+  threadId: string;
+}
+
 /** A command that goes on while its Turn does other things. */
 export interface BackgroundTerminal {
   /** Why it is in the background. */
@@ -466,6 +541,51 @@ export interface ContextUsage {
   /** From here on a client should warn. */
   warningThreshold: number;
 }
+
+/** A cron job. */
+export interface CronJobInfo {
+  /** When it was made. */
+  createdAtMs: number;
+  /** Whether it goes once it has run well. */
+  deleteAfterRun: boolean;
+  /** Whether it runs by the clock. */
+  enabled: boolean;
+  /** Eight hex digits. */
+  id: string;
+  /** Name to show. */
+  name: string;
+  /** When it runs. */
+  schedule: JobSchedule;
+  /** How it stands. */
+  state: CronJobState;
+  /** Extension: what becomes of a missed time. */
+  whenMissed: MissedRun;
+  /** Extension: what becomes of a time at which the last run goes on. */
+  whenRunning: OverlappingRun;
+}
+
+/** How a cron job stands. */
+export interface CronJobState {
+  /** Why it failed. */
+  lastError?: string;
+  /** What the agent said last, at most 500 characters. */
+  lastResult?: string;
+  /** When its last run ended. */
+  lastRunAtMs?: number;
+  /** How that ended. */
+  lastStatus?: CronRunStatus;
+  /** The Thread of that run. */
+  lastThreadId?: string;
+  /** When it is due. */
+  nextRunAtMs?: number;
+  /** Extension: a sentence on a time that was left out, an interruption, or why the job is off. */
+  note?: string;
+  /** Extension: a run of it goes on. */
+  running?: boolean;
+}
+
+/** How a run ended. */
+export type CronRunStatus = "ok" | "error";
 
 /** The bytes. */
 export interface DataBase64ChannelMessageSource {
@@ -980,6 +1100,26 @@ export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | T
 /** How far an Item is. A completed Item never changes. */
 export type ItemStatus = "started" | "streaming" | "completed";
 
+/** When a job runs. */
+export interface JobSchedule {
+  /** Of `at`: when, in Unix milliseconds. */
+  atMs?: number;
+  /** Of `daily`: 0 to 23. */
+  dailyHour?: number;
+  /** Of `daily`: 0 to 59. */
+  dailyMinute?: number;
+  /** Of `every`: milliseconds between two runs, at least 60,000. */
+  everyMs?: number;
+  /** Extension, of `cron`: minute, hour, day, month, weekday. */
+  expr?: string;
+  /** Of `every`: milliseconds before the first run, where they are others. */
+  initialDelayMs?: number;
+  /** `every`, `at`, `daily`, or as an extension `cron`. `once` stands for no schedule. */
+  kind: string;
+  /** Of `daily` and `cron`: an IANA time zone; UTC where there is none. */
+  tz?: string;
+}
+
 /** What ran a job. */
 export type JobSource = "cron" | "heartbeat";
 
@@ -1169,6 +1309,9 @@ export interface MessageImage {
   path: string;
 }
 
+/** What becomes of a time that passed while no server ran, or the machine slept. */
+export type MissedRun = "run" | "skip";
+
 /** A model. */
 export interface ModelInfo {
   /** When; 1970 when nobody says. */
@@ -1192,6 +1335,9 @@ export interface NodeReplCapability {
 
 /** What made the server do something to the conversation. */
 export type NoticeTrigger = "auto" | "reactive" | "manual";
+
+/** What becomes of a time at which the last run still goes on. */
+export type OverlappingRun = "skip";
 
 /** A plan with its to-do list. Empty texts mean "no such part". */
 export interface PlanSnapshot {
@@ -1947,7 +2093,7 @@ export interface ToolResultPayload {
   success: boolean;
 }
 
-/** What gave an input in the place of a user. */
+/** What sends an input in a user's place. */
 export type TriggerKind = "heartbeat" | "cron" | "automation";
 
 /** One thing that a folder brings. */
@@ -3469,6 +3615,238 @@ export interface ChannelSendResult {
   remoteMessageId?: string;
 }
 
+/** Parameters of `cron/list`. */
+export interface CronListParams {
+  /** Whether jobs that are off are listed too. Default `false`. */
+  includeDisabled?: boolean;
+}
+
+/** Result of `cron/list`. */
+export interface CronListResult {
+  /** The jobs, oldest first. */
+  jobs: CronJobInfo[];
+}
+
+/** Parameters of `cron/remove` and `cron/run`. */
+export interface CronJobParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The job. */
+  jobId: string;
+}
+
+/** Result of `cron/remove`. */
+export interface CronRemoveResult {
+  /** Always `true`. */
+  removed: boolean;
+}
+
+/** Parameters of `cron/enable`. */
+export interface CronEnableParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Whether it is to run by the clock. */
+  enabled: boolean;
+  /** The job. */
+  jobId: string;
+}
+
+/** Result of `cron/enable`. */
+export interface CronEnableResult {
+  /** The job. */
+  job: CronJobInfo;
+}
+
+/** Result of `cron/run`. */
+export interface CronRunResult {
+  /** The job. */
+  job: CronJobInfo;
+  /** Whether it runs as soon as there is room; `false` while a run of it goes on. */
+  queued: boolean;
+}
+
+/** Parameters of `heartbeat/trigger`. */
+export interface HeartbeatTriggerParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+}
+
+/** Result of `heartbeat/trigger`. */
+export interface HeartbeatTriggerResult {
+  /** Why the run failed. */
+  error?: string;
+  /** What the agent said last; absent where there is nothing to do. */
+  result?: string;
+}
+
+/** Parameters of `automation/task/list`. */
+export interface AutomationTaskListParams {
+  /** The workspace; a server has one. */
+  workspacePath?: string;
+}
+
+/** Result of `automation/task/list`. */
+export interface AutomationTaskListResult {
+  /** The tasks, oldest first. */
+  tasks: AutomationTask[];
+}
+
+/** Parameters of `automation/task/read`. */
+export interface AutomationTaskReadParams {
+  /** The task. */
+  taskId: string;
+}
+
+/** Result of `automation/task/read`: the task, bare and as `task`, since clients read either. */
+export interface AutomationTaskReadResult {
+  /** What the agent said last, or why it failed. */
+  agentSummary?: string;
+  /** `workspaceScope`, `fullAuto` or `default`. */
+  approvalPolicy?: string;
+  /** When it was made. */
+  createdAt?: string;
+  /** What is to be done. */
+  description?: string;
+  /** Its id. */
+  id: string;
+  /** When it is due. */
+  nextRunAt?: string;
+  /** Extension: a sentence on a time that was left out, an interruption, or why the task is off. */
+  note?: string;
+  /** When it runs; without one, once. */
+  schedule?: JobSchedule;
+  /** How it stands. */
+  status: AutomationTaskStatus;
+  /** The same. */
+  task: AutomationTask;
+  /** The Thread that it runs in, in place of its own. */
+  threadBinding?: AutomationThreadBinding;
+  /** The Thread of its last run. */
+  threadId?: string;
+  /** Its title. */
+  title: string;
+  /** When it last changed. */
+  updatedAt?: string;
+}
+
+/** Parameters of `automation/task/create`. */
+export interface AutomationTaskCreateParams {
+  /** `workspaceScope` (default), `fullAuto` or `default`. */
+  approvalPolicy?: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** What is to be done, at most 10,000 characters. */
+  description?: string;
+  /** When it runs; without one, once and at once. */
+  schedule?: JobSchedule;
+  /** A template whose workflow, description and policy count where the request has none. */
+  templateId?: string;
+  /** The Thread that it runs in, in place of its own. */
+  threadBinding?: AutomationThreadBinding;
+  /** Its title, at most 200 characters. */
+  title: string;
+  /** The workflow, Markdown, in place of the template's. */
+  workflowTemplate?: string;
+  /** `project`; this server has no other. */
+  workspaceMode?: string;
+}
+
+/** Result of `automation/task/create`. */
+export interface AutomationTaskCreateResult {
+  /** The task. */
+  task: AutomationTask;
+  /** Where `automation/task/export` writes it. */
+  taskDirectory: string;
+  /** Its id. */
+  taskId: string;
+}
+
+/** Parameters of `automation/task/run`, `automation/task/delete` and `automation/task/export`. */
+export interface AutomationTaskParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The task. */
+  taskId: string;
+}
+
+/** Result of `automation/task/run` and `automation/task/updateBinding`. */
+export interface AutomationTaskResult {
+  /** The task. */
+  task: AutomationTask;
+}
+
+/** Result of `automation/task/delete` and `automation/template/delete`. */
+export interface AutomationOkResult {
+  /** Always `true`. */
+  ok: boolean;
+}
+
+/** Parameters of `automation/task/updateBinding`. */
+export interface AutomationTaskUpdateBindingParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The task. */
+  taskId: string;
+  /** The Thread; `null` for a Thread of its own. */
+  threadBinding?: AutomationThreadBinding;
+}
+
+/** Parameters of `automation/template/list`. */
+export interface AutomationTemplateListParams {
+  /** Language of the built-in ones. There is English only. */
+  locale?: string;
+}
+
+/** Result of `automation/template/list`. */
+export interface AutomationTemplateListResult {
+  /** The built-in ones, then those of the user, then those that the trusted folder brings. */
+  templates: AutomationTemplate[];
+}
+
+/** Parameters of `automation/template/save`. */
+export interface AutomationTemplateSaveParams {
+  /** Its category. */
+  category?: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The usual approval policy. */
+  defaultApprovalPolicy?: string;
+  /** The usual description of its tasks. */
+  defaultDescription?: string;
+  /** When its tasks usually run. */
+  defaultSchedule?: JobSchedule;
+  /** The usual title of its tasks. */
+  defaultTitle?: string;
+  /** Where its tasks usually run. */
+  defaultWorkspaceMode?: string;
+  /** What it is for. */
+  description?: string;
+  /** A picture letter. */
+  icon?: string;
+  /** The template to replace; a new one where there is none. */
+  id?: string;
+  /** Whether its tasks want a Thread to run in. */
+  needsThreadBinding?: boolean;
+  /** Its title, at most 200 characters. */
+  title: string;
+  /** The workflow of its tasks. */
+  workflowMarkdown: string;
+}
+
+/** Result of `automation/template/save`. */
+export interface AutomationTemplateResult {
+  /** The template. */
+  template: AutomationTemplate;
+}
+
+/** Parameters of `automation/template/delete`. */
+export interface AutomationTemplateDeleteParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The template; one that is not there is no error. */
+  id: string;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -3681,6 +4059,34 @@ export interface Requests {
   "channel/status": { params: EmptyParams; result: ChannelStatusResult };
   /** Extension: sends a message to a chat of an external channel, once. Nothing is queued. */
   "channel/send": { params: ChannelSendParams; result: ChannelSendResult };
+  /** Lists the jobs that agents made. */
+  "cron/list": { params: CronListParams; result: CronListResult };
+  /** Removes a job. A run of it goes on. */
+  "cron/remove": { params: CronJobParams; result: CronRemoveResult };
+  /** Switches a job on or off. */
+  "cron/enable": { params: CronEnableParams; result: CronEnableResult };
+  /** Has a job run as soon as there is room. */
+  "cron/run": { params: CronJobParams; result: CronRunResult };
+  /** Runs what HEARTBEAT.md says, and answers when the run ends. */
+  "heartbeat/trigger": { params: HeartbeatTriggerParams; result: HeartbeatTriggerResult };
+  /** Lists the tasks. */
+  "automation/task/list": { params: AutomationTaskListParams; result: AutomationTaskListResult };
+  /** Reads a task. */
+  "automation/task/read": { params: AutomationTaskReadParams; result: AutomationTaskReadResult };
+  /** Makes a task. One without a schedule runs once, at once. */
+  "automation/task/create": { params: AutomationTaskCreateParams; result: AutomationTaskCreateResult };
+  /** Has a task run as soon as there is room. */
+  "automation/task/run": { params: AutomationTaskParams; result: AutomationTaskResult };
+  /** Deletes a task. */
+  "automation/task/delete": { params: AutomationTaskParams; result: AutomationOkResult };
+  /** Says which Thread a task runs in. */
+  "automation/task/updateBinding": { params: AutomationTaskUpdateBindingParams; result: AutomationTaskResult };
+  /** Lists the templates. */
+  "automation/template/list": { params: AutomationTemplateListParams; result: AutomationTemplateListResult };
+  /** Saves a template of the user. */
+  "automation/template/save": { params: AutomationTemplateSaveParams; result: AutomationTemplateResult };
+  /** Deletes a template of the user. */
+  "automation/template/delete": { params: AutomationTemplateDeleteParams; result: AutomationOkResult };
 }
 
 /** Params of `$/cancelRequest`. */
@@ -4028,6 +4434,24 @@ export interface SystemEventNotification {
   turnId?: string;
 }
 
+/** Params of `system/jobResult`. */
+export interface JobResultNotification {
+  /** What went wrong. */
+  error?: string;
+  /** The job's id. */
+  jobId?: string;
+  /** The job's name. */
+  jobName?: string;
+  /** What it said. */
+  result?: string;
+  /** What ran the job. */
+  source: JobSource;
+  /** The Thread it ran in. */
+  threadId?: string;
+  /** What it used. */
+  tokenUsage?: JobTokenUsage;
+}
+
 /** Params of `subagent/progress`: a full snapshot. */
 export interface SubagentProgressNotification {
   /** One entry for each child. */
@@ -4157,6 +4581,22 @@ export interface FineCodeMessageNotification {
   text: string;
 }
 
+/** Params of `cron/stateChanged`. */
+export interface CronStateChangedNotification {
+  /** The job. */
+  job: CronJobInfo;
+  /** Whether it is gone. */
+  removed: boolean;
+}
+
+/** Params of `automation/task/updated`. */
+export interface AutomationTaskUpdatedNotification {
+  /** The whole task. */
+  task: AutomationTask;
+  /** The workspace. */
+  workspacePath: string;
+}
+
 /** What the server says without asking. */
 export interface Notifications {
   /** A Thread was created. */
@@ -4213,6 +4653,8 @@ export interface Notifications {
   "item/usage/delta": UsageDeltaNotification;
   /** The server did something to a conversation. */
   "system/event": SystemEventNotification;
+  /** A job that the server ran has ended. */
+  "system/jobResult": JobResultNotification;
   /** How far the subagents of a Turn are. */
   "subagent/progress": SubagentProgressNotification;
   /** The tree of subagents has changed. */
@@ -4255,6 +4697,10 @@ export interface Notifications {
   "finecode/runner/updated": FineCodeRunnerUpdatedNotification;
   /** Extension: a runner has something to say to the user. */
   "finecode/message": FineCodeMessageNotification;
+  /** A job is new, has changed or is gone. */
+  "cron/stateChanged": CronStateChangedNotification;
+  /** A task is new or has changed. */
+  "automation/task/updated": AutomationTaskUpdatedNotification;
 }
 
 /** Params of `item/approval/request`. */
@@ -4623,6 +5069,16 @@ export const ONCE: ReadonlySet<string> = new Set([
   "externalChannel/upsert",
   "externalChannel/remove",
   "channel/send",
+  "cron/remove",
+  "cron/enable",
+  "cron/run",
+  "heartbeat/trigger",
+  "automation/task/create",
+  "automation/task/run",
+  "automation/task/delete",
+  "automation/task/updateBinding",
+  "automation/template/save",
+  "automation/template/delete",
 ]);
 
 /** The codes of {@link RpcError}. */

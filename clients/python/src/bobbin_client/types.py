@@ -126,6 +126,90 @@ class ArtifactIdChannelMessageSource(TypedDict):
     kind: Literal['artifactId']
 
 
+class _AutomationTask(TypedDict):
+    id: str
+    """Its id."""
+    status: AutomationTaskStatus
+    """How it stands."""
+    title: str
+    """Its title."""
+
+
+class AutomationTask(_AutomationTask, total=False):
+    """An automation task."""
+
+    agentSummary: str
+    """What the agent said last, or why it failed."""
+    approvalPolicy: str
+    """`workspaceScope`, `fullAuto` or `default`."""
+    createdAt: str
+    """When it was made."""
+    description: str
+    """What is to be done."""
+    nextRunAt: str
+    """When it is due."""
+    note: str
+    """Extension: a sentence on a time that was left out, an interruption, or why the task is off."""
+    schedule: JobSchedule
+    """When it runs; without one, once."""
+    threadBinding: AutomationThreadBinding
+    """The Thread that it runs in, in place of its own."""
+    threadId: str
+    """The Thread of its last run."""
+    updatedAt: str
+    """When it last changed."""
+
+
+class _AutomationTemplate(TypedDict):
+    id: str
+    """Its id."""
+    title: str
+    """Its title."""
+    workflowMarkdown: str
+    """The workflow of its tasks."""
+
+
+class AutomationTemplate(_AutomationTemplate, total=False):
+    """A template of tasks."""
+
+    category: str
+    """Its category."""
+    createdAt: str
+    """When it was written."""
+    defaultApprovalPolicy: str
+    """The usual approval policy."""
+    defaultDescription: str
+    """The usual description of its tasks."""
+    defaultSchedule: JobSchedule
+    """When its tasks usually run."""
+    defaultTitle: str
+    """The usual title of its tasks."""
+    defaultWorkspaceMode: str
+    """Where its tasks usually run."""
+    description: str
+    """What it is for."""
+    icon: str
+    """A picture letter."""
+    isUser: bool
+    """Whether its user wrote it."""
+    needsThreadBinding: bool
+    """Whether its tasks want a Thread to run in."""
+    updatedAt: str
+    """When it was last changed."""
+
+
+class _AutomationThreadBinding(TypedDict):
+    threadId: str
+    """The Thread."""
+
+
+class AutomationThreadBinding(_AutomationThreadBinding, total=False):
+    """The Thread that a task runs in."""
+
+    mode: str
+    """Always `run-in-thread`."""
+
+
 class _BackgroundTerminal(TypedDict):
     command: str
     """The command line."""
@@ -501,6 +585,50 @@ class ContextUsage(TypedDict):
     """Tokens in the window."""
     warningThreshold: int
     """From here on a client should warn."""
+
+
+class CronJobInfo(TypedDict):
+    """A cron job."""
+
+    createdAtMs: int
+    """When it was made."""
+    deleteAfterRun: bool
+    """Whether it goes once it has run well."""
+    enabled: bool
+    """Whether it runs by the clock."""
+    id: str
+    """Eight hex digits."""
+    name: str
+    """Name to show."""
+    schedule: JobSchedule
+    """When it runs."""
+    state: CronJobState
+    """How it stands."""
+    whenMissed: MissedRun
+    """Extension: what becomes of a missed time."""
+    whenRunning: OverlappingRun
+    """Extension: what becomes of a time at which the last run goes on."""
+
+
+class CronJobState(TypedDict, total=False):
+    """How a cron job stands."""
+
+    lastError: str
+    """Why it failed."""
+    lastResult: str
+    """What the agent said last, at most 500 characters."""
+    lastRunAtMs: int
+    """When its last run ended."""
+    lastStatus: CronRunStatus
+    """How that ended."""
+    lastThreadId: str
+    """The Thread of that run."""
+    nextRunAtMs: int
+    """When it is due."""
+    note: str
+    """Extension: a sentence on a time that was left out, an interruption, or why the job is off."""
+    running: bool
+    """Extension: a run of it goes on."""
 
 
 class DataBase64ChannelMessageSource(TypedDict):
@@ -1204,6 +1332,30 @@ class SystemNoticeItem(_SystemNoticeItem, total=False):
 
     completedAt: str
     """When it was completed."""
+
+
+class _JobSchedule(TypedDict):
+    kind: str
+    """`every`, `at`, `daily`, or as an extension `cron`. `once` stands for no schedule."""
+
+
+class JobSchedule(_JobSchedule, total=False):
+    """When a job runs."""
+
+    atMs: int
+    """Of `at`: when, in Unix milliseconds."""
+    dailyHour: int
+    """Of `daily`: 0 to 23."""
+    dailyMinute: int
+    """Of `daily`: 0 to 59."""
+    everyMs: int
+    """Of `every`: milliseconds between two runs, at least 60,000."""
+    expr: str
+    """Extension, of `cron`: minute, hour, day, month, weekday."""
+    initialDelayMs: int
+    """Of `every`: milliseconds before the first run, where they are others."""
+    tz: str
+    """Of `daily` and `cron`: an IANA time zone; UTC where there is none."""
 
 
 class JobTokenUsage(TypedDict):
@@ -4018,6 +4170,286 @@ class ChannelSendResult(_ChannelSendResult, total=False):
     """The platform's id of the message."""
 
 
+class CronListParams(TypedDict, total=False):
+    """Parameters of `cron/list`."""
+
+    includeDisabled: bool
+    """Whether jobs that are off are listed too. Default `false`."""
+
+
+class CronListResult(TypedDict):
+    """Result of `cron/list`."""
+
+    jobs: list[CronJobInfo]
+    """The jobs, oldest first."""
+
+
+class _CronJobParams(TypedDict):
+    jobId: str
+    """The job."""
+
+
+class CronJobParams(_CronJobParams, total=False):
+    """Parameters of `cron/remove` and `cron/run`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class CronRemoveResult(TypedDict):
+    """Result of `cron/remove`."""
+
+    removed: bool
+    """Always `true`."""
+
+
+class _CronEnableParams(TypedDict):
+    enabled: bool
+    """Whether it is to run by the clock."""
+    jobId: str
+    """The job."""
+
+
+class CronEnableParams(_CronEnableParams, total=False):
+    """Parameters of `cron/enable`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class CronEnableResult(TypedDict):
+    """Result of `cron/enable`."""
+
+    job: CronJobInfo
+    """The job."""
+
+
+class CronRunResult(TypedDict):
+    """Result of `cron/run`."""
+
+    job: CronJobInfo
+    """The job."""
+    queued: bool
+    """Whether it runs as soon as there is room; `false` while a run of it goes on."""
+
+
+class HeartbeatTriggerParams(TypedDict, total=False):
+    """Parameters of `heartbeat/trigger`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class HeartbeatTriggerResult(TypedDict, total=False):
+    """Result of `heartbeat/trigger`."""
+
+    error: str
+    """Why the run failed."""
+    result: str
+    """What the agent said last; absent where there is nothing to do."""
+
+
+class AutomationTaskListParams(TypedDict, total=False):
+    """Parameters of `automation/task/list`."""
+
+    workspacePath: str
+    """The workspace; a server has one."""
+
+
+class AutomationTaskListResult(TypedDict):
+    """Result of `automation/task/list`."""
+
+    tasks: list[AutomationTask]
+    """The tasks, oldest first."""
+
+
+class AutomationTaskReadParams(TypedDict):
+    """Parameters of `automation/task/read`."""
+
+    taskId: str
+    """The task."""
+
+
+class _AutomationTaskReadResult(TypedDict):
+    id: str
+    """Its id."""
+    status: AutomationTaskStatus
+    """How it stands."""
+    task: AutomationTask
+    """The same."""
+    title: str
+    """Its title."""
+
+
+class AutomationTaskReadResult(_AutomationTaskReadResult, total=False):
+    """Result of `automation/task/read`: the task, bare and as `task`, since clients read either."""
+
+    agentSummary: str
+    """What the agent said last, or why it failed."""
+    approvalPolicy: str
+    """`workspaceScope`, `fullAuto` or `default`."""
+    createdAt: str
+    """When it was made."""
+    description: str
+    """What is to be done."""
+    nextRunAt: str
+    """When it is due."""
+    note: str
+    """Extension: a sentence on a time that was left out, an interruption, or why the task is off."""
+    schedule: JobSchedule
+    """When it runs; without one, once."""
+    threadBinding: AutomationThreadBinding
+    """The Thread that it runs in, in place of its own."""
+    threadId: str
+    """The Thread of its last run."""
+    updatedAt: str
+    """When it last changed."""
+
+
+class _AutomationTaskCreateParams(TypedDict):
+    title: str
+    """Its title, at most 200 characters."""
+
+
+class AutomationTaskCreateParams(_AutomationTaskCreateParams, total=False):
+    """Parameters of `automation/task/create`."""
+
+    approvalPolicy: str
+    """`workspaceScope` (default), `fullAuto` or `default`."""
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    description: str
+    """What is to be done, at most 10,000 characters."""
+    schedule: JobSchedule
+    """When it runs; without one, once and at once."""
+    templateId: str
+    """A template whose workflow, description and policy count where the request has none."""
+    threadBinding: AutomationThreadBinding
+    """The Thread that it runs in, in place of its own."""
+    workflowTemplate: str
+    """The workflow, Markdown, in place of the template's."""
+    workspaceMode: str
+    """`project`; this server has no other."""
+
+
+class AutomationTaskCreateResult(TypedDict):
+    """Result of `automation/task/create`."""
+
+    task: AutomationTask
+    """The task."""
+    taskDirectory: str
+    """Where `automation/task/export` writes it."""
+    taskId: str
+    """Its id."""
+
+
+class _AutomationTaskParams(TypedDict):
+    taskId: str
+    """The task."""
+
+
+class AutomationTaskParams(_AutomationTaskParams, total=False):
+    """Parameters of `automation/task/run`, `automation/task/delete` and `automation/task/export`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class AutomationTaskResult(TypedDict):
+    """Result of `automation/task/run` and `automation/task/updateBinding`."""
+
+    task: AutomationTask
+    """The task."""
+
+
+class AutomationOkResult(TypedDict):
+    """Result of `automation/task/delete` and `automation/template/delete`."""
+
+    ok: bool
+    """Always `true`."""
+
+
+class _AutomationTaskUpdateBindingParams(TypedDict):
+    taskId: str
+    """The task."""
+
+
+class AutomationTaskUpdateBindingParams(_AutomationTaskUpdateBindingParams, total=False):
+    """Parameters of `automation/task/updateBinding`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    threadBinding: AutomationThreadBinding
+    """The Thread; `null` for a Thread of its own."""
+
+
+class AutomationTemplateListParams(TypedDict, total=False):
+    """Parameters of `automation/template/list`."""
+
+    locale: str
+    """Language of the built-in ones. There is English only."""
+
+
+class AutomationTemplateListResult(TypedDict):
+    """Result of `automation/template/list`."""
+
+    templates: list[AutomationTemplate]
+    """The built-in ones, then those of the user, then those that the trusted folder brings."""
+
+
+class _AutomationTemplateSaveParams(TypedDict):
+    title: str
+    """Its title, at most 200 characters."""
+    workflowMarkdown: str
+    """The workflow of its tasks."""
+
+
+class AutomationTemplateSaveParams(_AutomationTemplateSaveParams, total=False):
+    """Parameters of `automation/template/save`."""
+
+    category: str
+    """Its category."""
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    defaultApprovalPolicy: str
+    """The usual approval policy."""
+    defaultDescription: str
+    """The usual description of its tasks."""
+    defaultSchedule: JobSchedule
+    """When its tasks usually run."""
+    defaultTitle: str
+    """The usual title of its tasks."""
+    defaultWorkspaceMode: str
+    """Where its tasks usually run."""
+    description: str
+    """What it is for."""
+    icon: str
+    """A picture letter."""
+    id: str
+    """The template to replace; a new one where there is none."""
+    needsThreadBinding: bool
+    """Whether its tasks want a Thread to run in."""
+
+
+class AutomationTemplateResult(TypedDict):
+    """Result of `automation/template/save`."""
+
+    template: AutomationTemplate
+    """The template."""
+
+
+class _AutomationTemplateDeleteParams(TypedDict):
+    id: str
+    """The template; one that is not there is no error."""
+
+
+class AutomationTemplateDeleteParams(_AutomationTemplateDeleteParams, total=False):
+    """Parameters of `automation/template/delete`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -5364,6 +5796,38 @@ class FinecodeMessageEvent(TypedDict):
     params: FineCodeMessageNotification
 
 
+class CronStateChangedNotification(TypedDict):
+    """Params of `cron/stateChanged`."""
+
+    job: CronJobInfo
+    """The job."""
+    removed: bool
+    """Whether it is gone."""
+
+
+class CronStateChangedEvent(TypedDict):
+    """A job is new, has changed or is gone."""
+
+    method: Literal['cron/stateChanged']
+    params: CronStateChangedNotification
+
+
+class AutomationTaskUpdatedNotification(TypedDict):
+    """Params of `automation/task/updated`."""
+
+    task: AutomationTask
+    """The whole task."""
+    workspacePath: str
+    """The workspace."""
+
+
+class AutomationTaskUpdatedEvent(TypedDict):
+    """A task is new or has changed."""
+
+    method: Literal['automation/task/updated']
+    params: AutomationTaskUpdatedNotification
+
+
 AgentControlToolAccess = Literal['disabled', 'full', 'allowList']
 """Whether an agent may start and steer other agents."""
 ApprovalDecision = Literal['accept', 'acceptForSession', 'acceptAlways', 'decline', 'cancel']
@@ -5372,6 +5836,8 @@ ApprovalKind = Literal['shell', 'file', 'remoteResource']
 """Kind of operation that needs a user's permission."""
 ApprovalPolicy = Literal['default', 'autoApprove', 'interrupt', 'sandboxed', 'askWrites', 'refuse']
 """How a Thread's Approvals are decided."""
+AutomationTaskStatus = Literal['pending', 'running', 'completed', 'failed']
+"""How an automation task stands."""
 ChannelCategory = Literal['builtin', 'social', 'system', 'external']
 """What sort of channel it is, in the order of lists."""
 ChannelMessageKind = Literal['text', 'file', 'audio', 'image', 'video']
@@ -5392,6 +5858,8 @@ ConnectionPhase = Literal['Active', 'ShuttingDown', 'Stopped']
 """How far the life of a connection is. The names are fixed by the peer specification."""
 ContentItem = Union[TextContent, ImageContentItem]
 """A piece of what a tool brought back."""
+CronRunStatus = Literal['ok', 'error']
+"""How a run ended."""
 DefaultApprovalPolicy = Literal['default', 'autoApprove']
 """A policy that `workspace/config/update` can set."""
 DeliveryMode = Literal['normal', 'queued', 'guidance']
@@ -5438,10 +5906,14 @@ McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
 """State of a tool server."""
 McpTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server is reached."""
+MissedRun = Literal['run', 'skip']
+"""What becomes of a time that passed while no server ran, or the machine slept."""
 ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized', 'Forbidden', 'EndpointNotSupported', 'Network', 'Timeout', 'Unknown']
 """A problem with a provider."""
 NoticeTrigger = Literal['auto', 'reactive', 'manual']
 """What made the server do something to the conversation."""
+OverlappingRun = Literal['skip']
+"""What becomes of a time at which the last run still goes on."""
 PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
 PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused', 'withheld']
@@ -5477,7 +5949,7 @@ TodoStatus = Literal['pending', 'in_progress', 'completed', 'cancelled']
 ToolExecutionStatus = Literal['inProgress', 'completed', 'failed', 'cancelled']
 """State of one call among parallel ones."""
 TriggerKind = Literal['heartbeat', 'cron', 'automation']
-"""What gave an input in the place of a user."""
+"""What sends an input in a user's place."""
 TrustKind = Literal['server', 'setting', 'text']
 """What a thing does once it counts."""
 TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cancelled']
@@ -5486,14 +5958,14 @@ WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/fork', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/fork', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'turn/diff/read', 'turn/picture/read', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status'])
+REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'turn/diff/read', 'turn/picture/read', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6131,6 +6603,90 @@ class Requests:
         self, method: Literal['channel/send'], params: ChannelSendParams, *, timeout: float | None = ...
     ) -> ChannelSendResult:
         """Extension: sends a message to a chat of an external channel, once. Nothing is queued."""
+
+    @overload
+    async def request(
+        self, method: Literal['cron/list'], params: CronListParams | None = None, *, timeout: float | None = ...
+    ) -> CronListResult:
+        """Lists the jobs that agents made."""
+
+    @overload
+    async def request(
+        self, method: Literal['cron/remove'], params: CronJobParams, *, timeout: float | None = ...
+    ) -> CronRemoveResult:
+        """Removes a job. A run of it goes on."""
+
+    @overload
+    async def request(
+        self, method: Literal['cron/enable'], params: CronEnableParams, *, timeout: float | None = ...
+    ) -> CronEnableResult:
+        """Switches a job on or off."""
+
+    @overload
+    async def request(
+        self, method: Literal['cron/run'], params: CronJobParams, *, timeout: float | None = ...
+    ) -> CronRunResult:
+        """Has a job run as soon as there is room."""
+
+    @overload
+    async def request(
+        self, method: Literal['heartbeat/trigger'], params: HeartbeatTriggerParams | None = None, *, timeout: float | None = ...
+    ) -> HeartbeatTriggerResult:
+        """Runs what HEARTBEAT.md says, and answers when the run ends."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/list'], params: AutomationTaskListParams | None = None, *, timeout: float | None = ...
+    ) -> AutomationTaskListResult:
+        """Lists the tasks."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/read'], params: AutomationTaskReadParams, *, timeout: float | None = ...
+    ) -> AutomationTaskReadResult:
+        """Reads a task."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/create'], params: AutomationTaskCreateParams, *, timeout: float | None = ...
+    ) -> AutomationTaskCreateResult:
+        """Makes a task. One without a schedule runs once, at once."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/run'], params: AutomationTaskParams, *, timeout: float | None = ...
+    ) -> AutomationTaskResult:
+        """Has a task run as soon as there is room."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/delete'], params: AutomationTaskParams, *, timeout: float | None = ...
+    ) -> AutomationOkResult:
+        """Deletes a task."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/task/updateBinding'], params: AutomationTaskUpdateBindingParams, *, timeout: float | None = ...
+    ) -> AutomationTaskResult:
+        """Says which Thread a task runs in."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/template/list'], params: AutomationTemplateListParams | None = None, *, timeout: float | None = ...
+    ) -> AutomationTemplateListResult:
+        """Lists the templates."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/template/save'], params: AutomationTemplateSaveParams, *, timeout: float | None = ...
+    ) -> AutomationTemplateResult:
+        """Saves a template of the user."""
+
+    @overload
+    async def request(
+        self, method: Literal['automation/template/delete'], params: AutomationTemplateDeleteParams, *, timeout: float | None = ...
+    ) -> AutomationOkResult:
+        """Deletes a template of the user."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""
