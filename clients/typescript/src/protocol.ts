@@ -3755,13 +3755,13 @@ export interface AutomationTaskCreateParams {
 export interface AutomationTaskCreateResult {
   /** The task. */
   task: AutomationTask;
-  /** Where `automation/task/export` writes it. */
+  /** The place of its files in the workspace, `.craft/tasks/ID`. Nothing is written there. */
   taskDirectory: string;
   /** Its id. */
   taskId: string;
 }
 
-/** Parameters of `automation/task/run`, `automation/task/delete` and `automation/task/export`. */
+/** Parameters of `automation/task/run` and `automation/task/delete`. */
 export interface AutomationTaskParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
@@ -3799,7 +3799,7 @@ export interface AutomationTemplateListParams {
 
 /** Result of `automation/template/list`. */
 export interface AutomationTemplateListResult {
-  /** The built-in ones, then those of the user, then those that the trusted folder brings. */
+  /** The built-in ones, then those that users saved. */
   templates: AutomationTemplate[];
 }
 

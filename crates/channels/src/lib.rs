@@ -1,6 +1,6 @@
 //! External channels: chat platforms whose adapters are clients of the native dialect (AppServer protocol 06 part B).
 //!
-//! An adapter says at `initialize` which channel it is of. [`Host`] lets it in if that channel is configured, enabled and
+//! An adapter says at `initialize` which channel it serves. [`Host`] lets it in if that channel is configured, enabled and
 //! trusted, and knows from then on what it can deliver and which tools it has. Other features send messages to its
 //! chats through [`ChannelDelivery`](bobbin_agent_api::channel::ChannelDelivery); the agent gets its tools through
 //! [`ToolSource`](bobbin_agent_api::tool::ToolSource). [`Channels`] is the configuration as clients manage it.

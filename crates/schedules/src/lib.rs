@@ -2,7 +2,8 @@
 //! §12), with their method groups and the agent's tool.
 //!
 //! One task owns all jobs ([`Schedules`]); the database has them, with their due times. A run is an ordinary Thread and Turn
-//! of the core, with the rights that the job's author had, and nobody to ask. Knows no agent and no tool but its own.
+//! of the core, with its author's rights, never wider than the workspace's now; what needs an
+//! approval is declined unless a client has joined the Thread. Knows no agent and no tool but its own.
 
 mod book;
 mod due;

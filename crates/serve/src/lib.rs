@@ -1,6 +1,6 @@
 //! A running server, made of all other crates: opens a workspace, wires its parts, listens, and ends in order.
 //!
-//! The command line is `appserver`. This crate knows no command; it reads the environment for both.
+//! The command line is `appserver`. This crate parses no subcommand. It reads the environment for both.
 
 pub mod config;
 pub mod config_files;

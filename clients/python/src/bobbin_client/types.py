@@ -4338,7 +4338,7 @@ class AutomationTaskCreateResult(TypedDict):
     task: AutomationTask
     """The task."""
     taskDirectory: str
-    """Where `automation/task/export` writes it."""
+    """The place of its files in the workspace, `.craft/tasks/ID`. Nothing is written there."""
     taskId: str
     """Its id."""
 
@@ -4349,7 +4349,7 @@ class _AutomationTaskParams(TypedDict):
 
 
 class AutomationTaskParams(_AutomationTaskParams, total=False):
-    """Parameters of `automation/task/run`, `automation/task/delete` and `automation/task/export`."""
+    """Parameters of `automation/task/run` and `automation/task/delete`."""
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
@@ -4394,7 +4394,7 @@ class AutomationTemplateListResult(TypedDict):
     """Result of `automation/template/list`."""
 
     templates: list[AutomationTemplate]
-    """The built-in ones, then those of the user, then those that the trusted folder brings."""
+    """The built-in ones, then those that users saved."""
 
 
 class _AutomationTemplateSaveParams(TypedDict):

@@ -326,13 +326,13 @@ pub struct AutomationTaskCreateParams {
 pub struct AutomationTaskCreateResult {
     /// Its id.
     pub task_id: String,
-    /// Where `automation/task/export` writes it.
+    /// The place of its files in the workspace, `.craft/tasks/ID`. Nothing is written there.
     pub task_directory: String,
     /// The task.
     pub task: AutomationTask,
 }
 
-/// Parameters of `automation/task/run`, `automation/task/delete` and `automation/task/export`.
+/// Parameters of `automation/task/run` and `automation/task/delete`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -433,7 +433,7 @@ pub struct AutomationTemplateListParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutomationTemplateListResult {
-    /// The built-in ones, then those of the user, then those that the trusted folder brings.
+    /// The built-in ones, then those that users saved.
     pub templates: Vec<AutomationTemplate>,
 }
 
