@@ -1,7 +1,7 @@
 //! External channels as other features see them: the seam between a feature that has a message for a chat and the
 //! adapter of that chat's platform (AppServer protocol 06 §B4).
 //!
-//! Nothing is queued: where the adapter is not connected, the message is not delivered, and the caller is told why.
+//! Nothing is queued: where the adapter is not connected, the message is not delivered, and the caller gets the reason.
 
 use std::fmt;
 
