@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::Engine;
+use crate::owner::{Beginning, Owner};
 use crate::question::Questions;
 use crate::{Broadcast, CoreError, Ephemeral, Frame, FrameBody, Ids, Log, Settings, ThreadHandle, View};
 use bobbin_agent_api::Clock;
@@ -201,6 +202,14 @@ impl Hub {
                 pause = (pause * 2).min(LAST_RETRY);
             }
         });
+    }
+
+    /// Runs an owner until its Thread ends or is unloaded.
+    // Neither async nor inlined: a future is compiled anew in every crate that can name its type, and an
+    // owner's is the largest.
+    #[inline(never)]
+    pub(crate) fn start_owner(&self, owner: Owner, beginning: Option<Beginning>) {
+        self.owners.spawn(owner.run(beginning));
     }
 
     /// Returns figures.

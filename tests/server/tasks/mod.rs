@@ -326,7 +326,8 @@ async fn a_subagent_answers_the_agent_that_started_it() {
 #[tokio::test]
 async fn a_server_in_the_background_is_there_for_later_commands() {
     // The pipe is opened once, for both: opened anew for each line, it can meet the end of the writer before.
-    let serve = "mkfifo ask; exec 3<>ask; echo up; while read what <&3; do echo \"poured $what\" >> poured; done";
+    let serve =
+        "mkfifo ask; exec 3<>ask; echo up; while read what <&3; do echo \"poured $what\" >> poured; done";
     let replies = [
         one("Exec", json!({ "command": serve, "runInBackground": true })),
         run("echo tea > ask; while ! [ -s poured ]; do sleep 0.01; done; cat poured"),

@@ -62,7 +62,7 @@ impl Hub {
             .await?
             .ok_or_else(|| CoreError::from(Refusal::ThreadNotFound(id.clone())))?;
         let (owner, handle) = Owner::new(self.clone(), loaded.state, loaded.head_seq);
-        self.owners.spawn(owner.run(None));
+        self.start_owner(owner, None);
         Ok(handle)
     }
 

@@ -195,8 +195,7 @@ impl Hub {
             .lock()
             .insert(id, Arc::new(OnceCell::new_with(Some(handle))));
         beginning.past.insert(0, (started, now));
-        self.owners
-            .spawn(owner.run(Some(Beginning { reply, ..beginning })));
+        self.start_owner(owner, Some(Beginning { reply, ..beginning }));
     }
 
     /// Returns a fresh Thread id.
