@@ -2349,39 +2349,6 @@ export interface ThreadListResult {
   nextCursor?: string;
 }
 
-/** Params of `thread/search`. */
-export interface ThreadSearchParams {
-  /** Also every Thread of the workspace from these channels. */
-  crossChannelOrigins?: string[];
-  /** Go on after an earlier answer's `nextCursor`. */
-  cursor?: string;
-  /** Whose Threads, as in `thread/list`. */
-  identity: SessionIdentity;
-  /** Archived Threads too. Default `false`. */
-  includeArchived?: boolean;
-  /** Only in Items of these types, and in titles for `title`. Absent: everywhere. */
-  itemTypes?: string[];
-  /** At most so many, 1 to 100. Default 20. */
-  limit?: number;
-  /**
-   * Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-   * words of fewer than three characters do not count, nor do any after the eighth.
-   */
-  query: string;
-  /** Only in this Thread. */
-  threadId?: string;
-}
-
-/** Result of `thread/search`: latest first. */
-export interface ThreadSearchResult {
-  /** Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment. */
-  complete: boolean;
-  /** Where it was found. */
-  data: ThreadSearchHit[];
-  /** Given when there may be more, even if nothing was found yet. */
-  nextCursor?: string;
-}
-
 /** Params of `thread/read`. */
 export interface ThreadReadParams {
   /** Extension: the Turns before an earlier answer's `turnPage`. */
@@ -2470,16 +2437,6 @@ export interface ThreadConfigUpdateParams {
   config: ThreadConfiguration;
   /** The Thread. */
   threadId: string;
-}
-
-/** Params of `thread/fork`. */
-export interface ThreadForkParams {
-  /** Extension: makes a repeated request safe. */
-  clientRequestId?: string;
-  /** The Thread. */
-  threadId: string;
-  /** The last Turn of the copy. It has ended. */
-  turnId: string;
 }
 
 /** Params of `thread/rollback`. */
@@ -2599,6 +2556,99 @@ export interface TurnSteerResult {
   turnId: string;
 }
 
+/** Params of `subagent/children/list`. */
+export interface SubagentChildrenListParams {
+  /** Those with a closed edge too. Default `false`. */
+  includeClosed?: boolean;
+  /** Their Threads too. Default `false`. */
+  includeThreads?: boolean;
+  /** The Thread whose subagents are wanted. */
+  parentThreadId: string;
+}
+
+/** Result of `subagent/children/list`. */
+export interface SubagentChildrenListResult {
+  /** The subagents, oldest first. */
+  data: SubagentChild[];
+}
+
+/** Params of `subagent/close` and `subagent/resume`. */
+export interface SubagentTargetParams {
+  /** The Thread that was started. */
+  childThreadId: string;
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread that started the other. */
+  parentThreadId: string;
+}
+
+/** Result of `subagent/close` and `subagent/resume`. */
+export interface SubagentTargetResult {
+  /** What it is called. */
+  agentNickname?: string;
+  /** What it is for. */
+  agentRole?: string;
+  /** The subagent. */
+  childThreadId: string;
+  /** A note for the user. */
+  message?: string;
+  /** The profile it runs with. */
+  profileName?: string;
+  /** What runs it. */
+  runtimeType?: string;
+  /** Open or closed, now. */
+  status: SubagentEdgeStatus;
+  /** Whether it can be closed. */
+  supportsClose: boolean;
+  /** Whether it can be opened again. */
+  supportsResume: boolean;
+  /** Whether it takes further input. */
+  supportsSendInput: boolean;
+}
+
+/** Params of `thread/search`. */
+export interface ThreadSearchParams {
+  /** Also every Thread of the workspace from these channels. */
+  crossChannelOrigins?: string[];
+  /** Go on after an earlier answer's `nextCursor`. */
+  cursor?: string;
+  /** Whose Threads, as in `thread/list`. */
+  identity: SessionIdentity;
+  /** Archived Threads too. Default `false`. */
+  includeArchived?: boolean;
+  /** Only in Items of these types, and in titles for `title`. Absent: everywhere. */
+  itemTypes?: string[];
+  /** At most so many, 1 to 100. Default 20. */
+  limit?: number;
+  /**
+   * Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
+   * words of fewer than three characters do not count, nor do any after the eighth.
+   */
+  query: string;
+  /** Only in this Thread. */
+  threadId?: string;
+}
+
+/** Result of `thread/search`: latest first. */
+export interface ThreadSearchResult {
+  /** Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment. */
+  complete: boolean;
+  /** Where it was found. */
+  data: ThreadSearchHit[];
+  /** Given when there may be more, even if nothing was found yet. */
+  nextCursor?: string;
+}
+
+/** Params of `thread/fork`. */
+export interface ThreadForkParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** The Thread. */
+  threadId: string;
+  /** The last Turn of the copy. It has ended. */
+  turnId: string;
+}
+
 /** Params of `turn/revert`. */
 export interface TurnRevertParams {
   /** Extension: makes a repeated request safe. */
@@ -2656,56 +2706,6 @@ export interface TurnPictureReadResult {
   dataBase64: string;
   /** Its media type, by its bytes. */
   mediaType: string;
-}
-
-/** Params of `subagent/children/list`. */
-export interface SubagentChildrenListParams {
-  /** Those with a closed edge too. Default `false`. */
-  includeClosed?: boolean;
-  /** Their Threads too. Default `false`. */
-  includeThreads?: boolean;
-  /** The Thread whose subagents are wanted. */
-  parentThreadId: string;
-}
-
-/** Result of `subagent/children/list`. */
-export interface SubagentChildrenListResult {
-  /** The subagents, oldest first. */
-  data: SubagentChild[];
-}
-
-/** Params of `subagent/close` and `subagent/resume`. */
-export interface SubagentTargetParams {
-  /** The Thread that was started. */
-  childThreadId: string;
-  /** Extension: makes a repeated request safe. */
-  clientRequestId?: string;
-  /** The Thread that started the other. */
-  parentThreadId: string;
-}
-
-/** Result of `subagent/close` and `subagent/resume`. */
-export interface SubagentTargetResult {
-  /** What it is called. */
-  agentNickname?: string;
-  /** What it is for. */
-  agentRole?: string;
-  /** The subagent. */
-  childThreadId: string;
-  /** A note for the user. */
-  message?: string;
-  /** The profile it runs with. */
-  profileName?: string;
-  /** What runs it. */
-  runtimeType?: string;
-  /** Open or closed, now. */
-  status: SubagentEdgeStatus;
-  /** Whether it can be closed. */
-  supportsClose: boolean;
-  /** Whether it can be opened again. */
-  supportsResume: boolean;
-  /** Whether it takes further input. */
-  supportsSendInput: boolean;
 }
 
 /** Params of `terminal/list`. */
@@ -3857,8 +3857,6 @@ export interface Requests {
   "thread/resume": { params: ThreadResumeParams; result: ThreadResult };
   /** Lists Threads, latest activity first. */
   "thread/list": { params: ThreadListParams; result: ThreadListResult };
-  /** Extension: finds text in the history of all Threads. */
-  "thread/search": { params: ThreadSearchParams; result: ThreadSearchResult };
   /** Reads a Thread without changing anything. */
   "thread/read": { params: ThreadReadParams; result: ThreadReadResult };
   /** Starts the delivery of a Thread's events to this connection. */
@@ -3879,8 +3877,6 @@ export interface Requests {
   "thread/mode/set": { params: ThreadModeSetParams; result: EmptyResult };
   /** Replaces a Thread's configuration, from the next Turn on. */
   "thread/config/update": { params: ThreadConfigUpdateParams; result: EmptyResult };
-  /** Extension: starts a Thread with a copy of another's conversation. */
-  "thread/fork": { params: ThreadForkParams; result: ThreadResult };
   /** Drops Turns from the end of the conversation. Files stay as they are. */
   "thread/rollback": { params: ThreadRollbackParams; result: ThreadRollbackResult };
   /** Lists the channels that Threads may come from. */
@@ -3895,18 +3891,22 @@ export interface Requests {
   "turn/queue/remove": { params: TurnQueueRemoveParams; result: TurnQueueRemoveResult };
   /** Makes a queued input guidance for the running Turn. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteerResult };
-  /** Extension: undoes what a Turn did to files. The conversation stays. */
-  "turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
-  /** Extension: reads what a Turn changed in files. */
-  "turn/diff/read": { params: TurnDiffReadParams; result: TurnDiffReadResult };
-  /** Extension: reads a picture that was handed in as bytes. */
-  "turn/picture/read": { params: TurnPictureReadParams; result: TurnPictureReadResult };
   /** Lists the subagents of a Thread. */
   "subagent/children/list": { params: SubagentChildrenListParams; result: SubagentChildrenListResult };
   /** Closes a subagent; what it does is stopped. */
   "subagent/close": { params: SubagentTargetParams; result: SubagentTargetResult };
   /** Opens a subagent again. Nothing is given to it. */
   "subagent/resume": { params: SubagentTargetParams; result: SubagentTargetResult };
+  /** Extension: finds text in the history of all Threads. */
+  "thread/search": { params: ThreadSearchParams; result: ThreadSearchResult };
+  /** Extension: starts a Thread with a copy of another's conversation. */
+  "thread/fork": { params: ThreadForkParams; result: ThreadResult };
+  /** Extension: undoes what a Turn did to files. The conversation stays. */
+  "turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
+  /** Extension: reads what a Turn changed in files. */
+  "turn/diff/read": { params: TurnDiffReadParams; result: TurnDiffReadResult };
+  /** Extension: reads a picture that was handed in as bytes. */
+  "turn/picture/read": { params: TurnPictureReadParams; result: TurnPictureReadResult };
   /** Lists background terminals. */
   "terminal/list": { params: TerminalListParams; result: TerminalsResult };
   /** Reads a background terminal. */
@@ -4272,7 +4272,7 @@ export interface TurnDiffUpdatedNotification {
 export interface TurnRevertedNotification {
   /** The files that were put back. */
   files: RevertedFile[];
-  /** As in the result. */
+  /** What the Turn may have changed that was not restored, as sentences. */
   notes?: string[];
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
@@ -5048,16 +5048,16 @@ export const ONCE: ReadonlySet<string> = new Set([
   "thread/unarchive",
   "thread/mode/set",
   "thread/config/update",
-  "thread/fork",
   "thread/rollback",
   "turn/start",
   "turn/enqueue",
   "turn/interrupt",
   "turn/queue/remove",
   "turn/steer",
-  "turn/revert",
   "subagent/close",
   "subagent/resume",
+  "thread/fork",
+  "turn/revert",
   "terminal/write",
   "terminal/stop",
   "terminal/clean",

@@ -1,5 +1,6 @@
 //! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
-//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, file names, trust, figures.
+//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, file names, trust, figures; and what
+//! reads their history.
 //!
 //! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
 //! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
@@ -8,6 +9,7 @@ pub mod command;
 pub mod config;
 pub mod file;
 pub mod forward;
+pub mod history;
 pub mod mcp;
 pub mod models;
 pub mod policy;
@@ -22,6 +24,7 @@ use bobbin_native::group::Group;
 
 /// The groups of this crate, in the order of the protocol's pages.
 pub static GROUPS: &[&Group] = &[
+    &history::GROUP,
     &terminal::GROUP,
     &forward::GROUP,
     &mcp::GROUP,

@@ -9,6 +9,7 @@ pub use crate::command::types::*;
 pub use crate::config::types::*;
 pub use crate::file::types::*;
 pub use crate::forward::types::*;
+pub use crate::history::types::*;
 pub use crate::mcp::types::*;
 pub use crate::models::types::*;
 pub use crate::policy::types::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{InputPart, ThreadId};
+use bobbin_model::{InputPart, ThreadId, ThreadState};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Lifetime, Session, Start, SubscribeOptions};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::errors;
 use crate::groups::serving::connection::Serving;
 use crate::groups::turn::input;
 pub use crate::repeats::Answer;
-use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, decode};
+use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, Thread, decode};
 
 /// One client that has finished its handshake.
 #[derive(Clone)]
@@ -121,6 +121,26 @@ impl Client {
     pub(crate) async fn large_answer(&self) -> Result<AnswerPermit, RpcError> {
         let connection = self.one_answer.clone();
         self.server.answers.permit(connection, &self.peer).await
+    }
+
+    /// Runs what makes a large answer once this connection may make one; the request is refused where too much waits to be
+    /// read.
+    pub fn answer_large<F>(&self, responder: Responder, answer: impl FnOnce(Responder) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let client = self.clone();
+        self.reads.spawn(async move {
+            match client.large_answer().await {
+                Ok(_permit) => answer(responder).await,
+                Err(error) => refuse(responder, error),
+            }
+        });
+    }
+
+    /// Returns a Thread as this client is shown it, without its Turns.
+    pub fn shown(&self, state: &ThreadState) -> Thread {
+        self.native.thread(state)
     }
 
     /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is

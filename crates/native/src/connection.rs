@@ -77,6 +77,11 @@ impl Server {
         }
     }
 
+    /// Returns the core.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
     /// Returns the features of the server.
     pub fn services(&self) -> &Services {
         &self.services

@@ -2586,46 +2586,6 @@ class ThreadListResult(_ThreadListResult, total=False):
     """Extension: given when there are more, which without `limit` are those beyond 5,000."""
 
 
-class _ThreadSearchParams(TypedDict):
-    identity: SessionIdentity
-    """Whose Threads, as in `thread/list`."""
-    query: str
-    """Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-    words of fewer than three characters do not count, nor do any after the eighth.
-    """
-
-
-class ThreadSearchParams(_ThreadSearchParams, total=False):
-    """Params of `thread/search`."""
-
-    crossChannelOrigins: list[str]
-    """Also every Thread of the workspace from these channels."""
-    cursor: str
-    """Go on after an earlier answer's `nextCursor`."""
-    includeArchived: bool
-    """Archived Threads too. Default `false`."""
-    itemTypes: list[str]
-    """Only in Items of these types, and in titles for `title`. Absent: everywhere."""
-    limit: int
-    """At most so many, 1 to 100. Default 20."""
-    threadId: str
-    """Only in this Thread."""
-
-
-class _ThreadSearchResult(TypedDict):
-    complete: bool
-    """Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment."""
-    data: list[ThreadSearchHit]
-    """Where it was found."""
-
-
-class ThreadSearchResult(_ThreadSearchResult, total=False):
-    """Result of `thread/search`: latest first."""
-
-    nextCursor: str
-    """Given when there may be more, even if nothing was found yet."""
-
-
 class _ThreadReadParams(TypedDict):
     threadId: str
     """The Thread."""
@@ -2737,20 +2697,6 @@ class _ThreadConfigUpdateParams(TypedDict):
 
 class ThreadConfigUpdateParams(_ThreadConfigUpdateParams, total=False):
     """Params of `thread/config/update`."""
-
-    clientRequestId: str
-    """Extension: makes a repeated request safe."""
-
-
-class _ThreadForkParams(TypedDict):
-    threadId: str
-    """The Thread."""
-    turnId: str
-    """The last Turn of the copy. It has ended."""
-
-
-class ThreadForkParams(_ThreadForkParams, total=False):
-    """Params of `thread/fork`."""
 
     clientRequestId: str
     """Extension: makes a repeated request safe."""
@@ -2903,6 +2849,123 @@ class TurnSteerResult(TypedDict):
     """The running Turn."""
 
 
+class _SubagentChildrenListParams(TypedDict):
+    parentThreadId: str
+    """The Thread whose subagents are wanted."""
+
+
+class SubagentChildrenListParams(_SubagentChildrenListParams, total=False):
+    """Params of `subagent/children/list`."""
+
+    includeClosed: bool
+    """Those with a closed edge too. Default `false`."""
+    includeThreads: bool
+    """Their Threads too. Default `false`."""
+
+
+class SubagentChildrenListResult(TypedDict):
+    """Result of `subagent/children/list`."""
+
+    data: list[SubagentChild]
+    """The subagents, oldest first."""
+
+
+class _SubagentTargetParams(TypedDict):
+    childThreadId: str
+    """The Thread that was started."""
+    parentThreadId: str
+    """The Thread that started the other."""
+
+
+class SubagentTargetParams(_SubagentTargetParams, total=False):
+    """Params of `subagent/close` and `subagent/resume`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class _SubagentTargetResult(TypedDict):
+    childThreadId: str
+    """The subagent."""
+    status: SubagentEdgeStatus
+    """Open or closed, now."""
+    supportsClose: bool
+    """Whether it can be closed."""
+    supportsResume: bool
+    """Whether it can be opened again."""
+    supportsSendInput: bool
+    """Whether it takes further input."""
+
+
+class SubagentTargetResult(_SubagentTargetResult, total=False):
+    """Result of `subagent/close` and `subagent/resume`."""
+
+    agentNickname: str
+    """What it is called."""
+    agentRole: str
+    """What it is for."""
+    message: str
+    """A note for the user."""
+    profileName: str
+    """The profile it runs with."""
+    runtimeType: str
+    """What runs it."""
+
+
+class _ThreadSearchParams(TypedDict):
+    identity: SessionIdentity
+    """Whose Threads, as in `thread/list`."""
+    query: str
+    """Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
+    words of fewer than three characters do not count, nor do any after the eighth.
+    """
+
+
+class ThreadSearchParams(_ThreadSearchParams, total=False):
+    """Params of `thread/search`."""
+
+    crossChannelOrigins: list[str]
+    """Also every Thread of the workspace from these channels."""
+    cursor: str
+    """Go on after an earlier answer's `nextCursor`."""
+    includeArchived: bool
+    """Archived Threads too. Default `false`."""
+    itemTypes: list[str]
+    """Only in Items of these types, and in titles for `title`. Absent: everywhere."""
+    limit: int
+    """At most so many, 1 to 100. Default 20."""
+    threadId: str
+    """Only in this Thread."""
+
+
+class _ThreadSearchResult(TypedDict):
+    complete: bool
+    """Whether everything was searched. `false`: the newest text is still being indexed; ask again in a moment."""
+    data: list[ThreadSearchHit]
+    """Where it was found."""
+
+
+class ThreadSearchResult(_ThreadSearchResult, total=False):
+    """Result of `thread/search`: latest first."""
+
+    nextCursor: str
+    """Given when there may be more, even if nothing was found yet."""
+
+
+class _ThreadForkParams(TypedDict):
+    threadId: str
+    """The Thread."""
+    turnId: str
+    """The last Turn of the copy. It has ended."""
+
+
+class ThreadForkParams(_ThreadForkParams, total=False):
+    """Params of `thread/fork`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
 class _TurnRevertParams(TypedDict):
     threadId: str
     """A Thread in which no Turn runs."""
@@ -2971,69 +3034,6 @@ class TurnPictureReadResult(TypedDict):
     """Its bytes."""
     mediaType: str
     """Its media type, by its bytes."""
-
-
-class _SubagentChildrenListParams(TypedDict):
-    parentThreadId: str
-    """The Thread whose subagents are wanted."""
-
-
-class SubagentChildrenListParams(_SubagentChildrenListParams, total=False):
-    """Params of `subagent/children/list`."""
-
-    includeClosed: bool
-    """Those with a closed edge too. Default `false`."""
-    includeThreads: bool
-    """Their Threads too. Default `false`."""
-
-
-class SubagentChildrenListResult(TypedDict):
-    """Result of `subagent/children/list`."""
-
-    data: list[SubagentChild]
-    """The subagents, oldest first."""
-
-
-class _SubagentTargetParams(TypedDict):
-    childThreadId: str
-    """The Thread that was started."""
-    parentThreadId: str
-    """The Thread that started the other."""
-
-
-class SubagentTargetParams(_SubagentTargetParams, total=False):
-    """Params of `subagent/close` and `subagent/resume`."""
-
-    clientRequestId: str
-    """Extension: makes a repeated request safe."""
-
-
-class _SubagentTargetResult(TypedDict):
-    childThreadId: str
-    """The subagent."""
-    status: SubagentEdgeStatus
-    """Open or closed, now."""
-    supportsClose: bool
-    """Whether it can be closed."""
-    supportsResume: bool
-    """Whether it can be opened again."""
-    supportsSendInput: bool
-    """Whether it takes further input."""
-
-
-class SubagentTargetResult(_SubagentTargetResult, total=False):
-    """Result of `subagent/close` and `subagent/resume`."""
-
-    agentNickname: str
-    """What it is called."""
-    agentRole: str
-    """What it is for."""
-    message: str
-    """A note for the user."""
-    profileName: str
-    """The profile it runs with."""
-    runtimeType: str
-    """What runs it."""
 
 
 class TerminalListParams(TypedDict, total=False):
@@ -5185,7 +5185,7 @@ class TurnRevertedNotification(_TurnRevertedNotification, total=False):
     """Params of `turn/reverted`: to every client."""
 
     notes: list[str]
-    """As in the result."""
+    """What the Turn may have changed that was not restored, as sentences."""
     seq: int
     """Extension: the number of the event, for clients that declared `eventCursors`."""
 
@@ -5962,10 +5962,10 @@ Notification = Union[
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/fork', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'turn/revert', 'subagent/close', 'subagent/resume', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/search', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'turn/diff/read', 'turn/picture/read', 'subagent/children/list', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -5995,12 +5995,6 @@ class Requests:
         self, method: Literal['thread/list'], params: ThreadListParams, *, timeout: float | None = ...
     ) -> ThreadListResult:
         """Lists Threads, latest activity first."""
-
-    @overload
-    async def request(
-        self, method: Literal['thread/search'], params: ThreadSearchParams, *, timeout: float | None = ...
-    ) -> ThreadSearchResult:
-        """Extension: finds text in the history of all Threads."""
 
     @overload
     async def request(
@@ -6064,12 +6058,6 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['thread/fork'], params: ThreadForkParams, *, timeout: float | None = ...
-    ) -> ThreadResult:
-        """Extension: starts a Thread with a copy of another's conversation."""
-
-    @overload
-    async def request(
         self, method: Literal['thread/rollback'], params: ThreadRollbackParams, *, timeout: float | None = ...
     ) -> ThreadRollbackResult:
         """Drops Turns from the end of the conversation. Files stay as they are."""
@@ -6112,24 +6100,6 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['turn/revert'], params: TurnRevertParams, *, timeout: float | None = ...
-    ) -> TurnRevertResult:
-        """Extension: undoes what a Turn did to files. The conversation stays."""
-
-    @overload
-    async def request(
-        self, method: Literal['turn/diff/read'], params: TurnDiffReadParams, *, timeout: float | None = ...
-    ) -> TurnDiffReadResult:
-        """Extension: reads what a Turn changed in files."""
-
-    @overload
-    async def request(
-        self, method: Literal['turn/picture/read'], params: TurnPictureReadParams, *, timeout: float | None = ...
-    ) -> TurnPictureReadResult:
-        """Extension: reads a picture that was handed in as bytes."""
-
-    @overload
-    async def request(
         self, method: Literal['subagent/children/list'], params: SubagentChildrenListParams, *, timeout: float | None = ...
     ) -> SubagentChildrenListResult:
         """Lists the subagents of a Thread."""
@@ -6145,6 +6115,36 @@ class Requests:
         self, method: Literal['subagent/resume'], params: SubagentTargetParams, *, timeout: float | None = ...
     ) -> SubagentTargetResult:
         """Opens a subagent again. Nothing is given to it."""
+
+    @overload
+    async def request(
+        self, method: Literal['thread/search'], params: ThreadSearchParams, *, timeout: float | None = ...
+    ) -> ThreadSearchResult:
+        """Extension: finds text in the history of all Threads."""
+
+    @overload
+    async def request(
+        self, method: Literal['thread/fork'], params: ThreadForkParams, *, timeout: float | None = ...
+    ) -> ThreadResult:
+        """Extension: starts a Thread with a copy of another's conversation."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/revert'], params: TurnRevertParams, *, timeout: float | None = ...
+    ) -> TurnRevertResult:
+        """Extension: undoes what a Turn did to files. The conversation stays."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/diff/read'], params: TurnDiffReadParams, *, timeout: float | None = ...
+    ) -> TurnDiffReadResult:
+        """Extension: reads what a Turn changed in files."""
+
+    @overload
+    async def request(
+        self, method: Literal['turn/picture/read'], params: TurnPictureReadParams, *, timeout: float | None = ...
+    ) -> TurnPictureReadResult:
+        """Extension: reads a picture that was handed in as bytes."""
 
     @overload
     async def request(

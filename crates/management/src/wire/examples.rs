@@ -10,6 +10,16 @@ const ANSWER: &str = r#"{"id":"9f","approvalType":"shell","operation":"./fire --
 
 bobbin_testkit::examples! {
     Groups::of(&[crate::GROUPS]);
+    ThreadSearchParams: r#"{"identity":{"channelName":"potter"},"query":"glaze \"cone 6\"","threadId":"thread_20270301_ab12cd","itemTypes":["agentMessage","title"],"includeArchived":true,"crossChannelOrigins":["cli"],"limit":20,"cursor":"871"}"#;
+    ThreadSearchResult: r#"{"data":[{"threadId":"thread_20270301_ab12cd","displayName":"Mugs","turnId":"turn_003","itemId":"item_004","itemType":"agentMessage","createdAt":"2027-03-01T08:00:00.000Z","snippet":"a glaze that matures at cone 6","turnCursor":"turn_004"},{"threadId":"thread_20270301_ab12cd","itemType":"title","createdAt":"2027-03-01T08:00:00.000Z","snippet":"Glazes"}],"nextCursor":"802","complete":true}"#;
+    ThreadResult: r#"{"thread":{"id":"thread_20270301_c0p1ed","workspacePath":"/srv/pots","userId":"u-1","originChannel":"potter","displayName":"Mugs (2)","source":{"kind":"user"},"status":"active","createdAt":"2027-03-01T07:00:00.000Z","lastActiveAt":"2027-03-01T08:00:00.000Z","historyMode":"server","metadata":{},"runtime":{"running":true,"waitingOnApproval":false,"waitingOnPlanConfirmation":true},"queuedInputs":[]}}"#;
+    ThreadForkParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","clientRequestId":"c-3"}"#;
+    TurnRevertParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","force":true,"clientRequestId":"r-1"}"#;
+    TurnRevertResult: r#"{"turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"},{"path":"kiln.log","action":"removed"}],"notes":["A command may have changed more."]}"#;
+    TurnDiffReadParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003"}"#;
+    TurnDiffReadResult: r#"{"diff":"--- a/x\n+++ b/y\n","files":[{"path":"y","status":"renamed","oldPath":"x","additions":0,"deletions":0}],"truncated":false}"#;
+    TurnPictureReadParams: r#"{"threadId":"thread_20270301_ab12cd","path":"/srv/state/thread_20270301_ab12cd/picture_0a.png"}"#;
+    TurnPictureReadResult: r#"{"mediaType":"image/png","dataBase64":"iVBORw0KGgo="}"#;
     TerminalListParams: r#"{"threadId":"thread_20270301_ab12cd"}"#;
     TerminalListParams: "{}";
     TerminalsResult: format!(r#"{{"terminals":[{TERMINAL}]}}"#);

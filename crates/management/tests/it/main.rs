@@ -9,6 +9,8 @@ mod policy;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod searching;
+#[cfg(test)]
 mod suggesting;
 #[cfg(test)]
 mod support;

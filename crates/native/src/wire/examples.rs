@@ -40,8 +40,6 @@ bobbin_testkit::examples! {
     ThreadTargetParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-2"}"#;
     ThreadListParams: r#"{"identity":{"channelName":"potter"},"includeArchived":true,"includeSubAgents":false,"crossChannelOrigins":["cli"],"channelName":"cli","query":"mug","limit":20,"cursor":"x"}"#;
     ThreadListResult: format!(r#"{{"data":[{CHILD}],"nextCursor":"y"}}"#);
-    ThreadSearchParams: r#"{"identity":{"channelName":"potter"},"query":"glaze \"cone 6\"","threadId":"thread_20270301_ab12cd","itemTypes":["agentMessage","title"],"includeArchived":true,"crossChannelOrigins":["cli"],"limit":20,"cursor":"871"}"#;
-    ThreadSearchResult: r#"{"data":[{"threadId":"thread_20270301_ab12cd","displayName":"Mugs","turnId":"turn_003","itemId":"item_004","itemType":"agentMessage","createdAt":"2027-03-01T08:00:00.000Z","snippet":"a glaze that matures at cone 6","turnCursor":"turn_004"},{"threadId":"thread_20270301_ab12cd","itemType":"title","createdAt":"2027-03-01T08:00:00.000Z","snippet":"Glazes"}],"nextCursor":"802","complete":true}"#;
     ThreadReadParams: r#"{"threadId":"thread_20270301_ab12cd","includeTurns":true,"turnLimit":5,"cursor":"x"}"#;
     ThreadReadResult: format!(r#"{{"thread":{},"turnPage":{{"nextCursor":"y"}},"seq":88}}"#, thread(""));
     ThreadReadResult: format!(r#"{{"thread":{}}}"#, thread(&format!(r#","plan":{{"title":"Mugs","overview":"","content":"1. Clay","todos":{TODOS}}}"#)));
@@ -50,7 +48,6 @@ bobbin_testkit::examples! {
     ThreadSubscribeResult: r#"{"seq":88,"mode":"snapshot"}"#;
     ThreadUnsubscribeParams: r#"{"threadId":"thread_20270301_ab12cd"}"#;
     ThreadRenameParams: r#"{"threadId":"thread_20270301_ab12cd","displayName":"Cups","clientRequestId":"c-3"}"#;
-    ThreadForkParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","clientRequestId":"c-3"}"#;
     ThreadModeSetParams: r#"{"threadId":"thread_20270301_ab12cd","mode":"plan"}"#;
     ThreadConfigUpdateParams: r#"{"threadId":"thread_20270301_ab12cd","config":{"requireApprovalOutsideWorkspace":false,"useToolProfileOnly":true,"seed":123456789012345678901}}"#;
     ThreadRollbackParams: r#"{"threadId":"thread_20270301_ab12cd","numTurns":2}"#;
@@ -58,10 +55,6 @@ bobbin_testkit::examples! {
 
     TurnStartParams: r#"{"threadId":"thread_20270301_ab12cd","input":[{"type":"text","text":"Make a mug"},{"type":"fileRef","path":"mug.obj","displayPath":"mug"}],"sender":{"senderId":"u-1","senderName":"Ada","senderRole":"owner"},"messages":[{"role":"user","Weight":1.0}],"clientRequestId":"c-4"}"#;
     TurnStartResult: format!(r#"{{"turn":{}}}"#, turn(""));
-    TurnDiffReadParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003"}"#;
-    TurnDiffReadResult: r#"{"diff":"--- a/x\n+++ b/y\n","files":[{"path":"y","status":"renamed","oldPath":"x","additions":0,"deletions":0}],"truncated":false}"#;
-    TurnPictureReadParams: r#"{"threadId":"thread_20270301_ab12cd","path":"/srv/state/thread_20270301_ab12cd/picture_0a.png"}"#;
-    TurnPictureReadResult: r#"{"mediaType":"image/png","dataBase64":"iVBORw0KGgo="}"#;
     TurnEnqueueParams: r#"{"threadId":"thread_20270301_ab12cd","input":[{"type":"commandRef","name":"fire","argsText":"hot"}]}"#;
     TurnEnqueueResult: format!(r#"{{"queuedInput":{QUEUED},"queuedInputs":[{QUEUED}]}}"#);
     TurnInterruptParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003"}"#;
@@ -77,8 +70,6 @@ bobbin_testkit::examples! {
     ThreadStatusChangedNotification: r#"{"threadId":"thread_20270301_ab12cd","previousStatus":"paused","newStatus":"active"}"#;
     ThreadRuntimeChangedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","runtime":{RUNTIME}}}"#);
     ThreadQueueUpdatedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","queuedInputs":[{QUEUED}],"seq":5}}"#);
-    TurnRevertParams: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","force":true,"clientRequestId":"r-1"}"#;
-    TurnRevertResult: r#"{"turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"},{"path":"kiln.log","action":"removed"}],"notes":["A command may have changed more."]}"#;
     TurnRevertedNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"}],"seq":91}"#;
     ThreadConfiguredNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":89}"#;
     ThreadRolledBackNotification: r#"{"threadId":"thread_20270301_ab12cd","firstTurnId":"turn_003","numTurns":2,"seq":90}"#;

@@ -59,7 +59,6 @@ pub use crate::groups::system::types::*;
 pub use crate::groups::thread::config::*;
 pub use crate::groups::thread::notifications::*;
 pub use crate::groups::thread::params::*;
-pub use crate::groups::thread::search_types::*;
 pub use crate::groups::thread::types::*;
 pub(crate) use crate::groups::thread::{
     THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
@@ -69,7 +68,6 @@ pub use crate::groups::turn::diff::*;
 pub use crate::groups::turn::input_types::*;
 pub use crate::groups::turn::notifications::*;
 pub use crate::groups::turn::params::*;
-pub use crate::groups::turn::picture_types::*;
 pub use crate::groups::turn::plan::*;
 pub use crate::groups::turn::queue_types::*;
 pub use crate::groups::turn::revert_types::*;

@@ -31,8 +31,6 @@ mod pages;
 #[cfg(test)]
 mod repeating;
 #[cfg(test)]
-mod searching;
-#[cfg(test)]
 mod subagents;
 #[cfg(test)]
 mod subagents_in_time;

@@ -2,27 +2,24 @@
 
 pub(crate) mod channel;
 pub mod config;
-pub(crate) mod fork;
 pub(crate) mod lifecycle;
 pub mod notifications;
 pub mod params;
 pub mod read;
 pub(crate) mod rollback;
-pub(crate) mod search;
-pub mod search_types;
 pub(crate) mod subscribe;
 pub mod types;
 
 use crate::group::{Group, rows};
 use crate::wire::{
     ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadConfiguredNotification,
-    ThreadDeletedNotification, ThreadForkParams, ThreadListParams, ThreadListResult, ThreadModeSetParams,
+    ThreadDeletedNotification, ThreadListParams, ThreadListResult, ThreadModeSetParams,
     ThreadQueueUpdatedNotification, ThreadReadParams, ThreadReadResult, ThreadRenameParams,
     ThreadRenamedNotification, ThreadResult, ThreadResumeParams, ThreadResumedNotification,
     ThreadRollbackParams, ThreadRollbackResult, ThreadRolledBackNotification,
-    ThreadRuntimeChangedNotification, ThreadSearchParams, ThreadSearchResult, ThreadStartParams,
-    ThreadStartedNotification, ThreadStatusChangedNotification, ThreadSubscribeParams, ThreadSubscribeResult,
-    ThreadSyncedNotification, ThreadTargetParams, ThreadUnsubscribeParams,
+    ThreadRuntimeChangedNotification, ThreadStartParams, ThreadStartedNotification,
+    ThreadStatusChangedNotification, ThreadSubscribeParams, ThreadSubscribeResult, ThreadSyncedNotification,
+    ThreadTargetParams, ThreadUnsubscribeParams,
 };
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";
@@ -47,8 +44,6 @@ pub static GROUP: Group = Group {
             "Makes a Thread active and binds its client-side tools to this connection.";
         request "thread/list" (ThreadListParams => ThreadListResult) [] now read::list:
             "Lists Threads, latest activity first.";
-        request "thread/search" (ThreadSearchParams => ThreadSearchResult) [] now search::search:
-            "Extension: finds text in the history of all Threads.";
         request "thread/read" (ThreadReadParams => ThreadReadResult) [ThreadNotFound] wait read::read:
             "Reads a Thread without changing anything.";
         request THREAD_SUBSCRIBE (ThreadSubscribeParams => ThreadSubscribeResult)
@@ -73,9 +68,6 @@ pub static GROUP: Group = Group {
         request "thread/config/update" (ThreadConfigUpdateParams => EmptyResult)
             [ThreadNotFound] wait lifecycle::configure:
             "Replaces a Thread's configuration, from the next Turn on.";
-        request "thread/fork" (ThreadForkParams => ThreadResult)
-            [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork:
-            "Extension: starts a Thread with a copy of another's conversation.";
         request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
             [ThreadNotFound] wait rollback::rollback:
             "Drops Turns from the end of the conversation. Files stay as they are.";
@@ -104,9 +96,6 @@ pub static GROUP: Group = Group {
         capabilities.event_cursors = true;
         capabilities.mode_switch = true;
         capabilities.config_override = true;
-        capabilities.thread_search = true;
-        let extensions = capabilities.extensions.get_or_insert_default();
-        extensions.others.insert("threadFork".to_owned(), true.into());
     },
     ..Group::EMPTY
 };

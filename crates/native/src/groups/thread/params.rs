@@ -236,19 +236,6 @@ pub struct ThreadRenameParams {
     pub client_request_id: Option<ClientRequestId>,
 }
 
-/// Params of `thread/fork`.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadForkParams {
-    /// The Thread.
-    pub thread_id: String,
-    /// The last Turn of the copy. It has ended.
-    pub turn_id: String,
-    /// Extension: makes a repeated request safe.
-    pub client_request_id: Option<ClientRequestId>,
-}
-
 /// Params of `thread/mode/set`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

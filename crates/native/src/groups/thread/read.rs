@@ -12,7 +12,7 @@ use crate::cursor;
 use crate::wire::{self, Nullable, RpcError};
 
 /// Most Threads of a list that is asked for in pages.
-pub(super) const MAX_PAGE: u32 = 100;
+pub const MAX_PAGE: u32 = 100;
 /// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
 const MAX_LIST: u32 = 5000;
 /// Text of Turns in one answer: half of what a connection's write queue takes.
@@ -20,7 +20,7 @@ pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
 /// Most channels whose Threads a list shows beside its own (a guess: a workspace has a handful).
 const MAX_ORIGINS: usize = 256;
 /// What is said of a cursor that we did not give out.
-pub(super) const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
+pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
     if params.identity.channel_name.trim().is_empty() {
@@ -56,13 +56,8 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         limit: Some(limit + 1),
         ..visible_to(client, params.identity)
     };
-    let (hub, client) = (client.hub().clone(), client.clone());
-    let reads = client.reads.clone();
-    reads.spawn(async move {
-        let _permit = match client.large_answer().await {
-            Ok(permit) => permit,
-            Err(error) => return refuse(responder, error),
-        };
+    let hub = client.hub().clone();
+    client.answer_large(responder, async move |responder| {
         match hub.list(as_stored(&hub, filter).await).await {
             Ok(mut threads) => {
                 let more = threads.len() > limit as usize;
@@ -78,7 +73,10 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
 }
 
 /// Refuses more channels than one question to the store takes.
-pub(super) fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
+///
+/// # Errors
+/// The sentence for the client.
+pub fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
     match origins {
         Some(origins) if origins.len() > MAX_ORIGINS => Err(format!(
             "'crossChannelOrigins' has more than {MAX_ORIGINS} channels."
@@ -123,13 +121,9 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
         let detail = "'turnLimit' must be at least 1.";
         return refuse(responder, RpcError::invalid_params(detail));
     }
-    let client = client.clone();
-    let reads = client.reads.clone();
-    reads.spawn(async move {
-        let _permit = match client.large_answer().await {
-            Ok(permit) => permit,
-            Err(error) => return refuse(responder, error),
-        };
+    let reader = client.clone();
+    client.answer_large(responder, async move |responder| {
+        let client = reader;
         let answer = async {
             let snapshot = client.hub().snapshot(&thread).await?;
             let at = snapshot.at;

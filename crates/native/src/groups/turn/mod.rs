@@ -1,4 +1,4 @@
-//! `turn/*`: starting and stopping Turns, their queue, undoing what they did to files (AppServer protocol 03).
+//! `turn/*`: starting and stopping Turns, their queue (AppServer protocol 03).
 
 pub mod diff;
 pub(crate) mod history;
@@ -7,22 +7,19 @@ pub mod input_types;
 pub mod notifications;
 pub mod params;
 pub(crate) mod picture;
-pub mod picture_types;
 pub mod plan;
 pub(crate) mod queue;
 pub mod queue_types;
-pub(crate) mod revert;
 pub mod revert_types;
 pub(crate) mod start;
 pub mod types;
 
 use crate::group::{Group, rows};
 use crate::wire::{
-    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffReadParams, TurnDiffReadResult,
-    TurnDiffUpdatedNotification, TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification,
-    TurnInterruptParams, TurnNotification, TurnPictureReadParams, TurnPictureReadResult,
-    TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertParams, TurnRevertResult,
-    TurnRevertedNotification, TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
+    TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification, TurnInterruptParams, TurnNotification,
+    TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertedNotification, TurnStartParams, TurnStartResult,
+    TurnSteerParams, TurnSteerResult,
 };
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
@@ -51,14 +48,6 @@ pub static GROUP: Group = Group {
         request "turn/steer" (TurnSteerParams => TurnSteerResult)
             [ThreadNotFound, ThreadNotActive] wait queue::steer:
             "Makes a queued input guidance for the running Turn.";
-        request "turn/revert" (TurnRevertParams => TurnRevertResult)
-            [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert:
-            "Extension: undoes what a Turn did to files. The conversation stays.";
-        request "turn/diff/read" (TurnDiffReadParams => TurnDiffReadResult) [ThreadNotFound] wait diff::read:
-            "Extension: reads what a Turn changed in files.";
-        request "turn/picture/read" (TurnPictureReadParams => TurnPictureReadResult)
-            [] now_with(pictures) picture::read:
-            "Extension: reads a picture that was handed in as bytes.";
         notification TURN_STARTED (TurnNotification): "A Turn has started; the user's Item is in it.";
         notification TURN_COMPLETED (TurnNotification): "A Turn ended well.";
         notification TURN_FAILED (TurnFailedNotification): "A Turn ended by an error.";
@@ -67,13 +56,6 @@ pub static GROUP: Group = Group {
         notification TURN_REVERTED (TurnRevertedNotification):
             "Extension: what a Turn did to files was undone.";
         notification PLAN_UPDATED (PlanUpdatedNotification): "A Thread has another plan.";
-    },
-    capabilities: |server, capabilities| {
-        capabilities.turn_revert = server.hub.settings().undo.is_some();
-        if server.services().pictures.is_some() {
-            let extensions = capabilities.extensions.get_or_insert_default();
-            extensions.others.insert("pictures".to_owned(), true.into());
-        }
     },
     ..Group::EMPTY
 };

@@ -1,16 +1,12 @@
-//! Pictures that clients hand in as bytes: stored with their Thread, and read again by clients that show them.
+//! Pictures that clients hand in as bytes: stored with their Thread.
 //!
 //! A picture's bytes say what it is, not the name or type that a client gives. A frame's limit bounds what comes in.
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bobbin_agent_api::picture::{PictureFiles, media_type};
+use bobbin_agent_api::picture::PictureFiles;
 use bobbin_model::ThreadId;
-use bobbin_peer::Responder;
 
-use crate::client::{Client, refuse};
 use crate::wire::{self, LocalImagePart, RpcError};
 
 /// Longest name that is stored, in characters.
@@ -67,48 +63,11 @@ fn shown(name: Option<&str>) -> String {
     name.unwrap_or("picture").chars().take(MAX_NAME).collect()
 }
 
-/// Reads a picture of a Thread.
-pub(super) fn read(
-    client: &Client,
-    files: &Arc<dyn PictureFiles>,
-    params: wire::TurnPictureReadParams,
-    responder: Responder,
-) {
-    let (files, client) = (files.clone(), client.clone());
-    let reads = client.reads.clone();
-    reads.spawn(async move {
-        let _permit = match client.large_answer().await {
-            Ok(permit) => permit,
-            Err(error) => return refuse(responder, error),
-        };
-        let found = match files.get(&ThreadId::new(params.thread_id), &params.path).await {
-            Ok(found) => found,
-            Err(error) => return refuse(responder, RpcError::internal_error(error.to_string())),
-        };
-        let encoded = tokio::task::spawn_blocking(move || {
-            let bytes = found?;
-            let media_type = media_type(&bytes)?.to_owned();
-            let data_base64 = STANDARD.encode(bytes);
-            Some(wire::TurnPictureReadResult {
-                media_type,
-                data_base64,
-            })
-        });
-        match encoded.await.ok().flatten() {
-            Some(result) => responder.ok(result),
-            None => refuse(
-                responder,
-                RpcError::invalid_params("The Thread has no such picture."),
-            ),
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use bobbin_agent_api::picture::{PictureError, StoredPicture};
+    use bobbin_agent_api::picture::{PictureError, StoredPicture, media_type};
     use futures_util::FutureExt as _;
     use futures_util::future::BoxFuture;
 

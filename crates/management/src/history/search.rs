@@ -2,10 +2,10 @@
 
 use bobbin_core::{ListFilter, SearchFilter, SearchHit, SearchWords};
 use bobbin_model::{ThreadId, TurnId};
+use bobbin_native::client::{Client, fail, refuse};
+use bobbin_native::groups::thread::read::{MAX_PAGE, NO_CURSOR, as_stored, check_origins, visible_to};
 use bobbin_peer::Responder;
 
-use super::read::{MAX_PAGE, NO_CURSOR, as_stored, check_origins, visible_to};
-use crate::client::{Client, fail, refuse};
 use crate::wire::{self, RpcError};
 
 /// Places in an answer when the client does not say.
@@ -21,14 +21,9 @@ pub(super) fn search(client: &Client, params: wire::ThreadSearchParams, responde
         Ok(filter) => filter,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
-    let (hub, client) = (client.hub().clone(), client.clone());
-    let reads = client.reads.clone();
-    reads.spawn(async move {
-        // What was found is whole Items until a line is cut out of each.
-        let _permit = match client.large_answer().await {
-            Ok(permit) => permit,
-            Err(error) => return refuse(responder, error),
-        };
+    let hub = client.hub().clone();
+    // What was found is whole Items until a line is cut out of each.
+    client.answer_large(responder, async move |responder| {
         let words = filter.words.clone();
         let filter = SearchFilter {
             visible: as_stored(&hub, filter.visible).await,

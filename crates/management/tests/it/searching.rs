@@ -115,3 +115,19 @@ async fn what_cannot_be_searched_for_is_refused_with_a_reason() {
         assert!(detail.contains(told), "{detail}");
     }
 }
+
+#[tokio::test]
+async fn a_search_takes_a_bounded_number_of_other_channels() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let origins: Vec<String> = (0..257).map(|n| format!("channel-{n}")).collect();
+    let error = client
+        .error(
+            "thread/search",
+            request(&json!({ "crossChannelOrigins": origins })),
+        )
+        .await;
+    assert_eq!(error["code"], -32602);
+    let fewer = request(&json!({ "crossChannelOrigins": origins[1..] }));
+    client.call("thread/search", fewer).await;
+}

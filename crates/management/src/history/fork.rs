@@ -3,10 +3,10 @@
 use bobbin_core::{CoreError, Snapshot, ThreadHandle, fork_title};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, TurnId};
+use bobbin_native::client::{Client, handle, refuse};
+use bobbin_native::errors;
 use bobbin_peer::Responder;
 
-use crate::client::{Client, handle, refuse};
-use crate::errors;
 use crate::wire::{self, RpcError};
 
 pub(super) async fn fork(client: &Client, params: wire::ThreadForkParams, responder: Responder) {
@@ -25,9 +25,8 @@ pub(super) async fn fork(client: &Client, params: wire::ThreadForkParams, respon
     match copied(client, &from, last).await {
         Ok(snapshot) => {
             let header = &snapshot.state.header;
-            let channels = client.native.channels();
-            channels.started(header.id.clone(), header.origin_channel.clone());
-            let thread = client.native.thread(&snapshot.state);
+            client.started(header.id.clone(), header.origin_channel.clone());
+            let thread = client.shown(&snapshot.state);
             first.ok(&wire::ThreadResult { thread });
         }
         Err(error) => first.err(errors::of(&error)),

@@ -2,9 +2,9 @@
 
 use bobbin_agent_api::undo::ChangedSince;
 use bobbin_core::{Command, Reply, Reverted};
+use bobbin_native::client::{Client, fail, handle};
 use bobbin_peer::Responder;
 
-use crate::client::{Client, fail, handle};
 use crate::wire;
 
 pub(super) async fn revert(client: &Client, params: wire::TurnRevertParams, responder: Responder) {
