@@ -216,7 +216,7 @@ async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json:
     params["query"] = query.into();
     params["limit"] = limit.into();
     params["includeArchived"] = true.into();
-    let found: wire::ThreadSearchResult =
+    let found: bobbin_management::wire::ThreadSearchResult =
         serde_json::from_value(call(peer, "thread/search", &params).await?)?;
     for hit in &found.data {
         if as_json {
