@@ -14,10 +14,10 @@ one crate:
 schema:
     cargo xtask schema
 
-# The TypeScript client, against the debug build.
-client:
+# The suites of the clients, against the debug build, with so many rounds of cut connections and killed servers.
+clients rounds="5":
     cargo build --locked -p bobbin-appserver
-    cd clients/typescript && npm ci && npm run check && BOBBIN_BIN="$PWD/../../target/debug/bobbin" npm test
+    .ci/clients {{rounds}}
 
 # The page in Chromium: all stories, with the scripted provider.
 page:
