@@ -388,7 +388,7 @@ impl Extension {
             // An answer without an id is of no use to them.
             parse_error_reply: ParseErrorReply::Never,
             // Extensions do not know it.
-            cancel_on_abandon: false,
+            cancel_on_abandon: |_| false,
             max_running_requests: 64,
             // Messages are data of patients: only what went wrong is logged.
             log: Some(Arc::new(move |entry: LogEntry<'_>| match entry {

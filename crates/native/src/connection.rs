@@ -166,8 +166,8 @@ fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
         answer_budget: Some(answers.budget.clone()),
         write_stall_timeout: Some(WRITE_STALL),
         drain_timeout: Some(DRAIN),
-        // A question that was answered elsewhere is not taken back (04 §6).
-        cancel_on_abandon: false,
+        // A question about an Item that was answered elsewhere is not taken back (04 §6); a dialog of an extension is.
+        cancel_on_abandon: |method| method.starts_with("hermes/ui/"),
         ..PeerOptions::default()
     }
 }

@@ -256,7 +256,9 @@ impl Shared {
     /// Notifies the other side that this call was abandoned. Skipped if the queue is full: the notification is
     /// optional.
     pub(crate) fn cancel_remote(&self, state: &mut State, id: u64, after: &mut After) {
-        if !self.options.cancel_on_abandon || state.phase != Phase::Active {
+        // The method of an abandoned call is known for as long as its answer may come.
+        let is_wanted = state.calls.method(id).is_some_and(self.options.cancel_on_abandon);
+        if !is_wanted || state.phase != Phase::Active {
             return;
         }
         let dialect = &self.options.cancel;

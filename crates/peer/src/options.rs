@@ -204,8 +204,9 @@ pub struct PeerOptions {
     pub eof_policy: EofPolicy,
     /// Default `$/cancelRequest` with `id`.
     pub cancel: CancelDialect,
-    /// Whether the other side is notified when an outgoing call times out or its future is dropped. Default true.
-    pub cancel_on_abandon: bool,
+    /// Whether the other side is notified when an outgoing call of a method times out or its future is dropped.
+    /// Default always.
+    pub cancel_on_abandon: fn(method: &str) -> bool,
     /// How long a late answer to a call that timed out is only a warning. Default 60 s.
     pub grace_window: Duration,
     /// Most ids remembered for that. Default 10,000.
@@ -249,7 +250,7 @@ impl Default for PeerOptions {
             drain_timeout: None,
             eof_policy: EofPolicy::default(),
             cancel: CancelDialect::default(),
-            cancel_on_abandon: true,
+            cancel_on_abandon: |_| true,
             grace_window: Duration::from_mins(1),
             max_grace_entries: 10_000,
             progress: None,

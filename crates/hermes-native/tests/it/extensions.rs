@@ -112,3 +112,22 @@ async fn an_extension_asks_the_client_that_ran_its_command_and_changes_the_docum
     other.find("a running extension", state).await;
     server.host.end().await;
 }
+
+#[tokio::test]
+async fn a_question_is_taken_back_when_its_extension_ends() {
+    let server = Server::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let dialogs = json!({ "dialogs": true });
+    let mut user = server.client(Some(dialogs)).await;
+    server.run(directory.path(), SCRIPT);
+    let running = |message: &serde_json::Value| message["params"]["state"] == "running";
+    let extension = user.find("a running extension", running).await["params"]["id"].clone();
+    user.call("hermes/command/execute", json!({ "command": "sh/ask" }))
+        .await;
+    let question = user.wait_for("hermes/ui/showConfirm").await;
+    let off = json!({ "id": extension, "enabled": false });
+    user.call("hermes/extension/setEnabled", off).await;
+    let taken_back = user.wait_for("$/cancelRequest").await;
+    assert_eq!(taken_back["params"]["id"], question["id"]);
+    server.host.end().await;
+}

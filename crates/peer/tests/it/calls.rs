@@ -253,12 +253,18 @@ async fn a_dropped_call_is_cancelled_at_the_far_end(
 }
 
 #[tokio::test]
-async fn abandoned_calls_are_not_cancelled_where_that_is_off() {
+async fn abandoned_calls_are_cancelled_where_their_method_is() {
     let options = PeerOptions {
-        cancel_on_abandon: false,
+        cancel_on_abandon: |method| method == "show",
         ..PeerOptions::default()
     };
     let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
+    let shown = ask(&world, "show");
+    let id = world.far.recv().await["id"].clone();
+    shown.abort();
+    let cancel = world.far.recv().await;
+    assert_eq!(cancel["method"], "$/cancelRequest");
+    assert_eq!(cancel["params"]["id"], id);
     let call = ask(&world, "ask");
     world.far.recv().await;
     call.abort();

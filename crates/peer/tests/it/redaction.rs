@@ -112,7 +112,7 @@ async fn batches_of_our_own_and_their_answers_are_blanked() {
 #[tokio::test(start_paused = true)]
 async fn late_answers_are_blanked() {
     let mut world = Logged::new(PeerOptions {
-        cancel_on_abandon: false,
+        cancel_on_abandon: |_| false,
         ..PeerOptions::default()
     })
     .await;
