@@ -3319,6 +3319,12 @@ export interface HermesOpenParams {
   threadId: string;
 }
 
+/** Result of `hermes/document/list`. */
+export interface HermesDocumentListResult {
+  /** By the ids of their Threads. */
+  documents: HermesDocument[];
+}
+
 /** Params of `hermes/document/get`. */
 export interface HermesGetParams {
   /** `hl7` (with CR as line ends), `json`, `yaml` or `toml`. Without it, the text as it is, in which `change` counts. */
@@ -4003,6 +4009,8 @@ export interface Requests {
   "hermes/command/execute": { params: HermesCommandParams; result: EmptyResult };
   /** Opens a file or a new text as the document of a Thread. */
   "hermes/document/open": { params: HermesOpenParams; result: HermesDocument };
+  /** Lists the open documents of all Threads. */
+  "hermes/document/list": { params: EmptyParams; result: HermesDocumentListResult };
   /** Reads a document in a format. */
   "hermes/document/get": { params: HermesGetParams; result: HermesText };
   /** Replaces parts of the text of a version. */

@@ -7,7 +7,7 @@ use bobbin_hermes::{Change, DocumentError, DocumentStatus, Origin, Source};
 use bobbin_hl7::{Format, Patch, Shape, TextEdit};
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, handle, refuse};
-use bobbin_native::wire::{EmptyResult, RpcError};
+use bobbin_native::wire::{EmptyParams, EmptyResult, RpcError};
 use bobbin_peer::Responder;
 use serde::Serialize;
 
@@ -15,9 +15,9 @@ use crate::Hermes;
 use crate::convert;
 use crate::screen::client_id;
 use crate::wire::{
-    HermesChangeParams, HermesCloseParams, HermesFocusParams, HermesGetParams, HermesOpenParams,
-    HermesPatchParams, HermesSaveParams, HermesSegment, HermesSegmentParams, HermesSetParams, HermesShape,
-    HermesStepParams, HermesText,
+    HermesChangeParams, HermesCloseParams, HermesDocumentListResult, HermesFocusParams, HermesGetParams,
+    HermesOpenParams, HermesPatchParams, HermesSaveParams, HermesSegment, HermesSegmentParams,
+    HermesSetParams, HermesShape, HermesStepParams, HermesText,
 };
 
 pub(crate) async fn open(client: &Client, host: &Hermes, asked: HermesOpenParams, responder: Responder) {
@@ -37,6 +37,13 @@ pub(crate) async fn open(client: &Client, host: &Hermes, asked: HermesOpenParams
     let opened = host.open(&thread, source, asked.discard).await;
     host.focus(&thread, client_id(client));
     status(responder, opened);
+}
+
+pub(crate) async fn list(_: &Client, host: &Hermes, _: EmptyParams, responder: Responder) {
+    let open = host.open_documents().await;
+    responder.ok(HermesDocumentListResult {
+        documents: open.iter().map(convert::document).collect(),
+    });
 }
 
 pub(crate) async fn get(_: &Client, host: &Hermes, asked: HermesGetParams, responder: Responder) {

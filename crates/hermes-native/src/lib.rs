@@ -24,11 +24,12 @@ use bobbin_native::wire::{EmptyParams, EmptyResult};
 pub use crate::follow::close_with_threads;
 use crate::wire::{
     HermesChangeParams, HermesChoice, HermesCloseParams, HermesCommandParams, HermesConfirm, HermesConfirmed,
-    HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionListResult, HermesFindings,
-    HermesFocusParams, HermesGetParams, HermesLogsParams, HermesLogsResult, HermesMessage, HermesOpenParams,
-    HermesPatchParams, HermesPatchResult, HermesPath, HermesPaths, HermesSaveParams, HermesSegment,
-    HermesSegmentParams, HermesSetEnabledParams, HermesSetParams, HermesStepParams, HermesText,
-    HermesToolbarChanged, HermesToolbarResult, HermesWindow, HermesWindowClosedParams,
+    HermesDocument, HermesDocumentChanged, HermesDocumentListResult, HermesExtension,
+    HermesExtensionListResult, HermesFindings, HermesFocusParams, HermesGetParams, HermesLogsParams,
+    HermesLogsResult, HermesMessage, HermesOpenParams, HermesPatchParams, HermesPatchResult, HermesPath,
+    HermesPaths, HermesSaveParams, HermesSegment, HermesSegmentParams, HermesSetEnabledParams,
+    HermesSetParams, HermesStepParams, HermesText, HermesToolbarChanged, HermesToolbarResult, HermesWindow,
+    HermesWindowClosedParams,
 };
 
 const EXTENSION_CHANGED: &str = "hermes/extension/changed";
@@ -66,6 +67,8 @@ pub static GROUP: Group = Group {
         request "hermes/document/open" (HermesOpenParams => HermesDocument)
             [ThreadNotFound] wait_with(of Hermes) documents::open:
             "Opens a file or a new text as the document of a Thread.";
+        request "hermes/document/list" (EmptyParams => HermesDocumentListResult)
+            [] wait_with(of Hermes) documents::list: "Lists the open documents of all Threads.";
         request "hermes/document/get" (HermesGetParams => HermesText)
             [] wait_with(of Hermes) documents::get: "Reads a document in a format.";
         request "hermes/document/change" (HermesChangeParams => HermesDocument)

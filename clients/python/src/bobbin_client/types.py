@@ -3794,6 +3794,13 @@ class HermesOpenParams(_HermesOpenParams, total=False):
     """The text of a new document."""
 
 
+class HermesDocumentListResult(TypedDict):
+    """Result of `hermes/document/list`."""
+
+    documents: list[HermesDocument]
+    """By the ids of their Threads."""
+
+
 class _HermesGetParams(TypedDict):
     threadId: str
     """The Thread."""
@@ -6435,6 +6442,12 @@ class Requests:
         self, method: Literal['hermes/document/open'], params: HermesOpenParams, *, timeout: float | None = ...
     ) -> HermesDocument:
         """Opens a file or a new text as the document of a Thread."""
+
+    @overload
+    async def request(
+        self, method: Literal['hermes/document/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> HermesDocumentListResult:
+        """Lists the open documents of all Threads."""
 
     @overload
     async def request(

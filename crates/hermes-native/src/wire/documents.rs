@@ -68,6 +68,14 @@ pub enum HermesOrigin {
     Agent,
 }
 
+/// Result of `hermes/document/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HermesDocumentListResult {
+    /// By the ids of their Threads.
+    pub documents: Vec<HermesDocument>,
+}
+
 /// Params of `hermes/document/get`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -19,6 +19,7 @@ bobbin_testkit::examples! {
     HermesCommandParams: r#"{"command":"lab/order","threadId":"thread_1"}"#;
     HermesOpenParams: r#"{"threadId":"thread_1","path":"a.hl7","discard":true}"#;
     HermesDocument: DOCUMENT;
+    HermesDocumentListResult: format!(r#"{{"documents":[{DOCUMENT}]}}"#);
     HermesDocumentChanged: format!(r#"{{"document":{DOCUMENT},"origin":{{"kind":"extension","extensionId":"ext-0011223344556677"}}}}"#);
     HermesDocumentChanged: format!(r#"{{"document":{DOCUMENT},"origin":{{"kind":"agent"}}}}"#);
     HermesGetParams: r#"{"threadId":"thread_1","format":"json","shape":"keyed"}"#;

@@ -25,6 +25,8 @@ async fn a_document_is_opened_changed_taken_back_saved_and_closed() {
         .await;
     assert_eq!((&opened["version"], &opened["dirty"]), (&json!(0), &json!(false)));
     client.wait_for("hermes/document/changed").await;
+    let listed = client.call("hermes/document/list", json!({})).await;
+    assert_eq!(listed, json!({ "documents": [opened] }));
     let patches = json!([{ "path": "PID.5.2", "value": "Zoë" }, { "path": "PID.0" }]);
     let patch = json!({ "threadId": thread, "patches": patches, "version": 0 });
     let report = client.call("hermes/document/patch", patch.clone()).await;
