@@ -57,3 +57,39 @@ test("a word that was typed survives the server and the page", async ({ page, be
   await ask(page, "say again");
   await expect(ends(page)).toHaveCount(2);
 });
+
+test("a network that is gone for half a minute costs nothing and doubles nothing", async ({ page, context }) => {
+  // Nothing is refused: what is sent goes nowhere, as with a cable that is out.
+  let isCut = false;
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => void (isCut || server.send(message)));
+    server.onMessage((message) => void (isCut || socket.send(message)));
+  });
+  await page.route("**/page/ticket", (route) => (isCut ? route.abort() : route.continue()));
+  await page.clock.install();
+  await fresh(page, "say first");
+  await expect(ends(page)).toHaveCount(1);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await expect(ends(other)).toHaveCount(1);
+
+  isCut = true;
+  await ask(page, "say sent while it was gone");
+  await field(page).fill("half a thought");
+  await ask(other, "say meanwhile");
+  await expect(ends(other)).toHaveCount(2);
+  await page.clock.runFor(45_000);
+  await expect(page.locator(".offline")).toContainText("No connection");
+  await expect(ends(page)).toHaveCount(1);
+
+  isCut = false;
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await expect(page.locator(".offline")).toHaveCount(0);
+  for (const one of [page, other]) {
+    await expect(ends(one)).toHaveCount(3);
+    await expect(one.locator(".user", { hasText: "sent while it was gone" })).toHaveCount(1);
+    await expect(one.locator(".user", { hasText: "meanwhile" })).toHaveCount(1);
+  }
+  await expect(field(page)).toHaveValue("half a thought");
+});

@@ -28,6 +28,8 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
   const [chosen, setChosen] = useState(0);
   const [closed, setClosed] = useState(false);
   const [sending, setSending] = useState(false);
+  const now = useRef(text);
+  now.current = text;
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const listId = useId();
@@ -59,8 +61,9 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
     setSending(true);
     try {
       await onSend(text, files, how);
-      setText("");
-      setFiles(() => []);
+      // What was written meanwhile stays.
+      if (now.current.startsWith(text)) setText(now.current.slice(text.length).trimStart());
+      setFiles((all) => all.filter((file) => !files.includes(file)));
     } catch (error) {
       complain(error);
     } finally {
