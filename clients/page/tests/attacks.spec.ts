@@ -1,6 +1,6 @@
 //! Nothing that others write runs, and nobody gets in without a code that counts.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { ask, ends, expect, field, fresh, test } from "./fixtures";
 
@@ -77,6 +77,22 @@ test("another site can neither frame the page nor use it", async ({ page, bench 
   } finally {
     site.close();
   }
+});
+
+test("a name that was pointed at this machine is not served", async ({ bench }) => {
+  const { hostname, port } = new URL(bench.origin);
+  const asked = (path: string, headers: Record<string, string>) =>
+    new Promise<number | undefined>((done, failed) => {
+      const request = httpRequest({ hostname, port, path, method: path === "/" ? "GET" : "POST", headers }, (answer) => {
+        answer.resume();
+        done(answer.statusCode);
+      });
+      request.on("error", failed).end();
+    });
+  const rebound = { host: `tea.example:${port}`, origin: `http://tea.example:${port}` };
+  expect(await asked("/", rebound)).toBe(403);
+  expect(await asked("/page/ticket", rebound)).toBe(403);
+  expect(await asked("/", { host: `127.0.0.1:${port}` })).toBe(200);
 });
 
 test("a revoked browser is out at once, and stays out", async ({ page, bench }) => {

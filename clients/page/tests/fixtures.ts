@@ -1,5 +1,5 @@
 //! A server for all stories of a file, a browser that is let in, and what every story does.
-import { expect, type Page, test as base } from "@playwright/test";
+import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Bench, type BenchOptions } from "./bench";
@@ -24,18 +24,18 @@ export const test = base.extend<{ open: Bench }, Fixtures>({
   ],
   baseURL: ({ bench }, use) => use(bench.origin),
   storageState: async ({ bench }, use) => use(await bench.letIn()),
-  page: async ({ page, bench }, use) => {
-    await fromDisk(page, bench.origin);
-    await use(page);
+  context: async ({ context, bench }, use) => {
+    await fromDisk(context, bench.origin);
+    await use(context);
   },
 });
 
 /** With `PAGE_DIST` the files of that folder are shown instead of the binary's, to try a build without compiling it in. */
-async function fromDisk(page: Page, origin: string) {
+async function fromDisk(context: BrowserContext, origin: string) {
   const folder = process.env.PAGE_DIST;
   if (!folder) return;
   const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-  await page.route((url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname), async (route) => {
+  await context.route((url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname), async (route) => {
     const { pathname } = new URL(route.request().url());
     const path = pathname === "/" ? "index.html" : pathname.slice(1);
     const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;

@@ -201,3 +201,16 @@ test("a setting is stored and browsers are listed and let in", async ({ page }) 
   await page.getByRole("button", { name: "Let another browser in…" }).click();
   await expect(page.getByRole("status").filter({ hasText: "It counts once" })).toContainText("#");
 });
+
+test("a job that the agent makes is listed, run at once and removed", async ({ page }) => {
+  await fresh(page, 'call Cron {"action":"add","name":"water the tea","message":"say watered","dailyTime":"07:30"}');
+  await allow(page).click();
+  await expect(ends(page)).toBeVisible();
+  await page.goto("/#/settings/schedules");
+  const job = page.locator(".settings-body").getByRole("listitem").filter({ hasText: "water the tea" });
+  await expect(job).toContainText("every day at 07:30");
+  await job.getByRole("button", { name: "Run water the tea now" }).click();
+  await expect(job.getByRole("link", { name: "The last run" })).toBeVisible();
+  await job.getByRole("button", { name: "Remove water the tea" }).click();
+  await expect(job).toHaveCount(0);
+});

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -41,9 +41,28 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; f
                       img-src 'self' data: blob:; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
                       form-action 'none'";
 
-/// Headers of every answer to a browser.
-pub(crate) const HEADERS: [(HeaderName, &str); 5] = [
-    (CONTENT_SECURITY_POLICY, POLICY),
+/// What the page may show in frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frames {
+    /// Nothing.
+    Nothing,
+    /// Pages of the web: extensions open windows.
+    Pages,
+}
+
+impl Frames {
+    /// Returns the policy of the page.
+    pub(crate) fn policy(self) -> HeaderValue {
+        match self {
+            Self::Nothing => HeaderValue::from_static(POLICY),
+            Self::Pages => HeaderValue::try_from(format!("{POLICY}; frame-src http: https:"))
+                .unwrap_or(HeaderValue::from_static(POLICY)),
+        }
+    }
+}
+
+/// Headers of every answer to a browser, beside the policy.
+pub(crate) const HEADERS: [(HeaderName, &str); 4] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (REFERRER_POLICY, "no-referrer"),
     (

@@ -5,8 +5,8 @@
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, USER_AGENT};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, USER_AGENT};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -14,7 +14,7 @@ use bobbin_transport::{Guesses, bearer_token};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::assets::HEADERS;
+use crate::assets::{Frames, HEADERS};
 use crate::devices::{DeviceError, Devices, TICKET_LIFETIME};
 
 /// Longest body, in bytes.
@@ -35,7 +35,13 @@ struct Session {
 }
 
 /// Returns the page's router: its `files`, and what browsers get in by. Without `wants_secret` everybody gets a ticket.
-pub fn router(files: Router, devices: Devices, guesses: Guesses, wants_secret: bool) -> Router {
+pub fn router(
+    files: Router,
+    devices: Devices,
+    guesses: Guesses,
+    wants_secret: bool,
+    frames: Frames,
+) -> Router {
     let exchange = Exchange {
         devices,
         guesses,
@@ -46,12 +52,15 @@ pub fn router(files: Router, devices: Devices, guesses: Guesses, wants_secret: b
         .route("/page/ticket", post(ticket))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(exchange);
-    files.merge(exchange).layer(map_response(with_headers))
+    let policy = frames.policy();
+    let with_policy = move |response| std::future::ready(with_headers(response, policy.clone()));
+    files.merge(exchange).layer(map_response(with_policy))
 }
 
-async fn with_headers(mut response: Response) -> Response {
+fn with_headers(mut response: Response, policy: HeaderValue) -> Response {
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     for (name, value) in HEADERS {
-        let value = axum::http::HeaderValue::from_static(value);
+        let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
     }
     response

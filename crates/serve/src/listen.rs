@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
 use bobbin_config::Config;
-use bobbin_page::{DeviceFeature, DeviceFile, Devices};
+use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames};
 use bobbin_transport::{Access, Admission, Listener, Readiness, Router, Tls, WebSockets};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
@@ -106,7 +106,12 @@ impl Bound {
             &config.allowed_origins,
         );
         let page = bobbin_page::files();
-        let page = bobbin_page::exchange(page, devices.clone(), access.guesses(), access.wants_token());
+        let frames = match &config.hermes {
+            Some(_) => Frames::Pages,
+            None => Frames::Nothing,
+        };
+        let wants_token = access.wants_token();
+        let page = bobbin_page::exchange(page, devices.clone(), access.guesses(), wants_token, frames);
         // The other half is for the database, for commands and for clients before their upgrade.
         let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
         Ok(Self {

@@ -1,6 +1,7 @@
 //! The page of one who is in: Threads at the left, what is chosen at the right, the connection's state above.
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { useStatus } from "../server/context";
+import { screens } from "../server/screens";
 import { ThreadListProvider } from "../server/threads";
 import { Settings } from "../settings/Settings";
 import { Sidebar } from "../threads/Sidebar";
@@ -12,6 +13,11 @@ import { Waiting } from "../waiting/Waiting";
 import { Offline } from "./Offline";
 import { useKeys } from "./keys";
 import { type Route, useRoute } from "./route";
+
+const Actions = lazy(() => import("../finecode/Actions"));
+const Documents = lazy(() => import("../hl7/Documents"));
+const DocumentView = lazy(() => import("../hl7/DocumentView"));
+const Screens = lazy(() => import("../hl7/Screens"));
 
 export function Shell({ onOut }: { onOut: (why: string) => void }) {
   const route = useRoute();
@@ -29,11 +35,14 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
         <Sidebar />
         <div className="main" id="main" tabIndex={-1}>
           <Offline />
-          <Main route={route} />
+          <Suspense fallback={<p className="empty">Loading…</p>}>
+            <Main route={route} />
+          </Suspense>
         </div>
       </div>
       <FollowWaiting />
       <Announcer />
+      <Extensions />
       {help}
     </ThreadListProvider>
   );
@@ -45,10 +54,27 @@ function Main({ route }: { route: Route }) {
       return <ThreadView key={route.id} id={route.id} row={route.row} />;
     case "waiting":
       return <Waiting />;
+    case "actions":
+      return <Actions />;
+    case "documents":
+      return <Documents />;
+    case "document":
+      return <DocumentView key={route.id} id={route.id} />;
     case "settings":
       return <Settings section={route.section} />;
     case "new":
     case "home":
       return <NewThread />;
   }
+}
+
+/** Dialogs and windows of extensions. Their code is loaded with the first of them. */
+function Extensions() {
+  const { asked, windows } = useSyncExternalStore(screens.subscribe, screens.getSnapshot);
+  if (asked.length + windows.length === 0) return null;
+  return (
+    <Suspense>
+      <Screens asked={asked} windows={windows} />
+    </Suspense>
+  );
 }

@@ -6,6 +6,9 @@ export type Route =
   | { at: "thread"; id: string; row?: string }
   | { at: "new" }
   | { at: "waiting" }
+  | { at: "documents" }
+  | { at: "document"; id: string }
+  | { at: "actions" }
   | { at: "settings"; section: string };
 
 let parsed: { hash: string; route: Route } = { hash: "", route: { at: "home" } };
@@ -20,6 +23,8 @@ function parse(hash: string): Route {
   if (at === "t" && id) return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }) };
   if (at === "new") return { at: "new" };
   if (at === "waiting") return { at: "waiting" };
+  if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
+  if (at === "actions") return { at: "actions" };
   if (at === "settings") return { at: "settings", section: id || "page" };
   return { at: "home" };
 }
@@ -28,6 +33,9 @@ export const links = {
   home: "#/",
   fresh: "#/new",
   waiting: "#/waiting",
+  documents: "#/documents",
+  document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
+  actions: "#/actions",
   thread: (id: string, row = "") => `#/t/${encodeURIComponent(id)}${row && `/${row}`}`,
   settings: (section: string) => `#/settings/${section}`,
 };

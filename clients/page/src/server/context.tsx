@@ -1,14 +1,16 @@
 //! The one client of the page, and hooks to what it knows.
 import { Client, type Question, type Status, type InitializeResult, type SessionIdentity } from "@bobbin/client";
 import { createContext, useContext, useSyncExternalStore } from "react";
+import { followScreens, handlers } from "./screens";
 import { socketAddress, ticket } from "./session";
 
 export const identity: SessionIdentity = { channelName: "web" };
 
 export function makeClient(): Client {
-  return new Client({
+  const client = new Client({
     url: socketAddress(),
     ticket,
+    handlers,
     clientInfo: { name: "bobbin-page", title: "Web page", version: "0.1.0" },
     capabilities: {
       approvalSupport: true,
@@ -19,8 +21,11 @@ export function makeClient(): Client {
       backgroundTerminals: true,
       sandboxedPolicy: true,
       workspaceTrust: true,
+      extensions: { hermesUi: { windows: true, dialogs: true, files: true }, finecode: true },
     },
   });
+  followScreens(client);
+  return client;
 }
 
 export const ClientContext = createContext<Client | null>(null);
@@ -43,6 +48,12 @@ export function useServer(): InitializeResult | undefined {
   const status = useStatus();
   if (status.state === "ready") last = status.server;
   return last;
+}
+
+/** Returns whether the server has an extension of the protocol. */
+export function useHas(extension: string): boolean {
+  const extensions = useServer()?.capabilities.extensions as Record<string, unknown> | undefined;
+  return extensions?.[extension] === true;
 }
 
 export function useQuestions(): readonly Question[] {

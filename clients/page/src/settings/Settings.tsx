@@ -2,10 +2,12 @@
 import { links } from "../app/route";
 import { Icon } from "../ui/Icon";
 import { Terminals } from "../side/Terminals";
+import { Channels } from "./Channels";
 import { Devices } from "./Devices";
 import { Mcp } from "./Mcp";
 import { PageSettings } from "./PageSettings";
 import { Rules } from "./Rules";
+import { Schedules } from "./Schedules";
 import { ServerInfo } from "./ServerInfo";
 import { Skills } from "./Skills";
 import { Trust } from "./Trust";
@@ -18,6 +20,8 @@ const sections = {
   rules: { label: "Rules and answers", view: Rules },
   mcp: { label: "MCP servers", view: Mcp },
   skills: { label: "Skills and commands", view: Skills },
+  schedules: { label: "Schedules", view: Schedules },
+  channels: { label: "Channels", view: Channels },
   terminals: { label: "Terminals", view: Terminals },
   trust: { label: "Trust", view: Trust },
   server: { label: "Server", view: ServerInfo },
@@ -37,7 +41,7 @@ export function Settings({ section }: { section: string }) {
       <div className="settings">
         <nav className="settings-nav" aria-label="Settings">
           {Object.entries(sections).map(([key, { label: text }]) => (
-            <a key={key} href={links.settings(key)} aria-current={key === name ? "page" : undefined}>
+            <a key={key} ref={key === name ? intoView : undefined} href={links.settings(key)} aria-current={key === name ? "page" : undefined}>
               {text}
             </a>
           ))}
@@ -50,3 +54,6 @@ export function Settings({ section }: { section: string }) {
     </main>
   );
 }
+
+/** On a narrow screen the sections are a row that scrolls. */
+const intoView = (link: HTMLElement | null) => link?.scrollIntoView({ block: "nearest", inline: "nearest" });

@@ -2,7 +2,7 @@
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links } from "../app/route";
-import { useClient } from "../server/context";
+import { useClient, useHas } from "../server/context";
 import { useActions } from "../server/threads";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
@@ -19,6 +19,7 @@ interface Props {
 
 export function Head({ snapshot, tab, onTab }: Props) {
   const client = useClient();
+  const hasHermes = useHas("hermesUi");
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const { id, thread } = snapshot;
   const title = thread?.displayName || "New Thread";
@@ -49,6 +50,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
         label="More"
         entries={[
           { label: "Rename…", run: () => setDialog("rename") },
+          ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
           { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
           {
             label: archived ? "Take out of the archive" : "Archive",

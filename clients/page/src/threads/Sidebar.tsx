@@ -3,8 +3,9 @@ import type { ThreadSummary } from "@bobbin/client";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
-import { useQuestions } from "../server/context";
+import { useHas, useQuestions } from "../server/context";
 import { useThreadList } from "../server/threads";
+import { useRequest } from "../server/useRequest";
 import { dayOf } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Found } from "./Found";
@@ -24,6 +25,9 @@ export function Sidebar() {
   const { threads, phase, error } = useThreadList();
   const waiting = useQuestions().length;
   const route = useRoute();
+  const hasHermes = useHas("hermesUi");
+  const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
+  const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
   // On a narrow screen the list is all there is.
   const alone = useNarrow() && route.at === "home";
   const Brand = alone ? "h1" : "span";
@@ -58,6 +62,16 @@ export function Sidebar() {
         <span className="grow">Waits for you</span>
         {waiting > 0 ? <span className="badge">{waiting}</span> : <span className="meta">nothing</span>}
       </a>
+      {hasHermes && (
+        <a className="waiting-link" href={links.documents} aria-current={route.at === "documents" || route.at === "document" ? "page" : undefined}>
+          HL7 documents
+        </a>
+      )}
+      {hasFineCode && (
+        <a className="waiting-link" href={links.actions} aria-current={route.at === "actions" ? "page" : undefined}>
+          FineCode
+        </a>
+      )}
       <div className="tabs" role="group" aria-label="Which Threads">
         {Object.entries(filters).map(([name, { label }]) => (
           <button key={name} type="button" aria-pressed={filter === name} onClick={() => setFilter(name)}>

@@ -1,0 +1,231 @@
+//! An HL7 v2 message as rows of places. Only reads: edits are made by the server, by path or by offset.
+export interface Segment {
+  name: string;
+  /** Which of the segments of this name, from 1. */
+  nth: number;
+  /** How many there are of this name. */
+  of: number;
+  text: string;
+}
+
+export interface Message {
+  segments: Segment[];
+  separators: Separators;
+}
+
+export interface Separators {
+  field: string;
+  component: string;
+  repetition?: string;
+  escape?: string;
+  subcomponent?: string;
+}
+
+/** A row of the table. */
+export type Row = SegmentRow | PlaceRow;
+
+export interface SegmentRow {
+  kind: "segment";
+  key: string;
+  segment: Segment;
+  index: number;
+}
+
+export interface PlaceRow {
+  kind: "place";
+  /** Its path, such as `PID.5.1`. */
+  key: string;
+  segment: Segment;
+  index: number;
+  field: number;
+  component?: number;
+  /** Of a row that is one of several repetitions as a whole. */
+  repetition?: number;
+  /** 0 of a field, 1 of a component or a repetition, and so on. */
+  depth: number;
+  /** The text, without escape sequences where it has no parts. */
+  value: string;
+  /** Whether rows of its parts follow; those are edited. */
+  hasParts: boolean;
+  /** MSH-1 and MSH-2 are no data. */
+  fixed: boolean;
+  /** Where it is in the text of its segment; -1 if it is not there. */
+  start: number;
+  end: number;
+}
+
+/** Returns nothing if the text is no message. */
+export function parse(text: string): Message | undefined {
+  const head = /^MSH([^\r\n])([^\r\n]*)/.exec(text);
+  if (!head?.[1]) return undefined;
+  const field = head[1];
+  const [component, repetition, escape, subcomponent] = head[2]?.split(field)[0] ?? "";
+  if (!component) return undefined;
+  const counts = new Map<string, number>();
+  const segments = text
+    .split(/[\r\n]+/)
+    .filter((line) => line !== "")
+    .map((line): Segment => {
+      const name = line.split(field, 1)[0] ?? "";
+      const nth = (counts.get(name) ?? 0) + 1;
+      counts.set(name, nth);
+      return { name, nth, of: 0, text: line };
+    });
+  for (const segment of segments) segment.of = counts.get(segment.name) ?? 1;
+  return { segments, separators: { field, component, repetition, escape, subcomponent } };
+}
+
+export const pathOf = ({ name, nth, of }: Segment) => (of > 1 ? `${name}[${nth}]` : name);
+
+/** A part of a segment's text. */
+interface Part {
+  text: string;
+  start: number;
+}
+
+function split({ text, start }: Part, separator: string | undefined): Part[] {
+  if (!separator) return [{ text, start }];
+  let at = start;
+  return text.split(separator).map((part) => {
+    const made = { text: part, start: at };
+    at += part.length + 1;
+    return made;
+  });
+}
+
+/** Returns the fields of a segment, the first of which is field 1. */
+function fieldsOf(segment: Segment, { field }: Separators): Part[] {
+  const parts = split({ text: segment.text, start: 0 }, field).slice(1);
+  // The first separator of the header is its first field.
+  return segment.name === "MSH" ? [{ text: field, start: 3 }, ...parts] : parts;
+}
+
+/** Returns the rows of a message. `known` are the numbers of fields that are shown although they are empty. */
+export function rowsOf(message: Message, closed: ReadonlySet<string>, known: (segment: string) => readonly number[]): Row[] {
+  const rows: Row[] = [];
+  message.segments.forEach((segment, index) => {
+    const key = pathOf(segment);
+    rows.push({ kind: "segment", key, segment, index });
+    if (closed.has(key)) return;
+    const fields = fieldsOf(segment, message.separators);
+    const all = Math.max(fields.length, ...known(segment.name));
+    const empty = new Set(known(segment.name));
+    for (let number = 1; number <= all; number++) {
+      const raw = fields[number - 1] ?? { text: "", start: -1 };
+      if (raw.text !== "" || empty.has(number)) placesOf(empty.size > 0, message.separators, segment, index, number, raw, rows);
+    }
+  });
+  return rows;
+}
+
+function placesOf(withEmpty: boolean, separators: Separators, segment: Segment, index: number, field: number, raw: Part, rows: Row[]) {
+  const path = `${pathOf(segment)}.${field}`;
+  const row = (key: string, depth: number, { text, start }: Part, more?: Partial<PlaceRow>) =>
+    rows.push({ kind: "place", segment, index, field, key, depth, value: more?.hasParts || more?.fixed ? text : decode(text, separators), hasParts: false, fixed: false, start, end: start < 0 ? -1 : start + text.length, ...more });
+  if (segment.name === "MSH" && field <= 2) {
+    row(path, 0, raw, { fixed: true });
+    return;
+  }
+  const repetitions = split(raw, separators.repetition);
+  const many = repetitions.length > 1;
+  if (many) row(path, 0, raw, { hasParts: true });
+  repetitions.forEach((repetition, at) => {
+    const base = many ? `${path}[${at + 1}]` : path;
+    const depth = many ? 1 : 0;
+    const components = split(repetition, separators.component).map((one) => split(one, separators.subcomponent));
+    if (components.length === 1 && components[0]?.length === 1) {
+      row(base, depth, repetition, many ? { repetition: at + 1 } : {});
+      return;
+    }
+    row(base, depth, repetition, { hasParts: true, ...(many && { repetition: at + 1 }) });
+    components.forEach((subs, place) => {
+      const key = `${base}.${place + 1}`;
+      const component = place + 1;
+      const [first, last] = [subs[0], subs.at(-1)];
+      if (!first || !last || (!withEmpty && subs.length === 1 && first.text === "")) return;
+      const whole = { text: segment.text.slice(first.start, last.start + last.text.length), start: first.start };
+      row(key, depth + 1, whole, { component, hasParts: subs.length > 1 });
+      if (subs.length > 1) subs.forEach((sub, n) => row(`${key}.${n + 1}`, depth + 2, sub, { component }));
+    });
+  });
+}
+
+/** Returns the text of a raw leaf. Sequences that format or switch character sets stay as they are. */
+function decode(raw: string, { field, component, repetition, escape, subcomponent }: Separators): string {
+  if (!escape || !raw.includes(escape)) return raw;
+  const meant: Record<string, string | undefined> = { F: field, S: component, R: repetition, T: subcomponent, E: escape };
+  const mark = escape.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  return raw.replace(new RegExp(`${mark}([FSRTE]|X(?:[0-7][0-9A-Fa-f])+)${mark}`, "g"), (all, code: string) =>
+    code.startsWith("X") && code.length > 1 ? (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("") : (meant[code] ?? all),
+  );
+}
+
+/** Returns the places whose path, name or value has a text, with their segments. */
+export function filtered(rows: readonly Row[], words: string, nameOf: (row: PlaceRow) => string | undefined): Row[] {
+  const wanted = words.toLowerCase();
+  const found: Row[] = [];
+  let segment: Row | undefined;
+  for (const row of rows) {
+    if (row.kind === "segment") segment = row;
+    else if ([row.key, nameOf(row), row.value].some((text) => text?.toLowerCase().includes(wanted))) {
+      if (segment) found.push(segment);
+      segment = undefined;
+      found.push(row);
+    }
+  }
+  return found;
+}
+
+/** Returns whether two paths mean one place: the first of several is also named without its number. */
+export const samePlace = (one: string, other: string) => one.replaceAll("[1]", "") === other.replaceAll("[1]", "");
+
+/** Returns the row that a path of a finding means: itself, or the nearest place above it that is shown. */
+export function rowAt(rows: readonly Row[], path: string): number {
+  for (let wanted = path; wanted; wanted = wanted.includes(".") ? wanted.slice(0, wanted.lastIndexOf(".")) : "") {
+    const at = rows.findIndex((row) => samePlace(row.key, wanted));
+    if (at >= 0) return at;
+  }
+  return -1;
+}
+
+/** Returns the innermost place at an offset of a segment's text. */
+export function rowUnder(rows: readonly Row[], index: number, offset: number): string | undefined {
+  let found: string | undefined;
+  for (const row of rows) {
+    if (row.index !== index) continue;
+    if (row.kind === "segment" || (row.start >= 0 && row.start <= offset && offset <= row.end)) found = row.key;
+  }
+  return found;
+}
+
+/** What is shown of a text: with `\n` as line end, as text fields have it. */
+export const asLines = (text: string) => text.replace(/\r\n?/g, "\n");
+
+/**
+ * Returns the one replacement, in bytes of UTF-8, that makes `text` say `lines`. Line ends that did not change stay; new
+ * ones are those of the text.
+ */
+export function edit(text: string, lines: string): { start: number; end: number; text: string } {
+  const before = asLines(text);
+  const most = Math.min(before.length, lines.length);
+  let start = 0;
+  while (start < most && before[start] === lines[start]) start++;
+  let tail = 0;
+  while (tail < most - start && before[before.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
+  // Never between the halves of a character.
+  if (isHigh(before.charCodeAt(start - 1))) start--;
+  if (isLow(before.charCodeAt(before.length - tail))) tail--;
+  const [lineEnd = "\r"] = /\r\n?|\n/.exec(text) ?? [];
+  const bytes = (to: number) => new TextEncoder().encode(text.slice(0, indexIn(text, to))).length;
+  return { start: bytes(start), end: bytes(before.length - tail), text: lines.slice(start, lines.length - tail).replaceAll("\n", lineEnd) };
+}
+
+/** Returns where a place of `asLines(text)` is in the text. */
+function indexIn(text: string, place: number): number {
+  let at = 0;
+  for (let left = place; left > 0; left--) at += text.startsWith("\r\n", at) ? 2 : 1;
+  return at;
+}
+
+const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
+const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000;

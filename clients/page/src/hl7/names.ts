@@ -1,0 +1,4 @@
+//! What documents are called.
+import type { HermesDocument } from "@bobbin/client";
+
+export const fileName = ({ filePath }: HermesDocument) => filePath?.split("/").at(-1) ?? "New message";
