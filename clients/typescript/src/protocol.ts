@@ -615,6 +615,9 @@ export interface DeviceInfo {
   lastUsedAt: string;
 }
 
+/** How much a problem matters. */
+export type DiagnosticSeverity = "error" | "warning" | "info";
+
 /** How a Turn changed one file. */
 export interface DiffFile {
   /** Lines added. */
@@ -1363,6 +1366,20 @@ export interface PlanTodo {
   status: TodoStatus;
 }
 
+/** Something about a plugin that its user should know. */
+export interface PluginDiagnostic {
+  /** What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others. */
+  code: string;
+  /** What it is, for users. */
+  message: string;
+  /** The file or folder. */
+  path?: string;
+  /** The plugin. */
+  pluginId?: string;
+  /** How much it matters. */
+  severity: DiagnosticSeverity;
+}
+
 /** An Item of the type `pluginFunctionCall`. */
 export interface PluginFunctionCallItem {
   /** When it was completed. */
@@ -1404,6 +1421,109 @@ export interface PluginFunctionCallPayload {
   /** Whether the function did what it was asked; `false` until it has. */
   success: boolean;
 }
+
+/** A plugin. */
+export interface PluginInfo {
+  /** What it is for. */
+  description?: string;
+  /** What its user should know. */
+  diagnostics: PluginDiagnostic[];
+  /** Its title. */
+  displayName: string;
+  /** Whether it is to bring something. */
+  enabled: boolean;
+  /** Always empty: plugins bring tools by MCP servers. */
+  functions: unknown[];
+  /** Its id. */
+  id: string;
+  /** Whether it is in the catalogue and not installed. */
+  installable: boolean;
+  /** Whether it is installed. */
+  installed: boolean;
+  /** How it is shown. */
+  interface?: PluginInterface;
+  /** Its MCP servers. */
+  mcpServers: PluginMcpServer[];
+  /** Whether `plugin/remove` removes it. */
+  removable: boolean;
+  /** Its folder; empty if it is not installed. */
+  rootPath: string;
+  /** Its skills. */
+  skills: PluginSkill[];
+  /** Where it lies. */
+  source: PluginSource;
+  /** Its version. */
+  version?: string;
+}
+
+/** How a plugin is shown. */
+export interface PluginInterface {
+  /** Its colour, as `#RRGGBB`. */
+  brandColor?: string;
+  /** What it says that it brings. */
+  capabilities: string[];
+  /** Its kind. */
+  category?: string;
+  /** A small picture, at most 512 KiB. */
+  composerIconDataUrl?: string;
+  /** A first message that uses it. */
+  defaultPrompt?: string;
+  /** Who wrote it. */
+  developerName?: string;
+  /** Its title. */
+  displayName?: string;
+  /** A picture, at most 512 KiB. */
+  logoDataUrl?: string;
+  /** Its whole description. */
+  longDescription?: string;
+  /** Its author's page on privacy. */
+  privacyPolicyUrl?: string;
+  /** Its description in a few words. */
+  shortDescription?: string;
+  /** Its author's terms. */
+  termsOfServiceUrl?: string;
+  /** Its page. */
+  websiteUrl?: string;
+}
+
+/** An MCP server of a plugin. */
+export interface PluginMcpServer {
+  /** Whether it is among the servers of the workspace. */
+  active: boolean;
+  /** Whether the plugin declares it enabled. */
+  enabled: boolean;
+  /** The plugin's name for it. */
+  name: string;
+  /** Its name in `mcp/list`: `ID:NAME`. */
+  runtimeName: string;
+  /** What has its name, if it gave way. */
+  shadowedBy?: PluginShadow;
+  /** How it is reached. */
+  transport: PluginTransport;
+}
+
+/** What has the name of a plugin's MCP server. */
+export type PluginShadow = "workspace";
+
+/** A skill of a plugin. */
+export interface PluginSkill {
+  /** What it is for. */
+  description: string;
+  /** Its name for users. */
+  displayName?: string;
+  /** Whether agents are told of it. */
+  enabled: boolean;
+  /** Its name. */
+  name: string;
+  /** Its description in a few words. */
+  shortDescription?: string;
+}
+
+/** Where a plugin lies. */
+export type PluginSource = "workspace" | "explicit" | "userglobal" | "builtin";
+
+/** How an MCP server of a plugin is reached. */
+export type PluginTransport = "stdio" | "streamableHttp";
 
 /** One command of a line. */
 export interface PolicyCommand {
@@ -1618,6 +1738,10 @@ export interface SkillInfo {
   name: string;
   /** Absolute path of its `SKILL.md`. */
   path: string;
+  /** That plugin's title. */
+  pluginDisplayName?: string;
+  /** The plugin that it comes with. */
+  pluginId?: string;
   /** Its description in a few words. */
   shortDescription?: string;
   /** Whose it is. */
@@ -3853,6 +3977,48 @@ export interface AutomationTemplateDeleteParams {
   id: string;
 }
 
+/** Params of `plugin/list`. */
+export interface PluginListParams {
+  /** Whether disabled plugins are listed. Default `true`. */
+  includeDisabled?: boolean;
+}
+
+/** Result of `plugin/list`. */
+export interface PluginListResult {
+  /** What is wrong with folders that are no plugin, and all that is said of plugins. */
+  diagnostics: PluginDiagnostic[];
+  /** The installed ones, then those of the catalogue. */
+  plugins: PluginInfo[];
+}
+
+/** Params of `plugin/view` and `plugin/remove`. Sent twice, a removal finds nothing. */
+export interface PluginParams {
+  /** Which. */
+  id: string;
+}
+
+/** A plugin, as it is now. */
+export interface PluginResult {
+  /** The plugin. */
+  plugin: PluginInfo;
+}
+
+/** Params of `plugin/install`. One of both says which. Sent twice it does the same. */
+export interface PluginInstallParams {
+  /** A plugin of the catalogue. */
+  id?: string;
+  /** Extension: absolute path of a folder with a plugin, on the server's machine. */
+  path?: string;
+}
+
+/** Params of `plugin/setEnabled`. Sent twice it does the same. */
+export interface PluginSetEnabledParams {
+  /** Whether it is to bring something. */
+  enabled: boolean;
+  /** Which. */
+  id: string;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -4095,6 +4261,16 @@ export interface Requests {
   "automation/template/save": { params: AutomationTemplateSaveParams; result: AutomationTemplateResult };
   /** Deletes a template of the user. */
   "automation/template/delete": { params: AutomationTemplateDeleteParams; result: AutomationOkResult };
+  /** Lists the plugins, and what is wrong with them. */
+  "plugin/list": { params: PluginListParams; result: PluginListResult };
+  /** Reads one plugin, with what it brings. */
+  "plugin/view": { params: PluginParams; result: PluginResult };
+  /** Installs a plugin of the catalogue, or of a folder, in the workspace, and enables it. */
+  "plugin/install": { params: PluginInstallParams; result: PluginResult };
+  /** Removes an installed plugin with its files. Folders that were not installed stay. */
+  "plugin/remove": { params: PluginParams; result: PluginResult };
+  /** Enables or disables an installed plugin in this workspace. */
+  "plugin/setEnabled": { params: PluginSetEnabledParams; result: PluginResult };
 }
 
 /** Params of `$/cancelRequest`. */

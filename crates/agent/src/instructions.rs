@@ -227,6 +227,7 @@ mod tests {
             short_description: None,
             default_prompt: None,
             source: bobbin_prompts::Source::Workspace,
+            plugin: None,
             unavailable: None,
             enabled: true,
             path: "/srv/tea/.craft/skills/x/SKILL.md".into(),

@@ -18,6 +18,7 @@ use crate::gate::Gate;
 use crate::hermes::{self, DeclaredExtension};
 use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
+use crate::plugins::PluginSettings;
 use crate::rules::{self, Rules};
 use crate::sandbox::SandboxSettings;
 use crate::servers::{self, Declared, ServerFile};
@@ -69,6 +70,8 @@ pub struct Config {
     pub agent: AgentLimits,
     /// Models and their providers.
     pub models: ModelSettings,
+    /// What is said of plugins.
+    pub plugins: PluginSettings,
     /// FineCode projects and their runners.
     pub finecode: bobbin_finecode::Settings,
     /// Whether suggestions to begin with are switched off.
@@ -172,6 +175,8 @@ impl Config {
         let mut gate = Gate::of_user(&value);
         hermes::add(&mut self.hermes, file.hermes_extensions.take(), home, &mut gate)?;
         hermes::add_agent(&mut self.hermes_agent, file.hermes_agent, &gate);
+        self.plugins
+            .add(std::mem::take(&mut file.plugins), home, Some(home), &mut gate);
         self.add_sections(path, &mut file, Some(home), &mut gate)?;
         self.models.add_users(path, &mut file, &mut gate)?;
         let listener = file.app_server;
@@ -275,6 +280,8 @@ impl Config {
             &mut gate,
         )?;
         hermes::add_agent(&mut self.hermes_agent, file.hermes_agent, &gate);
+        self.plugins
+            .add(std::mem::take(&mut file.plugins), workspace, home, &mut gate);
         self.add_sections(path, &mut file, home, &mut gate)?;
         self.models.add_projects(&mut file, &mut gate)?;
         self.folder_items.extend(gate.into_items());

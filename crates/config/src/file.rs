@@ -82,6 +82,9 @@ pub struct ConfigFile {
     #[serde(default)]
     #[schemars(extend("x-lenient" = true))]
     pub external_channels: BTreeMap<String, ExternalChannel>,
+    /// Plugins: where they are, and which are disabled.
+    #[serde(default)]
+    pub plugins: Plugins,
     /// Hermes extensions, in the order of their buttons and schemas. With the section, clients can edit HL7 messages.
     pub hermes_extensions: Option<Vec<crate::hermes::HermesExtension>>,
     /// Whether the agent works with HL7 messages, and their values reach models. A workspace can only switch it off.
@@ -524,6 +527,22 @@ pub enum ExternalTransport {
     Websocket,
     /// It is started, and connects.
     ManagedWebsocket,
+}
+
+/// Plugins: where they are, and which are disabled.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schemars(extend("x-unread" = ["EnabledPlugins"]))]
+pub struct Plugins {
+    /// Plugins that bring nothing, by their ids.
+    #[serde(default)]
+    pub disabled_plugins: Vec<String>,
+    /// Folders of plugins beside `.craft/plugins` of the workspace and `~/.craft/plugins`: one plugin each, or with a folder for each plugin.
+    #[serde(default)]
+    pub plugin_roots: Vec<String>,
+    /// Folders of the catalogue, whose plugins clients can install; those of the variable `DOTCRAFT_BUILTIN_PLUGIN_ROOTS` are added.
+    #[serde(default)]
+    pub builtin_roots: Vec<String>,
 }
 
 /// Where the server listens and who may connect.

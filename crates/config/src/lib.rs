@@ -23,6 +23,7 @@ mod limits;
 mod lines;
 pub mod mcp_json;
 mod models;
+pub mod plugins;
 mod rules;
 mod sandbox;
 pub mod servers;
@@ -36,9 +37,10 @@ pub use hermes::{DeclaredExtension, HermesExtension, HermesShape};
 pub use key_place::{KeyPlace, expanded};
 pub use limits::AgentLimits;
 pub use models::{ModelSettings, Origin, ProviderEntry};
+pub use plugins::PluginSettings;
 pub use rules::Rules;
 pub use sandbox::SandboxSettings;
-pub use servers::{Declared, ServerFile};
+pub use servers::{Declared, PluginFolder, ServerFile};
 
 /// Largest configuration file, in bytes.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;

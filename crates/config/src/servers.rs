@@ -3,7 +3,7 @@
 //! An object of entries by name, or a list of entries with names. A broken entry is reported and takes no other with it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_agent_api::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
@@ -12,6 +12,7 @@ use bobbin_model::ServerOrigin;
 use serde_json::{Value, json};
 
 use crate::file::{McpServer, McpTransport};
+use crate::plugins::plugin_digest;
 use crate::{fingerprint, mcp_json, shown};
 use bobbin_workspace::TrustRecord;
 
@@ -21,6 +22,9 @@ const MAX_NAME: usize = 64;
 const MAX_TEXT: usize = 32 << 10;
 /// Most arguments, variables or headers of a server.
 const MAX_PARTS: usize = 256;
+
+/// What the files of plugins call their own folder.
+pub const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
 /// A server in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,25 @@ pub struct Declared {
     pub fingerprint: Option<String>,
     /// Whether it may run.
     pub trusted: bool,
+    /// The folder of the plugin that brings it.
+    pub plugin: Option<PluginFolder>,
+}
+
+/// The folder of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginFolder {
+    /// Where it is.
+    pub root: PathBuf,
+    /// The content that its user trusts; `None` where only the user writes it.
+    pub digest: Option<String>,
+}
+
+impl PluginFolder {
+    /// Whether its content is the one that its user trusts. Blocks on the disk.
+    pub fn is_unchanged(&self) -> bool {
+        let now = |_| plugin_digest(&self.root).ok();
+        self.digest.as_ref().and_then(now) == self.digest
+    }
 }
 
 /// Where a server is configured.
@@ -46,6 +69,8 @@ pub enum ServerFile {
     McpJson,
     /// In the options of the user's editor.
     Editor,
+    /// In a plugin: `${NAME}` in its texts is filled in too.
+    Plugin,
 }
 
 impl Declared {
@@ -57,6 +82,16 @@ impl Declared {
             file: ServerFile::Config,
             fingerprint: None,
             trusted: true,
+            plugin: None,
+        }
+    }
+
+    /// Returns one of a plugin that counts.
+    pub fn of_plugin(config: ToolServerConfig, plugin: PluginFolder) -> Self {
+        Self {
+            file: ServerFile::Plugin,
+            plugin: Some(plugin),
+            ..Self::own(config, ServerOrigin::Plugin)
         }
     }
 
@@ -69,11 +104,15 @@ impl Declared {
             file,
             trusted: record.has(&fingerprint),
             fingerprint: Some(fingerprint),
+            plugin: None,
         }
     }
 
     /// Whether its definition, and the files that its command line names, are those that the user trusts. Blocks on the disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
+        if let Some(plugin) = &self.plugin {
+            return plugin.is_unchanged();
+        }
         let now = |_| fingerprint::of_declared(&self.config, self.file, root);
         self.fingerprint.as_ref().map(now) == self.fingerprint
     }
@@ -85,6 +124,7 @@ impl Declared {
             (ServerFile::Config, ServerOrigin::Workspace) => ".craft/config.json",
             (ServerFile::McpJson, _) => mcp_json::FILE,
             (ServerFile::Editor, _) => crate::EDITORS_OPTIONS,
+            (ServerFile::Plugin, _) | (_, ServerOrigin::Plugin) => "a plugin",
         }
     }
 
@@ -92,7 +132,7 @@ impl Declared {
     /// out.
     pub fn what_runs(&self) -> String {
         let mut runs = shown::what_runs(&self.config, self.is_users());
-        if self.file == ServerFile::McpJson {
+        if self.fills_in() {
             let texts = texts(&self.config.access);
             let names: BTreeSet<&str> = texts.into_iter().flat_map(mcp_json::variables).collect();
             if !names.is_empty() {
@@ -110,12 +150,17 @@ impl Declared {
     /// The variable that is not set.
     pub fn access(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<ServerAccess, String> {
         let mut access = self.config.access.clone();
-        if self.file == ServerFile::McpJson {
+        if self.fills_in() {
             for text in texts_mut(&mut access) {
                 *text = mcp_json::filled_in(text, variable)?;
             }
         }
         Ok(access)
+    }
+
+    /// Whether variables are filled in.
+    fn fills_in(&self) -> bool {
+        matches!(self.file, ServerFile::McpJson | ServerFile::Plugin)
     }
 
     /// Whether its file is one that only the user writes.
@@ -146,7 +191,7 @@ impl Declared {
 
     /// Whether clients may not change it: they write the workspace's `.craft/config.json`.
     pub fn is_read_only(&self) -> bool {
-        self.origin == ServerOrigin::User || self.file != ServerFile::Config
+        self.origin != ServerOrigin::Workspace || self.file != ServerFile::Config
     }
 }
 
@@ -198,6 +243,44 @@ pub fn read(section: BTreeMap<String, McpServer>, warnings: &mut Vec<String>) ->
         }
     }
     servers.into_values().collect()
+}
+
+/// Returns the servers of a plugin: `{"mcpServers": {NAME: …}}`, or the inner object alone. They are named `ID:NAME`. What is
+/// wrong goes to `warnings`.
+pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
+    let section = match value {
+        Value::Object(mut members) => match members.remove("mcpServers") {
+            Some(section) => section,
+            None => Value::Object(members),
+        },
+        other => other,
+    };
+    let checked = match crate::check::check(json!({ "McpServers": section })) {
+        Ok(checked) => checked,
+        Err(error) => {
+            warnings.push(format!("the MCP servers are not used: {error:#}"));
+            return Vec::new();
+        }
+    };
+    warnings.extend(checked.warnings);
+    let mut servers = read(checked.file.mcp_servers, warnings);
+    for config in &mut servers {
+        config.name = format!("{id}:{}", config.name);
+        for text in texts_mut(&mut config.access) {
+            *text = text.replace(PLUGIN_ROOT, &root.to_string_lossy());
+        }
+        if let ServerAccess::Stdio { cwd: Some(cwd), .. } = &mut config.access {
+            *cwd = root.join(&*cwd).to_string_lossy().into_owned();
+        }
+    }
+    servers.retain(|config| match check(config) {
+        Ok(()) => true,
+        Err(why) => {
+            warnings.push(format!("the MCP server {} is not used: {why}", config.name));
+            false
+        }
+    });
+    servers
 }
 
 fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {

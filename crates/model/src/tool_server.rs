@@ -55,6 +55,8 @@ pub enum ServerOrigin {
     User,
     /// The workspace's, which may have come with a repository that the user did not write.
     Workspace,
+    /// A plugin's, whose id stands before the first colon of the server's name.
+    Plugin,
 }
 
 /// State of a tool server.

@@ -94,7 +94,9 @@ pub fn of_prompt(error: &PromptError) -> RpcError {
     match error {
         PromptError::NotFound { what: "skill", name } => RpcError::skill_not_found(name),
         PromptError::NotFound { name, .. } => RpcError::command_not_found(name),
-        PromptError::BadName(_) | PromptError::TooLarge { .. } => RpcError::invalid_params(sentence(error)),
+        PromptError::BadName(_) | PromptError::OfPlugin { .. } | PromptError::TooLarge { .. } => {
+            RpcError::invalid_params(sentence(error))
+        }
         PromptError::Unreadable { .. } | PromptError::Unchangeable { .. } => {
             RpcError::internal_error(sentence(error))
         }

@@ -1,6 +1,7 @@
 //! Commands: Markdown files whose text is sent as a user's message, with the arguments inserted.
 //!
-//! `.craft/commands/brew.md` is `/brew`, `.craft/commands/tea/brew.md` is `/tea:brew`.
+//! `.craft/commands/brew.md` is `/brew`, `.craft/commands/tea/brew.md` is `/tea:brew`. A plugin `tea-log` with
+//! `commands/brew.md` has `/tea-log:brew`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub struct Command {
     pub name: String,
     /// The description in its file, or the beginning of its text.
     pub description: String,
-    /// Its source: the workspace or the user. `None`: it comes with Bobbin.
+    /// Its source. `None`: it comes with Bobbin.
     pub source: Option<Source>,
 }
 
@@ -35,9 +36,11 @@ impl Prompts {
     /// these, but for [`COMPACT`]. A file that cannot be read is left out, with a warning in the log.
     pub fn commands(&self) -> Vec<Command> {
         let mut found = BTreeMap::new();
-        for place in self.places().filter(|place| place.is_own()) {
+        for place in self.places() {
             let mut left = MAX_LOOKED_AT;
-            walk(place, &place.directory("commands"), "", &mut left, &mut found);
+            if let Some(directory) = &place.commands {
+                walk(&place, directory, &place.prefix(), 1, &mut left, &mut found);
+            }
         }
         for own in OwnCommand::ALL {
             let command = || Command {
@@ -83,17 +86,28 @@ impl Prompts {
             limit: MAX_EXPANDED_BYTES,
         };
         let segments: Vec<&str> = name.split(':').collect();
-        if segments.len() > MAX_DEPTH || !segments.iter().all(|segment| is_name(segment)) {
+        // The first may be a plugin.
+        if segments.len() > MAX_DEPTH + 1 || !segments.iter().all(|segment| is_name(segment)) {
             return Err(not_found());
         }
-        let places = self.places().filter(|place| place.is_own() && name != COMPACT);
-        for place in places {
-            let mut path = place.directory("commands");
-            path.extend(&segments[..segments.len() - 1]);
-            path.push(format!("{}.md", segments[segments.len() - 1]));
+        for place in self.places() {
+            let Some(mut path) = place.commands.clone().filter(|_| name != COMPACT) else {
+                continue;
+            };
+            let inside = match (&place.plugin, segments.as_slice()) {
+                (None, inside) => inside,
+                (Some(plugin), [first, inside @ ..]) if plugin.id == *first => inside,
+                (Some(_), _) => continue,
+            };
+            let Some((last, directories)) = inside.split_last() else {
+                continue;
+            };
+            path.extend(directories);
+            path.push(format!("{last}.md"));
             if path.symlink_metadata().is_ok() {
                 let text = place.read(&path)?;
-                return fill(parts(&text).body.trim_end(), arguments.trim()).ok_or_else(too_large);
+                let body = place.filled_in(parts(&text).body.trim_end());
+                return fill(&body, arguments.trim()).ok_or_else(too_large);
             }
         }
         let own = OwnCommand::find(name).ok_or_else(not_found)?;
@@ -105,6 +119,7 @@ fn walk(
     place: &Place,
     directory: &Path,
     prefix: &str,
+    depth: usize,
     left: &mut usize,
     found: &mut BTreeMap<String, Command>,
 ) {
@@ -130,8 +145,9 @@ fn walk(
                 }
                 Err(error) => tracing::warn!(%error, "a command is left out"),
             }
-        } else if prefix.matches(':').count() + 1 < MAX_DEPTH && path.is_dir() {
-            walk(place, &path, &format!("{prefix}{entry}:"), left, found);
+        } else if depth < MAX_DEPTH && path.is_dir() {
+            let prefix = format!("{prefix}{entry}:");
+            walk(place, &path, &prefix, depth + 1, left, found);
         }
     }
 }

@@ -16,6 +16,14 @@ pub enum PromptError {
     /// No file can have this name.
     #[error("'{0}' is no name of a skill: it is one directory's name")]
     BadName(String),
+    /// A plugin has the skill.
+    #[error("the skill '{skill}' comes with the plugin '{plugin}'; remove or disable the plugin")]
+    OfPlugin {
+        /// The skill.
+        skill: String,
+        /// The plugin.
+        plugin: String,
+    },
     /// The text exceeds the limit for reading or sending.
     #[error("{what} has more than {limit} bytes; shorten it")]
     TooLarge {

@@ -2,7 +2,7 @@
 //! instructions that an agent reads when useful.
 //!
 //! A workspace has its own in `.craft/commands` and `.craft/skills`, and skills in `.agents/skills` and `.claude/skills`
-//! too. A user has some for every workspace, in the same directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
+//! too. Plugins bring some ([`Prompts::set_plugins`]). A user has some for every workspace, in the same directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
 //! the user trusts the workspace.
 //!
 //! Knows nothing of protocols, Threads or models. All functions block on the disk and cache nothing, so an edited file
@@ -20,6 +20,7 @@ mod switched_off;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use commands::Command;
 pub use error::PromptError;
@@ -35,8 +36,32 @@ use crate::switched_off::SwitchedOff;
 pub enum Source {
     /// The workspace.
     Workspace,
+    /// A plugin that counts.
+    Plugin,
     /// The user; for every workspace.
     User,
+}
+
+/// A plugin as users see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginName {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub display_name: String,
+}
+
+/// The directories of a plugin with texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginTexts {
+    /// The plugin.
+    pub name: PluginName,
+    /// Its directory. No file outside of it is read.
+    pub root: PathBuf,
+    /// Directories with skills.
+    pub skills: Vec<PathBuf>,
+    /// Directories with commands.
+    pub commands: Vec<PathBuf>,
 }
 
 /// The features of the machine that skills may require.
@@ -54,7 +79,9 @@ pub type IsTrusted = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 /// The commands and skills of one workspace and its user.
 pub struct Prompts {
     workspace: PathBuf,
-    places: Vec<Place>,
+    places: Vec<Arc<Place>>,
+    /// The places of plugins, in the order of precedence.
+    plugins: Mutex<Vec<Arc<Place>>>,
     trusted: IsTrusted,
     machine: Machine,
     /// The disabled skills. Locked only while their file is changed.
@@ -75,7 +102,8 @@ impl Prompts {
             folders.map(move |folder| Place::new(source, root.clone(), folder))
         };
         Self {
-            places: roots.flat_map(of).collect(),
+            places: roots.flat_map(of).map(Arc::new).collect(),
+            plugins: Mutex::default(),
             workspace,
             trusted: Box::new(|_| true),
             machine,
@@ -104,11 +132,23 @@ impl Prompts {
         }
     }
 
-    /// Returns the places that count now, the workspace's first.
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    /// Replaces the plugins whose texts count; the first has precedence.
+    pub fn set_plugins(&self, plugins: &[PluginTexts]) {
+        let places = plugins.iter().flat_map(Place::of_plugin);
+        *self.plugins.lock() = places.map(Arc::new).collect();
+    }
+
+    /// Returns the places that count now: the workspace's, those of plugins, the user's.
+    fn places(&self) -> Vec<Arc<Place>> {
         let counts = self.workspace_counts();
-        let places = self.places.iter();
-        places.filter(move |place| counts || place.source != Source::Workspace)
+        let mut places = self.plugins.lock().clone();
+        let own = self.places.iter();
+        places.extend(
+            own.filter(|place| counts || place.source != Source::Workspace)
+                .cloned(),
+        );
+        places.sort_by_key(|place| place.source);
+        places
     }
 }
 

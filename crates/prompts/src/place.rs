@@ -3,39 +3,78 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::{PromptError, Source};
+use crate::{PluginName, PluginTexts, PromptError, Source};
 
 /// Most bytes of one file.
 pub(crate) const MAX_FILE_BYTES: usize = 64 << 10;
 /// Most entries of one directory that are examined; further entries are ignored.
 pub(crate) const MAX_ENTRIES: usize = 500;
 
+/// What the texts of plugins call their own directory.
+const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
+
 /// The directory with commands and skills of Bobbin.
 pub(crate) const OWN: &str = ".craft";
 /// Directories of other products with skills, in the order of precedence.
 pub(crate) const SHARED: [&str; 2] = [".agents", ".claude"];
 
-/// A directory such as `.craft` of a workspace or of a home.
+/// A directory such as `.craft` of a workspace or of a home, or a directory of a plugin.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) source: Source,
     root: PathBuf,
-    folder: &'static str,
+    /// Where its skills are.
+    pub(crate) skills: Option<PathBuf>,
+    /// Where its commands are.
+    pub(crate) commands: Option<PathBuf>,
+    /// The plugin that it belongs to.
+    pub(crate) plugin: Option<PluginName>,
 }
 
 impl Place {
     pub(crate) fn new(source: Source, root: PathBuf, folder: &'static str) -> Self {
-        Self { source, root, folder }
+        let own = root.join(folder);
+        Self {
+            source,
+            skills: Some(own.join("skills")),
+            commands: (folder == OWN).then(|| own.join("commands")),
+            plugin: None,
+            root,
+        }
     }
 
-    /// Returns whether it has commands too, and not only skills.
-    pub(crate) fn is_own(&self) -> bool {
-        self.folder == OWN
+    /// Returns the places of a plugin.
+    pub(crate) fn of_plugin(plugin: &PluginTexts) -> impl Iterator<Item = Self> {
+        let place = |skills: Option<&PathBuf>, commands: Option<&PathBuf>| Self {
+            source: Source::Plugin,
+            root: plugin.root.clone(),
+            skills: skills.cloned(),
+            commands: commands.cloned(),
+            plugin: Some(plugin.name.clone()),
+        };
+        let skills = plugin.skills.iter().map(move |path| place(Some(path), None));
+        let commands = plugin.commands.iter().map(move |path| place(None, Some(path)));
+        skills.chain(commands)
     }
 
-    /// Returns the directory of a kind, `commands` or `skills`.
-    pub(crate) fn directory(&self, kind: &str) -> PathBuf {
-        self.root.join(self.folder).join(kind)
+    /// Returns the file of a skill.
+    pub(crate) fn skill(&self, name: &str) -> Option<PathBuf> {
+        Some(self.skills.as_ref()?.join(name).join("SKILL.md"))
+    }
+
+    /// Returns what the names of its commands begin with.
+    pub(crate) fn prefix(&self) -> String {
+        self.plugin
+            .as_ref()
+            .map_or_else(String::new, |plugin| format!("{}:", plugin.id))
+    }
+
+    /// Returns a text of its files with the plugin's directory filled in, as plugins name it.
+    pub(crate) fn filled_in(&self, text: &str) -> String {
+        match &self.plugin {
+            Some(_) => text.replace(PLUGIN_ROOT, &self.root.to_string_lossy()),
+            None => text.to_owned(),
+        }
     }
 
     /// Reads a file as text.
@@ -65,7 +104,7 @@ impl Place {
     fn inside(&self, path: &Path) -> Result<PathBuf, PromptError> {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = path.canonicalize().map_err(cannot)?;
-        let held = self.source == Source::Workspace;
+        let held = self.source != Source::User;
         if held && !real.starts_with(self.root.canonicalize().map_err(cannot)?) {
             return Err(PromptError::unreadable(
                 path,
@@ -75,15 +114,19 @@ impl Place {
         Ok(real)
     }
 
-    /// Returns whether the directory of a kind is in its place, and not a link to another place of the workspace. A
+    /// Returns whether its directory of skills is in its place, and not a link to another place of the workspace. A
     /// user's own may be anywhere.
-    pub(crate) fn is_at_home(&self, kind: &str) -> bool {
-        let real = self.directory(kind).canonicalize();
+    pub(crate) fn has_skills_at_home(&self) -> bool {
+        let Some(skills) = &self.skills else {
+            return false;
+        };
         let home = self
             .root
             .canonicalize()
-            .map(|root| root.join(self.folder).join(kind));
-        self.source == Source::User || matches!((real, home), (Ok(real), Ok(home)) if real == home)
+            .ok()
+            .zip(skills.strip_prefix(&self.root).ok());
+        let home = home.map(|(root, inside)| root.join(inside));
+        self.source == Source::User || skills.canonicalize().ok().is_some_and(|real| home == Some(real))
     }
 
     /// Returns the sorted names in a directory that are UTF-8 and not hidden. A directory that is missing, or leads out
@@ -117,7 +160,7 @@ mod tests {
     fn place(source: Source) -> (tempfile::TempDir, Place, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let place = Place::new(source, dir.path().to_owned(), OWN);
-        let commands = place.directory("commands");
+        let commands = place.commands.clone().unwrap();
         std::fs::create_dir_all(&commands).unwrap();
         (dir, place, commands)
     }
@@ -148,7 +191,7 @@ mod tests {
             let (_dir, place, commands) = place(source);
             std::os::unix::fs::symlink(elsewhere.path().join("secret"), commands.join("a.md")).unwrap();
             assert_eq!(place.read(&commands.join("a.md")).is_ok(), read, "{source:?}");
-            let skills = place.directory("skills");
+            let skills = place.skills.clone().unwrap();
             std::os::unix::fs::symlink(elsewhere.path(), &skills).unwrap();
             assert_eq!(place.names(&skills).len(), usize::from(read), "{source:?}");
         }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::front_matter::{Head, parts, yaml};
 use crate::place::{Place, is_name};
-use crate::{Machine, PromptError, Prompts, Source};
+use crate::{Machine, PluginName, PluginTexts, PromptError, Prompts, Source};
 
 /// A skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +24,10 @@ pub struct Skill {
     pub short_description: Option<String>,
     /// A first message that uses it.
     pub default_prompt: Option<String>,
-    /// Its source: the workspace or the user.
+    /// Its source.
     pub source: Source,
+    /// The plugin that it comes with.
+    pub plugin: Option<PluginName>,
     /// The requirements that the machine does not meet, as a sentence.
     pub unavailable: Option<String>,
     /// Whether it is enabled.
@@ -61,17 +64,34 @@ impl Prompts {
         let off = self.off();
         let mut found = BTreeMap::new();
         for place in self.places() {
-            for name in place.names(&place.directory("skills")) {
-                if found.contains_key(&name) || !has(place, &name) {
-                    continue;
-                }
-                match self.skill_in(place, &name, &off) {
-                    Ok(skill) => drop(found.insert(name, skill)),
-                    Err(error) => tracing::warn!(%error, "a skill is left out"),
-                }
-            }
+            self.add_skills(&place, &off, &mut found);
         }
         found.into_values().collect()
+    }
+
+    /// Lists the skills of a plugin by name, whether the plugin counts or not.
+    pub fn skills_of(&self, plugin: &PluginTexts) -> Vec<Skill> {
+        let off = self.off();
+        let mut found = BTreeMap::new();
+        for place in Place::of_plugin(plugin) {
+            self.add_skills(&place, &off, &mut found);
+        }
+        found.into_values().collect()
+    }
+
+    fn add_skills(&self, place: &Place, off: &BTreeSet<String>, found: &mut BTreeMap<String, Skill>) {
+        let Some(directory) = &place.skills else {
+            return;
+        };
+        for name in place.names(directory) {
+            if found.contains_key(&name) || !has(place, &name) {
+                continue;
+            }
+            match self.skill_in(place, &name, off) {
+                Ok(skill) => drop(found.insert(name, skill)),
+                Err(error) => tracing::warn!(%error, "a skill is left out"),
+            }
+        }
     }
 
     /// Returns one skill.
@@ -79,7 +99,7 @@ impl Prompts {
     /// # Errors
     /// The name is invalid, there is no such skill, or its file cannot be read.
     pub fn skill(&self, name: &str) -> Result<Skill, PromptError> {
-        self.skill_in(self.place_of(name)?, name, &self.off())
+        self.skill_in(&*self.place_of(name)?, name, &self.off())
     }
 
     /// Returns a skill's file.
@@ -88,10 +108,10 @@ impl Prompts {
     /// As [`Prompts::skill`].
     pub fn skill_text(&self, name: &str) -> Result<SkillText, PromptError> {
         let place = self.place_of(name)?;
-        let source = place.read(&file(place, name))?;
+        let source = place.read(&file(&place, name)?)?;
         let parts = parts(&source);
         Ok(SkillText {
-            body: parts.body.to_owned(),
+            body: place.filled_in(parts.body),
             metadata: parts.metadata,
             source,
         })
@@ -113,10 +133,16 @@ impl Prompts {
     /// The name is invalid, there is no such skill, or it cannot be removed.
     pub fn remove_skill(&self, name: &str) -> Result<RemovedSkill, PromptError> {
         let place = self.place_of(name)?;
-        if !place.is_at_home("skills") {
-            return Err(PromptError::BadName(name.to_owned()));
+        if let Some(plugin) = &place.plugin {
+            return Err(PromptError::OfPlugin {
+                skill: name.to_owned(),
+                plugin: plugin.id.clone(),
+            });
         }
-        let directory = place.directory("skills").join(name);
+        let directory = place.skills.as_ref().filter(|_| place.has_skills_at_home());
+        let Some(directory) = directory.map(|skills| skills.join(name)) else {
+            return Err(PromptError::BadName(name.to_owned()));
+        };
         let remove = || {
             if directory.symlink_metadata()?.is_symlink() {
                 std::fs::remove_file(&directory)
@@ -142,11 +168,11 @@ impl Prompts {
         })
     }
 
-    fn place_of(&self, name: &str) -> Result<&Place, PromptError> {
+    fn place_of(&self, name: &str) -> Result<Arc<Place>, PromptError> {
         if !is_name(name) {
             return Err(PromptError::BadName(name.to_owned()));
         }
-        let found = self.places().find(|place| has(place, name));
+        let found = self.places().into_iter().find(|place| has(place, name));
         found.ok_or_else(|| PromptError::NotFound {
             what: "skill",
             name: name.to_owned(),
@@ -154,7 +180,7 @@ impl Prompts {
     }
 
     fn skill_in(&self, place: &Place, name: &str, off: &BTreeSet<String>) -> Result<Skill, PromptError> {
-        let path = file(place, name);
+        let path = file(place, name)?;
         let text = place.read(&path)?;
         let parts = parts(&text);
         let interface = interface(place, name);
@@ -170,6 +196,7 @@ impl Prompts {
             short_description: interface.short_description,
             default_prompt: interface.default_prompt,
             source: place.source,
+            plugin: place.plugin.clone(),
             enabled: !off.contains(name),
             path,
             metadata: parts.metadata,
@@ -177,12 +204,17 @@ impl Prompts {
     }
 }
 
-fn file(place: &Place, name: &str) -> PathBuf {
-    place.directory("skills").join(name).join("SKILL.md")
+fn file(place: &Place, name: &str) -> Result<PathBuf, PromptError> {
+    place.skill(name).ok_or_else(|| PromptError::NotFound {
+        what: "skill",
+        name: name.to_owned(),
+    })
 }
 
 fn has(place: &Place, name: &str) -> bool {
-    file(place, name).symlink_metadata().is_ok()
+    place
+        .skill(name)
+        .is_some_and(|file| file.symlink_metadata().is_ok())
 }
 
 /// The display of a skill: the `interface` of its `agents/openai.yaml`.
@@ -202,7 +234,10 @@ fn interface(place: &Place, name: &str) -> Interface {
         #[serde(default)]
         interface: Interface,
     }
-    let path = place.directory("skills").join(name).join("agents/openai.yaml");
+    let Some(skills) = &place.skills else {
+        return Interface::default();
+    };
+    let path = skills.join(name).join("agents/openai.yaml");
     let Ok(text) = place.read(&path) else {
         return Interface::default();
     };

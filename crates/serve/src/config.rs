@@ -27,5 +27,9 @@ pub fn read_with(workspace: &Path, home: Option<&Path>, record: &TrustRecord) ->
     if let Some(model) = variable("BOBBIN_MODEL") {
         config.models.choose(&model);
     }
+    if let Some(catalogue) = variable("DOTCRAFT_BUILTIN_PLUGIN_ROOTS") {
+        let folders = std::env::split_paths(&catalogue).filter(|folder| folder.is_absolute());
+        config.plugins.catalogue.extend(folders);
+    }
     Ok(config)
 }

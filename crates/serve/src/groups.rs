@@ -13,5 +13,6 @@ pub(crate) fn groups() -> Groups {
         bobbin_page::GROUPS,
         bobbin_channels::GROUPS,
         bobbin_schedules::GROUPS,
+        bobbin_plugins::GROUPS,
     ])
 }

@@ -16,6 +16,7 @@ pub mod listen;
 pub mod managed;
 pub mod models;
 mod pages;
+mod plugins;
 mod prompts;
 pub mod sandbox;
 pub mod server;

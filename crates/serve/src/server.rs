@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bobbin_agent::{AgentEngine, Helpers, Titles};
+use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
@@ -22,6 +23,7 @@ use bobbin_editor_kit::EditorTools;
 use bobbin_models::CurrentModels;
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
+use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
 use bobbin_prompts::Prompts;
 pub use bobbin_schedules::ByClock;
@@ -48,7 +50,7 @@ use crate::telemetry::Metrics;
 use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{
-    console, database, exit, join, managed, models, prompts, small_requests, state, telemetry, undo,
+    console, database, exit, join, managed, models, plugins, prompts, small_requests, state, telemetry, undo,
 };
 use bobbin_config::Config;
 use bobbin_management::file::FileNames;
@@ -88,6 +90,8 @@ pub struct Opened {
     pub(crate) servers: Arc<Servers>,
     /// Its external channels.
     channels: Arc<Channels>,
+    /// What brings further skills, commands and servers.
+    plugins: Arc<Plugins>,
     /// The actions of its FineCode projects.
     finecode: FineCode,
     /// What its user says about what the folder brings.
@@ -116,6 +120,9 @@ impl Opened {
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
         self.channels.begin(&self.hub);
+        self.plugins.begin(&self.hub);
+        let plugins = self.plugins.clone();
+        tokio::task::spawn_blocking(move || plugins.refresh()).await?;
         self.finecode.begin(&self.hub);
         self.terminals.begin(&self.hub);
         self.hermes.begin()?;
@@ -256,27 +263,22 @@ pub async fn prepare(
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
-    let trust = Arc::new(Folder::new(
-        home.as_deref(),
-        trust_file.clone(),
-        config,
-        servers.clone(),
-        channels.clone(),
-    ));
+    let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers);
+    let brought = (servers.clone(), channels.clone(), plugins.clone());
+    let trust = Arc::new(Folder::new(home.as_deref(), trust_file.clone(), config, brought));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
-    let tools = [
+    let sources: [Arc<dyn ToolSource>; 6] = [
         servers.source(),
         finecode.source(),
         jobs.tools(),
         hermes.tools.clone(),
-    ]
-    .into_iter()
-    .fold(tools, ToolSet::with_source)
-    .with_source(editor_tools.clone())
-    .with_source(channels.host().clone());
+        editor_tools.clone(),
+        channels.host().clone(),
+    ];
+    let tools = sources.into_iter().fold(tools, ToolSet::with_source);
     let (models, mut complaints) = current_models(config, home.as_deref())?;
     complaints.extend(without.into_iter().chain(foreign));
     let helpers = small_requests::helpers(config, &models, git.clone());
@@ -311,6 +313,7 @@ pub async fn prepare(
         prompts,
         servers,
         channels,
+        plugins,
         finecode,
         trust,
         editor_tools,
@@ -518,6 +521,7 @@ pub fn services(opened: &Opened) -> Services {
                     .offer(Features::default().with(opened.finecode.feature())),
             )
             .with(opened.channels.clone())
+            .with(opened.plugins.clone())
             .with(FileNames::new(opened.hub.settings().workspace.clone())),
     }
 }

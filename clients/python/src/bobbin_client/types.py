@@ -1623,6 +1623,24 @@ class PlanTodo(TypedDict):
     """Progress."""
 
 
+class _PluginDiagnostic(TypedDict):
+    code: str
+    """What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others."""
+    message: str
+    """What it is, for users."""
+    severity: DiagnosticSeverity
+    """How much it matters."""
+
+
+class PluginDiagnostic(_PluginDiagnostic, total=False):
+    """Something about a plugin that its user should know."""
+
+    path: str
+    """The file or folder."""
+    pluginId: str
+    """The plugin."""
+
+
 class _PluginFunctionCallPayload(TypedDict):
     callId: str
     """The call."""
@@ -1649,6 +1667,116 @@ class PluginFunctionCallPayload(_PluginFunctionCallPayload, total=False):
     """Its group of functions."""
     structuredResult: Any
     """What came back, for programs."""
+
+
+class _PluginInfo(TypedDict):
+    diagnostics: list[PluginDiagnostic]
+    """What its user should know."""
+    displayName: str
+    """Its title."""
+    enabled: bool
+    """Whether it is to bring something."""
+    functions: list[Any]
+    """Always empty: plugins bring tools by MCP servers."""
+    id: str
+    """Its id."""
+    installable: bool
+    """Whether it is in the catalogue and not installed."""
+    installed: bool
+    """Whether it is installed."""
+    mcpServers: list[PluginMcpServer]
+    """Its MCP servers."""
+    removable: bool
+    """Whether `plugin/remove` removes it."""
+    rootPath: str
+    """Its folder; empty if it is not installed."""
+    skills: list[PluginSkill]
+    """Its skills."""
+    source: PluginSource
+    """Where it lies."""
+
+
+class PluginInfo(_PluginInfo, total=False):
+    """A plugin."""
+
+    description: str
+    """What it is for."""
+    interface: PluginInterface
+    """How it is shown."""
+    version: str
+    """Its version."""
+
+
+class _PluginInterface(TypedDict):
+    capabilities: list[str]
+    """What it says that it brings."""
+
+
+class PluginInterface(_PluginInterface, total=False):
+    """How a plugin is shown."""
+
+    brandColor: str
+    """Its colour, as `#RRGGBB`."""
+    category: str
+    """Its kind."""
+    composerIconDataUrl: str
+    """A small picture, at most 512 KiB."""
+    defaultPrompt: str
+    """A first message that uses it."""
+    developerName: str
+    """Who wrote it."""
+    displayName: str
+    """Its title."""
+    logoDataUrl: str
+    """A picture, at most 512 KiB."""
+    longDescription: str
+    """Its whole description."""
+    privacyPolicyUrl: str
+    """Its author's page on privacy."""
+    shortDescription: str
+    """Its description in a few words."""
+    termsOfServiceUrl: str
+    """Its author's terms."""
+    websiteUrl: str
+    """Its page."""
+
+
+class _PluginMcpServer(TypedDict):
+    active: bool
+    """Whether it is among the servers of the workspace."""
+    enabled: bool
+    """Whether the plugin declares it enabled."""
+    name: str
+    """The plugin's name for it."""
+    runtimeName: str
+    """Its name in `mcp/list`: `ID:NAME`."""
+    transport: PluginTransport
+    """How it is reached."""
+
+
+class PluginMcpServer(_PluginMcpServer, total=False):
+    """An MCP server of a plugin."""
+
+    shadowedBy: PluginShadow
+    """What has its name, if it gave way."""
+
+
+class _PluginSkill(TypedDict):
+    description: str
+    """What it is for."""
+    enabled: bool
+    """Whether agents are told of it."""
+    name: str
+    """Its name."""
+
+
+class PluginSkill(_PluginSkill, total=False):
+    """A skill of a plugin."""
+
+    displayName: str
+    """Its name for users."""
+    shortDescription: str
+    """Its description in a few words."""
 
 
 class _PolicyCommand(TypedDict):
@@ -1860,6 +1988,10 @@ class SkillInfo(_SkillInfo, total=False):
     """Its name for users."""
     metadata: dict[str, Any]
     """What the head of the file says."""
+    pluginDisplayName: str
+    """That plugin's title."""
+    pluginId: str
+    """The plugin that it comes with."""
     shortDescription: str
     """Its description in a few words."""
     unavailableReason: str
@@ -4457,6 +4589,54 @@ class AutomationTemplateDeleteParams(_AutomationTemplateDeleteParams, total=Fals
     """Extension: makes a repeated request safe."""
 
 
+class PluginListParams(TypedDict, total=False):
+    """Params of `plugin/list`."""
+
+    includeDisabled: bool
+    """Whether disabled plugins are listed. Default `true`."""
+
+
+class PluginListResult(TypedDict):
+    """Result of `plugin/list`."""
+
+    diagnostics: list[PluginDiagnostic]
+    """What is wrong with folders that are no plugin, and all that is said of plugins."""
+    plugins: list[PluginInfo]
+    """The installed ones, then those of the catalogue."""
+
+
+class PluginParams(TypedDict):
+    """Params of `plugin/view` and `plugin/remove`. Sent twice, a removal finds nothing."""
+
+    id: str
+    """Which."""
+
+
+class PluginResult(TypedDict):
+    """A plugin, as it is now."""
+
+    plugin: PluginInfo
+    """The plugin."""
+
+
+class PluginInstallParams(TypedDict, total=False):
+    """Params of `plugin/install`. One of both says which. Sent twice it does the same."""
+
+    id: str
+    """A plugin of the catalogue."""
+    path: str
+    """Extension: absolute path of a folder with a plugin, on the server's machine."""
+
+
+class PluginSetEnabledParams(TypedDict):
+    """Params of `plugin/setEnabled`. Sent twice it does the same."""
+
+    enabled: bool
+    """Whether it is to bring something."""
+    id: str
+    """Which."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -5873,6 +6053,8 @@ DeliveryMode = Literal['normal', 'queued', 'guidance']
 """How a user message came into its Turn."""
 DeltaKind = Literal['agentMessage', 'reasoningContent', 'toolCallArguments']
 """What kind of text a delta carries."""
+DiagnosticSeverity = Literal['error', 'warning', 'info']
+"""How much a problem matters."""
 DiffFileStatus = Literal['added', 'modified', 'deleted', 'renamed']
 """Kind of change."""
 ExternalChannelTransport = Literal['subprocess', 'websocket', 'managedWebsocket']
@@ -5921,6 +6103,12 @@ NoticeTrigger = Literal['auto', 'reactive', 'manual']
 """What made the server do something to the conversation."""
 OverlappingRun = Literal['skip']
 """What becomes of a time at which the last run still goes on."""
+PluginShadow = Literal['workspace']
+"""What has the name of a plugin's MCP server."""
+PluginSource = Literal['workspace', 'explicit', 'userglobal', 'builtin']
+"""Where a plugin lies."""
+PluginTransport = Literal['stdio', 'streamableHttp']
+"""How an MCP server of a plugin is reached."""
 PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
 PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused', 'withheld']
@@ -5972,7 +6160,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6700,6 +6888,36 @@ class Requests:
         self, method: Literal['automation/template/delete'], params: AutomationTemplateDeleteParams, *, timeout: float | None = ...
     ) -> AutomationOkResult:
         """Deletes a template of the user."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/list'], params: PluginListParams | None = None, *, timeout: float | None = ...
+    ) -> PluginListResult:
+        """Lists the plugins, and what is wrong with them."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/view'], params: PluginParams, *, timeout: float | None = ...
+    ) -> PluginResult:
+        """Reads one plugin, with what it brings."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/install'], params: PluginInstallParams | None = None, *, timeout: float | None = ...
+    ) -> PluginResult:
+        """Installs a plugin of the catalogue, or of a folder, in the workspace, and enables it."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/remove'], params: PluginParams, *, timeout: float | None = ...
+    ) -> PluginResult:
+        """Removes an installed plugin with its files. Folders that were not installed stay."""
+
+    @overload
+    async def request(
+        self, method: Literal['plugin/setEnabled'], params: PluginSetEnabledParams, *, timeout: float | None = ...
+    ) -> PluginResult:
+        """Enables or disables an installed plugin in this workspace."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

@@ -202,6 +202,7 @@ fn line(declared: &Declared) -> String {
     let whose = match declared.origin {
         ServerOrigin::User => "yours",
         ServerOrigin::Workspace => "the workspace's",
+        ServerOrigin::Plugin => "a plugin's",
     };
     let may = match (config.enabled, declared.trusted) {
         (false, _) => "disabled",

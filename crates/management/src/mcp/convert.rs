@@ -100,7 +100,7 @@ pub(crate) fn config_out(server: &ConfiguredServer) -> wire::McpServerConfig {
         env_http_headers: None,
         startup_timeout_sec: config.start_timeout.map(seconds),
         tool_timeout_sec: config.call_timeout.map(seconds),
-        origin: Some(origin(server.origin)),
+        origin: Some(origin(server.origin, &config.name)),
         read_only: Some(server.read_only),
     };
     match config.access.clone() {
@@ -154,20 +154,22 @@ pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
             Reach::Stdio { .. } => McpTransport::Stdio,
             Reach::Http { .. } => McpTransport::StreamableHttp,
         },
-        origin: Some(origin(server.origin)),
+        origin: Some(origin(server.origin, &server.name)),
         read_only: Some(server.read_only),
     }
 }
 
-fn origin(origin: ServerOrigin) -> wire::McpServerOrigin {
+fn origin(origin: ServerOrigin, name: &str) -> wire::McpServerOrigin {
+    let of_plugin = name.split_once(':').filter(|_| origin == ServerOrigin::Plugin);
     wire::McpServerOrigin {
         kind: match origin {
             ServerOrigin::User => wire::McpOriginKind::User,
             ServerOrigin::Workspace => wire::McpOriginKind::Workspace,
+            ServerOrigin::Plugin => wire::McpOriginKind::Plugin,
         },
-        plugin_id: None,
+        plugin_id: of_plugin.map(|(plugin, _)| plugin.to_owned()),
         plugin_display_name: None,
-        declared_name: None,
+        declared_name: of_plugin.map(|(_, declared)| declared.to_owned()),
     }
 }
 

@@ -169,6 +169,8 @@ fn info(skill: Skill) -> wire::SkillInfo {
         short_description: skill.short_description,
         default_prompt: skill.default_prompt,
         source: source(skill.source),
+        plugin_id: skill.plugin.as_ref().map(|plugin| plugin.id.clone()),
+        plugin_display_name: skill.plugin.map(|plugin| plugin.display_name),
         available: skill.unavailable.is_none(),
         unavailable_reason: skill.unavailable,
         enabled: skill.enabled,
@@ -180,6 +182,7 @@ fn info(skill: Skill) -> wire::SkillInfo {
 fn source(source: Source) -> wire::SkillSource {
     match source {
         Source::Workspace => wire::SkillSource::Workspace,
+        Source::Plugin => wire::SkillSource::Plugin,
         Source::User => wire::SkillSource::User,
     }
 }

@@ -40,6 +40,10 @@ pub struct SkillInfo {
     pub default_prompt: Option<String>,
     /// Whose it is.
     pub source: SkillSource,
+    /// The plugin that it comes with.
+    pub plugin_id: Option<String>,
+    /// That plugin's title.
+    pub plugin_display_name: Option<String>,
     /// Whether the machine has what it needs.
     pub available: bool,
     /// What is missing.

@@ -43,6 +43,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "cron/",
                 "heartbeat/",
                 "automation/",
+                "plugin",
                 "workspace/trust/",
                 "welcome/",
             ];

@@ -145,13 +145,20 @@ fn variable(variables: &[(OsString, OsString)], wanted: &str) -> Option<String> 
 
 /// Returns what finds out, before each start, whether a server of the folder is still the one that its user trusts.
 fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
-    declared.fingerprint.as_ref()?;
+    let of_plugin = declared.plugin.as_ref().and_then(|plugin| plugin.digest.as_ref());
+    declared.fingerprint.as_ref().or(of_plugin)?;
     let (declared, root) = (declared.clone(), root.to_owned());
     Some(StartCheck(Arc::new(move || {
         if declared.is_unchanged(&root) {
             Ok(())
         } else {
-            Err("a file that its command line names has changed since you trusted it; `bobbin trust` shows it".to_owned())
+            let what = match declared.plugin {
+                Some(_) => "its plugin",
+                None => "a file that its command line names",
+            };
+            Err(format!(
+                "{what} has changed since you trusted it; `bobbin trust` shows it"
+            ))
         }
     })))
 }

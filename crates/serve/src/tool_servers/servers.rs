@@ -51,6 +51,8 @@ pub struct Servers {
 
 struct State {
     declared: Vec<Declared>,
+    /// What plugins bring.
+    of_plugins: Vec<Declared>,
     /// Fingerprints of what a client has started although it is not trusted: it counts until the server ends.
     this_run: HashSet<String>,
 }
@@ -87,6 +89,7 @@ impl Servers {
             hub,
             state: Mutex::new(State {
                 declared,
+                of_plugins: Vec::new(),
                 this_run: HashSet::new(),
             }),
             changing: tokio::sync::Mutex::default(),
@@ -109,26 +112,43 @@ impl Servers {
 
     /// Takes what the files say now: what has changed is started or ended.
     pub fn refresh(&self, declared: Vec<Declared>) {
+        self.change(|state| state.declared = declared);
+    }
+
+    /// Replaces what plugins bring. Returns whether anything is different now.
+    pub fn set_plugins(&self, declared: Vec<Declared>) -> bool {
+        self.change(|state| state.of_plugins = declared)
+    }
+
+    /// Whether the configuration has a server of this name.
+    pub fn is_configured(&self, name: &str) -> bool {
+        let state = self.state.lock();
+        state.declared.iter().any(|one| is_same(&one.config.name, name))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> bool {
         let before = self.in_effect();
-        self.state.lock().declared = declared;
+        change(&mut self.state.lock());
         let after = self.in_effect();
         for one in after.iter().filter(|one| !before.contains(one)) {
             self.set(one);
         }
+        let is_different = before != after;
         for gone in before {
             let name = &gone.config.name;
             if !after.iter().any(|one| is_same(&one.config.name, name)) {
                 self.host.remove(name);
             }
         }
+        is_different
     }
 
     /// Returns the servers that count: of two with one name the workspace's, unless it is not trusted. So a
-    /// repository cannot take the place of a server of the user's.
+    /// repository cannot take the place of a server of the user's. A plugin's counts where no other has its name.
     fn in_effect(&self) -> Vec<Declared> {
         let state = self.state.lock();
         let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
-        for one in &state.declared {
+        for one in state.declared.iter().chain(&state.of_plugins) {
             let key = one.config.name.to_lowercase();
             let mut one = one.clone();
             one.trusted |= one
@@ -333,6 +353,7 @@ impl ToolServers for Servers {
                 trusted: true,
                 origin: ServerOrigin::Workspace,
                 file: ServerFile::Config,
+                plugin: None,
             };
             let spec = self.spec(&declared);
             Ok(self.host.probe(&spec).await)

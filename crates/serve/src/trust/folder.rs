@@ -18,6 +18,7 @@ use crate::config;
 use crate::tool_servers::Servers;
 use bobbin_channels::Channels;
 use bobbin_config::Config;
+use bobbin_plugins::Plugins;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
 /// The trust of one served folder.
@@ -25,6 +26,7 @@ pub struct Folder {
     place: Place,
     servers: Arc<Servers>,
     channels: Arc<Channels>,
+    plugins: Arc<Plugins>,
     /// Settings of the folder that the server has started with.
     settings: BTreeSet<String>,
     hub: OnceLock<Weak<Hub>>,
@@ -68,8 +70,7 @@ impl Folder {
         home: Option<&Path>,
         file: TrustFile,
         config: &Config,
-        servers: Arc<Servers>,
-        channels: Arc<Channels>,
+        (servers, channels, plugins): (Arc<Servers>, Arc<Channels>, Arc<Plugins>),
     ) -> Self {
         Self {
             place: Place {
@@ -79,6 +80,7 @@ impl Folder {
             },
             servers,
             channels,
+            plugins,
             settings: counted_settings(&config.folder_items),
             hub: OnceLock::new(),
             changing: tokio::sync::Mutex::default(),
@@ -131,6 +133,9 @@ impl WorkspaceTrust for Folder {
                 changed.unwrap_or_else(|error| Err(TrustError::Unwritable(error.to_string())))?;
             self.servers.refresh(config.tool_servers);
             self.channels.refresh(config.channels);
+            let plugins = self.plugins.clone();
+            let refreshed = tokio::task::spawn_blocking(move || plugins.refresh()).await;
+            refreshed.map_err(|error| TrustError::Unwritable(error.to_string()))?;
             if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
                 let trusted = scan.trusted;
                 hub.broadcast(TrustNews { trusted }, 0);

@@ -28,6 +28,8 @@ impl Scan {
     pub fn of(config: &Config, record: &TrustRecord, root: &Path, home: Option<&Path>) -> Self {
         let mut items = config.folder_items.clone();
         items.extend(crate::finecode::trust_item(root, record));
+        let place = crate::plugins::place(root, home);
+        items.extend(bobbin_plugins::trust_items(&place, &config.plugins, record));
         // A home's texts are its user's own.
         if home != Some(root) {
             items.extend(texts(root).into_iter().map(|name| TrustItem {

@@ -58,6 +58,7 @@ fn is_beside_threads(name: &str) -> bool {
         "cron/",
         "heartbeat/",
         "automation/",
+        "plugin/",
     ];
     features.iter().any(|feature| name.starts_with(feature))
 }

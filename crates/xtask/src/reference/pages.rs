@@ -104,6 +104,11 @@ pub(super) const PAGES: &[Page] = &[
         ],
     },
     Page {
+        name: "plugins",
+        title: "Plugins",
+        methods: &[("plugin/", Some("pluginManagement"))],
+    },
+    Page {
         name: "workspace",
         title: "Workspace",
         methods: &[

@@ -1,0 +1,173 @@
+//! The `Plugins` section of a configuration file, and the folders of plugins: what is in one, and what stands for that.
+//!
+//! A plugin that lies in the workspace may have come with it. It counts once its user trusts exactly this content, so its
+//! digest is of all its files. Folders with links are not read: a link can lead to anything.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::file::Plugins;
+use crate::gate::Gate;
+
+/// Most files of a plugin (guess: a plugin with an MCP server and its packages has some hundred).
+pub const MAX_FILES: usize = 4_000;
+/// Most bytes of all files of a plugin.
+pub const MAX_BYTES: u64 = 64 << 20;
+/// Most levels of its directories.
+const MAX_DEPTH: usize = 24;
+/// Most folders that a file names.
+const MAX_ROOTS: usize = 32;
+
+/// What the configuration says of plugins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PluginSettings {
+    /// Further folders of plugins.
+    pub roots: Vec<PathBuf>,
+    /// Folders of the catalogue, whose plugins can be installed.
+    pub catalogue: Vec<PathBuf>,
+    /// Plugins that the user's own file disables.
+    pub disabled_by_user: BTreeSet<String>,
+    /// Plugins that the workspace's file disables.
+    pub disabled: BTreeSet<String>,
+}
+
+impl PluginSettings {
+    /// Adds what a file says. Any file may disable plugins.
+    pub(crate) fn add(&mut self, section: Plugins, base: &Path, home: Option<&Path>, gate: &mut Gate<'_>) {
+        let disabled = section.disabled_plugins.into_iter();
+        let disabled = disabled.map(|id| plugin_id(id.trim()).to_owned());
+        if gate.is_of_folder() {
+            self.disabled.extend(disabled);
+        } else {
+            self.disabled_by_user.extend(disabled);
+        }
+        let folders = |named: Vec<String>| {
+            let named = named.into_iter().take(MAX_ROOTS);
+            named.map(|text| match (text.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                _ => base.join(text),
+            })
+        };
+        if !section.plugin_roots.is_empty() && gate.passes("Plugins.PluginRoots") {
+            self.roots.extend(folders(section.plugin_roots));
+        }
+        if !section.builtin_roots.is_empty() && gate.passes("Plugins.BuiltinRoots") {
+            self.catalogue.extend(folders(section.builtin_roots));
+        }
+    }
+}
+
+/// Returns the id that a plugin has now: one has had another name (AppServer protocol 05 §5).
+pub fn plugin_id(id: &str) -> &str {
+    if id == "node-repl" { "browser-use" } else { id }
+}
+
+/// A file of a plugin.
+#[derive(Debug)]
+pub struct PluginFile {
+    /// Its path in the plugin.
+    pub path: PathBuf,
+    /// What the system says of it.
+    pub found: Metadata,
+}
+
+/// Returns the files of a plugin, sorted, without those that `skip` names. Blocks on the disk.
+///
+/// # Errors
+/// The folder cannot be read, has a link or something that is no file, or is too large: the end of a sentence.
+pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFile>, String> {
+    let mut files = Vec::new();
+    let mut bytes = 0;
+    let mut open = vec![(PathBuf::new(), 0)];
+    while let Some((directory, depth)) = open.pop() {
+        let shown = |path: &Path| format!("{:?}", path.to_string_lossy());
+        let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", shown(&directory));
+        for entry in std::fs::read_dir(root.join(&directory)).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let path = directory.join(entry.file_name());
+            if skip(&path) {
+                continue;
+            }
+            let found = entry.metadata().map_err(cannot)?;
+            if found.is_dir() && depth < MAX_DEPTH {
+                open.push((path, depth + 1));
+            } else if found.is_file() {
+                bytes += found.len();
+                files.push(PluginFile { path, found });
+            } else if found.is_symlink() {
+                return Err(format!("{} is a link, and links are not followed", shown(&path)));
+            } else {
+                return Err(format!("{} is no ordinary file, or lies too deep", shown(&path)));
+            }
+            if files.len() + open.len() > MAX_FILES || bytes > MAX_BYTES {
+                return Err(format!(
+                    "it has more than {MAX_FILES} files or {} MiB",
+                    MAX_BYTES >> 20
+                ));
+            }
+        }
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+/// Returns what stands for the content of a plugin: of all its files their names, texts, and whether they can be run. Blocks
+/// on the disk.
+///
+/// # Errors
+/// As [`plugin_files`].
+pub fn plugin_digest(root: &Path) -> Result<String, String> {
+    let mut hash = Sha256::new_with_prefix(b"plugin\0");
+    for file in plugin_files(root, |_| false)? {
+        let name = file.path.as_os_str().as_encoded_bytes();
+        let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.path.display());
+        let opened = bobbin_files::open_file(&root.join(&file.path)).map_err(cannot)?;
+        let mut content = Sha256::new();
+        let mut opened = opened.take(MAX_BYTES);
+        let mut piece = [0; 16 << 10];
+        loop {
+            match opened.read(&mut piece).map_err(cannot)? {
+                0 => break,
+                read => content.update(&piece[..read]),
+            }
+        }
+        hash.update(name.len().to_le_bytes());
+        hash.update(name);
+        hash.update([u8::from(file.found.permissions().mode() & 0o111 != 0)]);
+        hash.update(content.finalize());
+    }
+    Ok(hex::encode(hash.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_names_texts_and_what_can_be_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("hooks")).unwrap();
+        let script = root.join("hooks/look.sh");
+        std::fs::write(&script, "exit 0").unwrap();
+        let before = plugin_digest(&root).unwrap();
+        assert_eq!(before, plugin_digest(&root).unwrap());
+        std::fs::write(&script, "exit 1").unwrap();
+        let other_text = plugin_digest(&root).unwrap();
+        std::fs::write(&script, "exit 0").unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        let can_run = plugin_digest(&root).unwrap();
+        std::fs::rename(&script, root.join("hooks/other.sh")).unwrap();
+        let all = BTreeSet::from([before, other_text, can_run, plugin_digest(&root).unwrap()]);
+        assert_eq!(all.len(), 4);
+        std::os::unix::fs::symlink("/etc/passwd", root.join("more")).unwrap();
+        assert!(plugin_digest(&root).unwrap_err().contains("is a link"));
+    }
+}

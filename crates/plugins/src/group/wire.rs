@@ -1,0 +1,229 @@
+//! The types of the wire: plugins, what they bring, and what is wrong with them (AppServer protocol 05 §5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// How a plugin is shown.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PluginInterface {
+    /// Its title.
+    pub display_name: Option<String>,
+    /// Its description in a few words.
+    pub short_description: Option<String>,
+    /// Its whole description.
+    pub long_description: Option<String>,
+    /// Who wrote it.
+    pub developer_name: Option<String>,
+    /// Its kind.
+    pub category: Option<String>,
+    /// What it says that it brings.
+    pub capabilities: Vec<String>,
+    /// A first message that uses it.
+    pub default_prompt: Option<String>,
+    /// Its colour, as `#RRGGBB`.
+    pub brand_color: Option<String>,
+    /// A small picture, at most 512 KiB.
+    pub composer_icon_data_url: Option<String>,
+    /// A picture, at most 512 KiB.
+    pub logo_data_url: Option<String>,
+    /// Its page.
+    pub website_url: Option<String>,
+    /// Its author's page on privacy.
+    pub privacy_policy_url: Option<String>,
+    /// Its author's terms.
+    pub terms_of_service_url: Option<String>,
+}
+
+/// Where a plugin lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginSource {
+    /// In `.craft/plugins` of the workspace.
+    Workspace,
+    /// In a folder that the configuration names.
+    Explicit,
+    /// In `~/.craft/plugins`.
+    UserGlobal,
+    /// In the catalogue. It is not installed.
+    Builtin,
+}
+
+/// A skill of a plugin.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSkill {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its name for users.
+    pub display_name: Option<String>,
+    /// Its description in a few words.
+    pub short_description: Option<String>,
+    /// Whether agents are told of it.
+    pub enabled: bool,
+}
+
+/// How an MCP server of a plugin is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginTransport {
+    /// The server starts it.
+    Stdio,
+    /// Over HTTP.
+    StreamableHttp,
+}
+
+/// What has the name of a plugin's MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginShadow {
+    /// The configuration.
+    Workspace,
+}
+
+/// An MCP server of a plugin.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginMcpServer {
+    /// The plugin's name for it.
+    pub name: String,
+    /// Its name in `mcp/list`: `ID:NAME`.
+    pub runtime_name: String,
+    /// How it is reached.
+    pub transport: PluginTransport,
+    /// Whether the plugin declares it enabled.
+    pub enabled: bool,
+    /// Whether it is among the servers of the workspace.
+    pub active: bool,
+    /// What has its name, if it gave way.
+    pub shadowed_by: Option<PluginShadow>,
+}
+
+/// How much a problem matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DiagnosticSeverity {
+    /// Something is not used.
+    Error,
+    /// Something may not be what its author meant.
+    Warning,
+    /// Something to know.
+    Info,
+}
+
+/// Something about a plugin that its user should know.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginDiagnostic {
+    /// How much it matters.
+    pub severity: DiagnosticSeverity,
+    /// What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others.
+    pub code: String,
+    /// What it is, for users.
+    pub message: String,
+    /// The plugin.
+    pub plugin_id: Option<String>,
+    /// The file or folder.
+    pub path: Option<String>,
+}
+
+/// A plugin.
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has them")]
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInfo {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub display_name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// Whether it is to bring something.
+    pub enabled: bool,
+    /// Whether it is installed.
+    pub installed: bool,
+    /// Whether it is in the catalogue and not installed.
+    pub installable: bool,
+    /// Whether `plugin/remove` removes it.
+    pub removable: bool,
+    /// Where it lies.
+    pub source: PluginSource,
+    /// Its folder; empty if it is not installed.
+    pub root_path: String,
+    /// How it is shown.
+    pub interface: Option<PluginInterface>,
+    /// Always empty: plugins bring tools by MCP servers.
+    pub functions: Vec<serde_json::Value>,
+    /// Its skills.
+    pub skills: Vec<PluginSkill>,
+    /// Its MCP servers.
+    pub mcp_servers: Vec<PluginMcpServer>,
+    /// What its user should know.
+    pub diagnostics: Vec<PluginDiagnostic>,
+}
+
+/// Params of `plugin/list`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginListParams {
+    /// Whether disabled plugins are listed. Default `true`.
+    pub include_disabled: Option<bool>,
+}
+
+/// Result of `plugin/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginListResult {
+    /// The installed ones, then those of the catalogue.
+    pub plugins: Vec<PluginInfo>,
+    /// What is wrong with folders that are no plugin, and all that is said of plugins.
+    pub diagnostics: Vec<PluginDiagnostic>,
+}
+
+/// Params of `plugin/view` and `plugin/remove`. Sent twice, a removal finds nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginParams {
+    /// Which.
+    pub id: String,
+}
+
+/// Params of `plugin/install`. One of both says which. Sent twice it does the same.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInstallParams {
+    /// A plugin of the catalogue.
+    pub id: Option<String>,
+    /// Extension: absolute path of a folder with a plugin, on the server's machine.
+    pub path: Option<String>,
+}
+
+/// Params of `plugin/setEnabled`. Sent twice it does the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginSetEnabledParams {
+    /// Which.
+    pub id: String,
+    /// Whether it is to bring something.
+    pub enabled: bool,
+}
+
+/// A plugin, as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginResult {
+    /// The plugin.
+    pub plugin: PluginInfo,
+}

@@ -1,0 +1,60 @@
+//! The plugins of the served workspace: where what they bring goes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_config::Declared;
+use bobbin_plugins::{Effects, Place, Plugins};
+use bobbin_prompts::Prompts;
+
+use crate::config;
+use crate::tool_servers::Servers;
+use crate::trust::TrustFile;
+
+/// What takes the things that plugins bring, beside the texts.
+struct Takers {
+    servers: Arc<Servers>,
+}
+
+impl Effects for Takers {
+    fn set_servers(&self, servers: Vec<Declared>) -> bool {
+        self.servers.set_plugins(servers)
+    }
+
+    fn has_server(&self, name: &str) -> bool {
+        self.servers.is_configured(name)
+    }
+}
+
+/// Returns the plugins of a workspace; nothing of them is in effect yet.
+pub(crate) fn of(
+    home: Option<&Path>,
+    trust: &TrustFile,
+    prompts: &Arc<Prompts>,
+    servers: &Arc<Servers>,
+) -> Arc<Plugins> {
+    let place = place(trust.root(), home);
+    let of_folder = place.clone();
+    let settings = move |record: &_| {
+        let config = config::read_with(&of_folder.root, of_folder.home.as_deref(), record)?;
+        Ok(config.plugins)
+    };
+    let takers = Takers {
+        servers: servers.clone(),
+    };
+    Arc::new(Plugins::new(
+        place,
+        trust.clone(),
+        Box::new(settings),
+        prompts.clone(),
+        Arc::new(takers),
+    ))
+}
+
+/// Returns a workspace and its user.
+pub(crate) fn place(root: &Path, home: Option<&Path>) -> Place {
+    Place {
+        root: root.to_owned(),
+        home: home.map(Path::to_owned),
+    }
+}
