@@ -1,13 +1,14 @@
 //! One client that has finished its handshake, as handlers see it; and the steps that many of them have in common.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{InputPart, ThreadId, ThreadState};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
-use bobbin_session::{Lifetime, Session, Start, SubscribeOptions};
+use bobbin_session::{Lifetime, Session, Start, SubscribeOptions, until_answered};
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -22,6 +23,22 @@ use crate::groups::turn::input;
 pub use crate::repeats::Answer;
 use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, Thread, decode};
 
+/// Counts one answer as held back.
+struct HeldBack(Arc<AtomicUsize>);
+
+impl HeldBack {
+    fn new(count: Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for HeldBack {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// One client that has finished its handshake.
 #[derive(Clone)]
 pub struct Client {
@@ -34,6 +51,8 @@ pub struct Client {
     pub(crate) reads: TaskTracker,
     /// The connection makes one large answer at a time.
     pub(crate) one_answer: Arc<Semaphore>,
+    /// Answers of the connection that wait for its other answers.
+    pub(crate) held_back: Arc<AtomicUsize>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
@@ -112,6 +131,13 @@ impl Client {
             start: Start::At(started.seq),
             lifetime: Lifetime::TurnEnds(started.turn.id),
         });
+    }
+
+    /// Waits until the client has the answers to its other requests: 100 ms at least, for those that it sends meanwhile,
+    /// and 2 s at most. For an answer that must not come first.
+    pub async fn answered_otherwise(&self) {
+        let _held_back = HeldBack::new(self.held_back.clone());
+        until_answered(&self.peer, || self.held_back.load(Ordering::Relaxed)).await;
     }
 
     /// Waits for the permission to make a large answer.

@@ -4,6 +4,7 @@
 //! client has said `initialized`: only then does the Session begin to pump.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use bobbin_agent_api::{ServerProcess, Services};
@@ -98,6 +99,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
+        held_back: Arc::default(),
     });
     let started = Peer::start(transport, options(&endpoint, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
@@ -194,6 +196,8 @@ struct Parts {
     reads: TaskTracker,
     /// The connection makes one large answer at a time.
     one_answer: Arc<Semaphore>,
+    /// Answers that wait for other answers.
+    held_back: Arc<AtomicUsize>,
 }
 
 impl Parts {
@@ -329,6 +333,7 @@ impl Connection {
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
                 one_answer: self.parts.one_answer.clone(),
+                held_back: self.parts.held_back.clone(),
                 once: None,
             }),
         }

@@ -68,6 +68,14 @@ pub struct Stats {
     pub uptime_ms: u64,
 }
 
+impl Stats {
+    /// Returns the incoming requests that run and have no answer yet.
+    pub fn requests_without_answer(&self) -> usize {
+        self.running_inbound_request_count
+            .saturating_sub(self.running_notification_count)
+    }
+}
+
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,10 +9,12 @@ mod dialect;
 mod flushes;
 mod pending_requests;
 mod pump;
+mod quiet;
 mod session;
 mod subscription;
 mod subscriptions;
 
 pub use dialect::{Dialect, LogSource, QuestionReply};
-pub use session::Session;
+pub use quiet::until_answered;
+pub use session::{Held, Session};
 pub use subscriptions::{Lifetime, Start, SubscribeOptions};

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{Dialect, QuestionReply};
+use crate::{Dialect, QuestionReply, until_answered};
 
 /// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
 /// than a person has dialogs on the screen).
@@ -34,6 +34,15 @@ pub(crate) struct PendingRequests {
     left: Mutex<VecDeque<(ApprovalId, ThreadId, CancellationToken)>>,
     tasks: TaskTracker,
     closing: CancellationToken,
+}
+
+/// When an Approval is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// As it opens.
+    Now,
+    /// It has been open, and the client is only just reading the Thread: behind the answers to its requests.
+    Answered,
 }
 
 /// A question that was put to the client.
@@ -64,6 +73,7 @@ impl PendingRequests {
         handle: &Arc<ThreadHandle>,
         via: Option<&ThreadId>,
         approval: Approval,
+        when: When,
     ) {
         let settled = self.closing.child_token();
         {
@@ -81,6 +91,12 @@ impl PendingRequests {
         let (dialect, peer, handle, open) =
             (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
         self.tasks.spawn(async move {
+            if when == When::Answered {
+                tokio::select! {
+                    () = settled.cancelled() => {}
+                    () = until_answered(&peer, || 0) => {}
+                }
+            }
             loop {
                 let answered = tokio::select! {
                     biased;

@@ -13,6 +13,7 @@ use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use crate::pending_requests::When;
 use crate::subscriptions::Broken;
 use crate::{LogSource, Session};
 
@@ -73,6 +74,11 @@ impl Session {
     /// Sends what there is, or waits for something. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
         let batch = self.subscriptions.lock().take(&self.hub, BATCH_BYTES);
+        if let Some(until) = batch.held_until {
+            // What wakes it otherwise is in vain.
+            drop(tokio::time::timeout_at(until, self.waker.woken()).await);
+            return true;
+        }
         let (news, below) = self.of_subagents(batch.news);
         let idle = !batch.moved && batch.behind.is_empty() && batch.greet.is_empty();
         if !self.send(batch.frames, slow, BatchKind::Live).await
@@ -184,7 +190,7 @@ impl Session {
                 if let Some(handle) = asking {
                     let approval = (**approval).clone();
                     self.pending
-                        .ask(&self.dialect, &self.peer, &handle, None, approval);
+                        .ask(&self.dialect, &self.peer, &handle, None, approval, When::Now);
                 }
             }
         }
@@ -218,7 +224,7 @@ impl Session {
                 for approval in snapshot.state.approvals() {
                     let approval = approval.clone();
                     self.pending
-                        .ask(&self.dialect, &self.peer, handle, None, approval);
+                        .ask(&self.dialect, &self.peer, handle, None, approval, When::Answered);
                 }
             }
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
@@ -229,7 +235,8 @@ impl Session {
             let reminder = self.dialect.remind(handle.id(), &approval);
             shown.extend(reminder.iter().map(|message| message.json.clone()));
             let via = Some(handle.id());
-            self.pending.ask(&self.dialect, &self.peer, &child, via, approval);
+            self.pending
+                .ask(&self.dialect, &self.peer, &child, via, approval, When::Answered);
         }
         shown.is_empty() || self.write(shown).await
     }
@@ -286,7 +293,7 @@ impl Session {
                 Ok(child) => {
                     let approval = (**approval).clone();
                     self.pending
-                        .ask(&self.dialect, &self.peer, &child, Some(root), approval);
+                        .ask(&self.dialect, &self.peer, &child, Some(root), approval, When::Now);
                 }
                 Err(error) => {
                     tracing::debug!(thread = %frame.thread, %error, "a subagent cannot be asked for");

@@ -1,17 +1,35 @@
 //! A Session: the handle that a dialect's methods work with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::{Hub, Waker};
 use bobbin_model::ThreadId;
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::flushes::Flushes;
 use crate::pending_requests::PendingRequests;
 use crate::subscriptions::Subscriptions;
 use crate::{Dialect, SubscribeOptions, pump};
+
+/// How long a client is sent nothing while an answer is made: longer than a Turn takes to stop.
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
+
+/// A client is sent nothing until this is dropped.
+#[must_use]
+pub struct Held {
+    session: Arc<Session>,
+    until: Instant,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.session.subscriptions.lock().release(self.until);
+    }
+}
 
 /// One connected client that has finished its handshake.
 pub struct Session {
@@ -60,6 +78,17 @@ impl Session {
     pub fn ask_again(&self, thread: &ThreadId) {
         self.subscriptions.lock().ask_again(thread);
         self.waker.wake();
+    }
+
+    /// Sends nothing more of Threads and broadcasts until the guard is dropped, for five seconds at most: for an answer
+    /// that comes before what its request causes.
+    pub fn hold(self: &Arc<Self>) -> Held {
+        let until = Instant::now() + LONGEST_HOLD;
+        self.subscriptions.lock().hold(until);
+        Held {
+            session: self.clone(),
+            until,
+        }
     }
 
     /// Ends a Subscription. Nothing happens where there is none.

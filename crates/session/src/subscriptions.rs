@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bobbin_core::{Ended, Frame, Hub, Log, Read, ThreadHandle, Waker};
 use bobbin_model::{ItemId, Seq, ThreadId, TurnId, UnixMillis};
+use tokio::time::Instant;
 
 use crate::Dialect;
 use crate::subscription::{Approver, Subscription};
@@ -66,6 +67,8 @@ pub(crate) struct Subscriptions {
     covered: Vec<Covered>,
     asked: Answerable,
     waker: Waker,
+    /// Until when nothing is taken, for each who asked for that.
+    held: Vec<Instant>,
 }
 
 /// What a client answers in the Threads it follows.
@@ -96,6 +99,8 @@ pub(crate) struct Batch {
     pub(crate) settled: Vec<ThreadId>,
     /// Whether any cursor moved; there may be more to read then, whatever came of it.
     pub(crate) moved: bool,
+    /// Nothing was taken, and nothing is until then.
+    pub(crate) held_until: Option<Instant>,
     /// The client cannot be served any more.
     pub(crate) broken: Option<Broken>,
 }
@@ -122,7 +127,28 @@ impl Subscriptions {
             covered: Vec::new(),
             asked,
             waker,
+            held: Vec::new(),
         }
+    }
+
+    /// Takes nothing more until [`Subscriptions::release`] with the same moment, or until that has come.
+    pub(crate) fn hold(&mut self, until: Instant) {
+        self.held.push(until);
+        self.waker.wake();
+    }
+
+    pub(crate) fn release(&mut self, until: Instant) {
+        if let Some(index) = self.held.iter().position(|held| *held == until) {
+            self.held.swap_remove(index);
+        }
+        self.waker.wake();
+    }
+
+    /// Returns until when nothing is taken.
+    fn held_until(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        self.held.retain(|until| *until > now);
+        self.held.iter().max().copied()
     }
 
     /// Begins to read what concerns everyone.
@@ -226,8 +252,11 @@ impl Subscriptions {
 
     /// Takes the next frames of every cursor, about `max_bytes` together.
     pub(crate) fn take(&mut self, hub: &Hub, max_bytes: usize) -> Batch {
-        let mut batch = Batch::default();
-        let Some(everyone) = self.everyone else {
+        let mut batch = Batch {
+            held_until: self.held_until(),
+            ..Batch::default()
+        };
+        let Some(everyone) = self.everyone.filter(|_| batch.held_until.is_none()) else {
             return batch;
         };
         // Many cursors share the batch, so that its size does not follow their number.

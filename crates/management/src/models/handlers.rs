@@ -1,4 +1,7 @@
 //! `model/list`: the models that a Thread can be given. It asks providers, in a task of its own.
+//!
+//! The answer is the last of those that the client waits for: a terminal client in use takes the first answer after a
+//! request for the request's own, and asks for the models while it reconnects.
 
 use std::sync::Arc;
 
@@ -13,14 +16,21 @@ use bobbin_native::convert;
 pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
     let models = models.clone();
     let cancelled = responder.token().clone();
+    let asking = client.clone();
     client.spawn(async move {
         tokio::select! {
             biased;
             // The client waits no longer.
             () = cancelled.cancelled() => drop(responder),
-            listed = models.list() => responder.ok(result(listed)),
+            listed = listed(&asking, &*models) => responder.ok(result(listed)),
         }
     });
+}
+
+/// Lists the models, and waits meanwhile for the answers to the client's other requests.
+async fn listed(client: &Client, models: &dyn ModelCatalog) -> Result<Vec<ListedModel>, ListModelsError> {
+    let (listed, ()) = tokio::join!(models.list(), client.answered_otherwise());
+    listed
 }
 
 fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListResult {

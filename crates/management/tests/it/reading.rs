@@ -1,6 +1,15 @@
 //! What is asked for and answered at once.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::Services;
+use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
+use bobbin_testkit::Client;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::support::Server;
 
@@ -25,4 +34,47 @@ async fn model_list() {
     let mut client = server.client().await;
     let answer = client.answer_to("model/list", json!({})).await;
     insta::assert_snapshot!(server.redact(&[answer]));
+}
+
+/// Models that are known at once, and ideas that never come.
+struct NoIdeas;
+
+impl Suggestions for NoIdeas {
+    fn commit_message(&self, _: CommitRequest) -> BoxFuture<'static, Result<String, SuggestError>> {
+        std::future::pending().boxed()
+    }
+
+    fn welcome(&self, _: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn the_models_come_behind_the_answers_to_requests_that_came_meanwhile() {
+    let server = Server::start().await;
+    let services = Services {
+        suggestions: Some(Arc::new(NoIdeas)),
+        ..server.services()
+    };
+    let link = Server::link_to(&server.native(services));
+    let mut client = Client::ready(link, "test", json!({})).await;
+    tokio::time::pause();
+    // Two at once do not wait for each other.
+    let started = Instant::now();
+    let models = client.request("model/list", json!({})).await;
+    let again = client.request("model/list", json!({})).await;
+    client.answer_to("command/list", json!({})).await;
+    assert!(started.elapsed() < Duration::from_millis(100));
+    client.answer(models).await;
+    client.answer(again).await;
+    assert!((100..150).contains(&started.elapsed().as_millis()));
+    // What is slow delays them for two seconds.
+    let started = Instant::now();
+    let models = client.request("model/list", json!({})).await;
+    let identity = json!({ "channelName": "test" });
+    client
+        .request("welcome/suggestions", json!({ "identity": identity }))
+        .await;
+    client.answer(models).await;
+    assert!((2_000..2_050).contains(&started.elapsed().as_millis()));
 }

@@ -5,7 +5,7 @@ use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, Mode, Refusal, ThreadId};
 use bobbin_peer::Responder;
-use bobbin_session::{Lifetime, Start, SubscribeOptions};
+use bobbin_session::{Held, Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
@@ -141,17 +141,19 @@ async fn with_below(
     beforehand: Beforehand,
     command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
 ) {
+    // The answer precedes the end of the Turn, and what becomes of subagents (01 §8.1).
+    let held = (beforehand == Beforehand::Stop).then(|| client.session.hold());
     if !client
         .hub()
         .has_descendants(&ThreadId::new(thread.as_str()))
         .await
     {
-        return change(client, &thread, responder, command).await;
+        return change_held(client, &thread, responder, held, command).await;
     }
     let of = client.clone();
     client.reads.spawn(async move {
         if let Some(responder) = below(&of, &thread, responder, beforehand, command).await {
-            change(&of, &thread, responder, command).await;
+            change_held(&of, &thread, responder, held, command).await;
         }
     });
 }
@@ -218,6 +220,17 @@ pub(crate) async fn change(
     responder: Responder,
     command: impl FnOnce(Reply<()>) -> Command,
 ) {
+    change_held(client, thread, responder, None, command).await;
+}
+
+/// As [`change`]; what the client is not sent yet it is sent behind the answer.
+async fn change_held(
+    client: &Client,
+    thread: &str,
+    responder: Responder,
+    held: Option<Held>,
+    command: impl FnOnce(Reply<()>) -> Command,
+) {
     let id = ThreadId::new(thread);
     if let Some(once) = &client.once
         && let Ok(Some(_)) = client.hub().carried_out(Some(&id), once).await
@@ -228,9 +241,12 @@ pub(crate) async fn change(
     let Some((thread, responder)) = handle(client, thread, responder).await else {
         return;
     };
-    let reply: Reply<()> = Box::new(move |done| match done {
-        Ok(()) => responder.ok(wire::EmptyResult {}),
-        Err(error) => fail(responder, &error),
+    let reply: Reply<()> = Box::new(move |done| {
+        match done {
+            Ok(()) => responder.ok(wire::EmptyResult {}),
+            Err(error) => fail(responder, &error),
+        }
+        drop(held);
     });
     client.command(&thread, command(reply)).await;
 }
