@@ -1,12 +1,12 @@
 //! Reading back what is no longer in memory, for a reader that fell behind or comes back.
 //!
-//! Recorded events come from the store in pages; Deltas were never stored, so the text of Items that are
-//! still open is given as it stands, in one piece each, from where the reader had got to.
+//! Recorded events come from the store in pages. Deltas were never stored: the text of an Item is given in one piece, from
+//! where the reader had got to, and the arguments of a call with its start. Many clients take both from nowhere else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bobbin_model::{Delta, DeltaChannel, Event, ItemBody, ItemId, Seq, ThreadState, TurnId};
+use bobbin_model::{Delta, DeltaChannel, Event, Item, ItemBody, ItemId, Seq, ThreadState, TurnId};
 use bobbin_store::StoredEvent;
 
 use crate::owner::weight_of;
@@ -14,8 +14,10 @@ use crate::{CoreError, Ephemeral, Frame, FrameBody, Hub, Part, Snapshot, ThreadH
 
 /// Events read back at once.
 const PAGE: u32 = 500;
+/// Events in which the start of the newest Turn is looked for first.
+const RECENT: u32 = 32;
 /// Most events one reader may be behind before it must start over (start value of the design).
-const MAX_EVENTS: usize = 1000;
+const MAX_EVENTS: u32 = 1000;
 /// Most bytes, likewise.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -62,7 +64,7 @@ impl Hub {
                 let frame = self.frame_of(handle, &snapshot.state, event).await?;
                 bytes += frame.bytes().min(MAX_COUNTED);
                 frames.push(frame);
-                if frames.len() > MAX_EVENTS || bytes > MAX_BYTES {
+                if frames.len() > MAX_EVENTS as usize || bytes > MAX_BYTES {
                     return Ok(Backlog::TooFar);
                 }
             }
@@ -70,10 +72,11 @@ impl Hub {
                 break;
             }
         }
-        let begun: HashSet<ItemId> = frames.iter().filter_map(|frame| started(frame)).collect();
+        let mut frames = self.with_texts(handle, frames, &shown);
+        let begun: HashSet<(TurnId, ItemId)> = frames.iter().filter_map(|frame| started(frame)).collect();
         // An Item that began after the reader left has shown it nothing.
         let shown = |turn, item| {
-            if begun.contains(&item) {
+            if begun.contains(&(turn, item)) {
                 Some(0)
             } else {
                 shown(turn, item)
@@ -92,17 +95,85 @@ impl Hub {
         })
     }
 
-    /// Returns where the newest `count` recorded events of a Thread begin, for a reader that wants what
-    /// was there before it came although the Thread's memory does not reach back that far.
+    /// Returns where the newest Turn of a Thread begins, for a reader that wants what was there before it came although
+    /// the Thread's memory does not reach back that far. `None` where there is no Turn, or more of it than can be read back.
     ///
     /// # Errors
     /// [`CoreError::Store`].
-    pub async fn recent_start(&self, handle: &ThreadHandle, count: u32) -> Result<Option<Seq>, CoreError> {
-        let recent = self
-            .store
-            .recent_events(handle.id(), handle.log().visible(), count)
-            .await?;
-        Ok(recent.first().map(|event| event.seq))
+    pub async fn recent_start(&self, handle: &ThreadHandle) -> Result<Option<Seq>, CoreError> {
+        let visible = handle.log().visible();
+        for count in [RECENT, MAX_EVENTS] {
+            let recent = self.store.recent_events(handle.id(), visible, count).await?;
+            let starts = |stored: &&StoredEvent| matches!(*stored.event, Event::TurnStarted { .. });
+            if let Some(start) = recent.iter().rev().find(starts) {
+                return Ok(Some(start.seq));
+            }
+            if recent.len() < count as usize {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the rest of the text of each completed Item before its end, and its arguments to the start of each call.
+    /// That at most doubles the bytes.
+    fn with_texts(
+        &self,
+        handle: &ThreadHandle,
+        frames: Vec<Arc<Frame>>,
+        shown: impl Fn(TurnId, ItemId) -> Option<usize>,
+    ) -> Vec<Arc<Frame>> {
+        let completed: HashMap<(TurnId, ItemId), ItemBody> = frames
+            .iter()
+            .filter_map(|frame| match recorded(frame)? {
+                Event::ItemCompleted { turn, item } if matches!(item.body, ItemBody::ToolCall { .. }) => {
+                    Some(((*turn, item.id), item.body.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut whole = Vec::with_capacity(frames.len());
+        let mut last = frames.first().map_or(Seq(0), |frame| frame.seq.prev());
+        for frame in frames {
+            let seq = frame.seq;
+            match recorded(&frame) {
+                Some(Event::ItemStarted { turn, item }) => {
+                    let frame = match completed.get(&(*turn, item.id)) {
+                        Some(body) => started_with(&frame, *turn, item, body.clone()),
+                        None => frame,
+                    };
+                    whole.push(frame);
+                }
+                Some(Event::ItemCompleted { turn, item }) => {
+                    if let Some((channel, text)) = text_of(&item.body)
+                        && let Some(offset) = shown(*turn, item.id)
+                        && let Some(text) = text.get(offset..).filter(|text| !text.is_empty())
+                    {
+                        let (turn, item, text) = (*turn, item.id, text.into());
+                        let delta = Delta {
+                            turn,
+                            item,
+                            channel,
+                            offset,
+                            text,
+                            call: None,
+                        };
+                        let weight = delta.text.len();
+                        whole.push(self.behind(
+                            handle,
+                            last,
+                            Part::behind(0),
+                            FrameBody::Delta(delta),
+                            weight,
+                        ));
+                    }
+                    whole.push(frame);
+                }
+                _ => whole.push(frame),
+            }
+            last = seq;
+        }
+        whole
     }
 
     async fn frame_of(
@@ -145,9 +216,6 @@ impl Hub {
         for item in live.open_items() {
             let mut call = None;
             let (channel, text) = match &item.body {
-                ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),
-                ItemBody::Reasoning { text } => (DeltaChannel::Reasoning, text),
-                ItemBody::CommandExecution(run) => (DeltaChannel::CommandOutput, &run.aggregated_output),
                 ItemBody::ToolCall {
                     tool_name, call_id, ..
                 } => {
@@ -157,7 +225,10 @@ impl Hub {
                     };
                     (DeltaChannel::ToolArguments, text)
                 }
-                _ => continue,
+                body => match text_of(body) {
+                    Some(text) => text,
+                    None => continue,
+                },
             };
             if text.is_empty() {
                 continue;
@@ -196,13 +267,37 @@ impl Hub {
     }
 }
 
-/// Returns the Item that a frame opens.
-fn started(frame: &Frame) -> Option<ItemId> {
+/// Returns the text that an Item streams, beside the arguments of a call.
+fn text_of(body: &ItemBody) -> Option<(DeltaChannel, &String)> {
+    Some(match body {
+        ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),
+        ItemBody::Reasoning { text } => (DeltaChannel::Reasoning, text),
+        ItemBody::CommandExecution(run) => (DeltaChannel::CommandOutput, &run.aggregated_output),
+        _ => return None,
+    })
+}
+
+fn recorded(frame: &Frame) -> Option<&Event> {
     match &frame.body {
-        FrameBody::Recorded(event) => match &**event {
-            Event::ItemStarted { item, .. } => Some(item.id),
-            _ => None,
-        },
+        FrameBody::Recorded(event) => Some(event),
         FrameBody::Delta(_) | FrameBody::Ephemeral(_) => None,
     }
+}
+
+/// Returns the Item that a frame opens.
+fn started(frame: &Frame) -> Option<(TurnId, ItemId)> {
+    match recorded(frame)? {
+        Event::ItemStarted { turn, item } => Some((*turn, item.id)),
+        _ => None,
+    }
+}
+
+/// Returns the start of an Item with another body.
+fn started_with(frame: &Frame, turn: TurnId, item: &Item, body: ItemBody) -> Arc<Frame> {
+    let item = Box::new(Item { body, ..item.clone() });
+    let event = Event::ItemStarted { turn, item };
+    let (id, view) = (frame.thread.clone(), frame.view.clone());
+    let weight = weight_of(&event, &view);
+    let body = FrameBody::Recorded(Arc::new(event));
+    Arc::new(Frame::new(id, frame.seq, frame.at, body, view, weight))
 }

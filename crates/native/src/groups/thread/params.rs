@@ -187,7 +187,7 @@ pub struct TurnPage {
 pub struct ThreadSubscribeParams {
     /// The Thread.
     pub thread_id: String,
-    /// First the recent tail of events. Default `false`.
+    /// First the newest Turn again, from its start. Default `false`.
     #[serde(default)]
     pub replay_recent: bool,
     /// Extension: first everything after this event, 0 for everything there is.

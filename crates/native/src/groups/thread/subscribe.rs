@@ -8,9 +8,6 @@ use crate::client::{Client, fail, handle};
 use crate::cursor::{self, Stopped};
 use crate::wire::{self, SubscribeMode};
 
-/// Recorded events given again with `replayRecent` (02 §5.5).
-const RECENT: u32 = 32;
-
 pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribeParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
@@ -76,7 +73,8 @@ async fn start_of(
     if !params.replay_recent {
         return Ok((Start::Now, None));
     }
-    let start = client.hub().recent_start(thread, RECENT).await?;
+    // From the start of a Turn (02 §5.5): clients print again what they are given again, and take a whole text from its pieces alone.
+    let start = client.hub().recent_start(thread).await?;
     Ok((start.map_or(Start::Now, Start::Replay), None))
 }
 
