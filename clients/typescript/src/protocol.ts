@@ -711,6 +711,8 @@ export interface ErrorItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
+  /** Extension: the payload's `message`, for clients that look for it here. */
+  message?: string;
   /** What it holds. */
   payload: ErrorPayload;
   payloadKind: "error";
@@ -2502,7 +2504,7 @@ export interface ThreadReadResult {
 export interface ThreadSubscribeParams {
   /** Extension: first everything after this event, 0 for everything there is. */
   afterSeq?: number;
-  /** First the recent tail of events. Default `false`. */
+  /** First the newest Turn again, from its start. Default `false`. */
   replayRecent?: boolean;
   /** The Thread. */
   threadId: string;

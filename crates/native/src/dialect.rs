@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures};
+use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures, TurnStatus};
 use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::{Dialect, LogSource, QuestionReply};
 use futures_util::FutureExt;
@@ -112,6 +112,16 @@ impl Native {
             config.approval_policy = Some(wire::ApprovalPolicy::Sandboxed);
         }
         thread
+    }
+
+    /// Returns a Turn as this client's answers show it. A client that reads no Thread by number looks for the Turn at work
+    /// by the status `running`: one that waits for an Approval has that status for it too.
+    pub(crate) fn turn(&self, thread: &ThreadId, turn: &bobbin_model::Turn) -> wire::Turn {
+        let mut turn = convert::turn(thread, turn, self.tool_executions());
+        if turn.status == TurnStatus::WaitingApproval && !self.numbers() {
+            turn.status = TurnStatus::Running;
+        }
+        turn
     }
 
     fn kind(&self, source: LogSource) -> Kind {

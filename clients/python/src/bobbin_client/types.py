@@ -774,6 +774,8 @@ class ErrorItem(_ErrorItem, total=False):
 
     completedAt: str
     """When it was completed."""
+    message: str
+    """Extension: the payload's `message`, for clients that look for it here."""
 
 
 class ErrorPayload(TypedDict):
@@ -2761,7 +2763,7 @@ class ThreadSubscribeParams(_ThreadSubscribeParams, total=False):
     afterSeq: int
     """Extension: first everything after this event, 0 for everything there is."""
     replayRecent: bool
-    """First the recent tail of events. Default `false`."""
+    """First the newest Turn again, from its start. Default `false`."""
 
 
 class ThreadSubscribeResult(TypedDict, total=False):

@@ -21,6 +21,8 @@ mod halfway;
 #[cfg(test)]
 mod handshake;
 #[cfg(test)]
+mod in_use;
+#[cfg(test)]
 mod inquiries;
 #[cfg(test)]
 mod joining;

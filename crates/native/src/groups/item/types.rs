@@ -32,7 +32,11 @@ pub struct Item {
 
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let members = if self.completed_at.is_some() { 8 } else { 7 };
+        let message = match &self.payload {
+            ItemPayload::Error(error) => Some(&error.message),
+            _ => None,
+        };
+        let members = 7 + usize::from(self.completed_at.is_some()) + usize::from(message.is_some());
         let mut item = serializer.serialize_struct("Item", members)?;
         item.serialize_field("id", &self.id)?;
         item.serialize_field("turnId", &self.turn_id)?;
@@ -43,6 +47,10 @@ impl Serialize for Item {
         match &self.completed_at {
             Some(completed_at) => item.serialize_field("completedAt", completed_at)?,
             None => item.skip_field("completedAt")?,
+        }
+        match message {
+            Some(message) => item.serialize_field("message", message)?,
+            None => item.skip_field("message")?,
         }
         item.serialize_field("payload", &self.payload)?;
         item.end()
@@ -105,12 +113,18 @@ impl JsonSchema for Item {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let frame = ItemFrame::json_schema(generator);
         // Each type is a whole object: generators of code lose members that stand beside `oneOf`.
-        let shape = |description: String, tag: Value, payload: Option<Schema>| {
+        let shape = |description: String, tag: Value, payload: Option<Schema>, is_error: bool| {
             let mut shape = frame.clone();
             shape.insert("description".to_owned(), description.into());
             if let Some(properties) = shape.get_mut("properties").and_then(Value::as_object_mut) {
                 properties.insert("type".to_owned(), tag.clone());
                 properties.insert("payloadKind".to_owned(), tag);
+                if is_error {
+                    let description =
+                        "Extension: the payload's `message`, for clients that look for it here.";
+                    let message = json!({ "description": description, "type": "string" });
+                    properties.insert("message".to_owned(), message);
+                }
                 if let Some(mut payload) = payload {
                     let description = properties["payload"]["description"].take();
                     payload.insert("description".to_owned(), description);
@@ -123,12 +137,18 @@ impl JsonSchema for Item {
             .into_iter()
             .map(|(kind, payload)| {
                 let tag = json!({ "type": "string", "const": kind });
-                shape(format!("An Item of the type `{kind}`."), tag, Some(payload))
+                let is_error = kind == "error";
+                shape(
+                    format!("An Item of the type `{kind}`."),
+                    tag,
+                    Some(payload),
+                    is_error,
+                )
             })
             .collect();
         let other = json!({ "type": "string", "not": { "enum": ItemPayload::KINDS } });
         let description = "An Item of a type that is not known yet.".to_owned();
-        shapes.push(shape(description, other, None));
+        shapes.push(shape(description, other, None, false));
         json_schema!({ "description": frame.get("description"), "oneOf": shapes })
     }
 }

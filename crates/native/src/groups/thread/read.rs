@@ -159,7 +159,7 @@ async fn turns(
     before: Option<TurnId>,
     limit: usize,
 ) -> Result<(Vec<wire::Turn>, Option<wire::TurnPage>), CoreError> {
-    let (id, shown) = (&snapshot.state.header.id, client.native.tool_executions());
+    let id = &snapshot.state.header.id;
     let live = snapshot.state.live.as_ref().map(|live| &live.turn);
     let live = live.filter(|live| before.is_none_or(|before| live.id < before));
     let room = limit - usize::from(live.is_some());
@@ -181,7 +181,7 @@ async fn turns(
     let asked = limit < usize::MAX || before.is_some();
     let page = (asked || more).then_some(page);
     let turns = finished.iter().chain(live);
-    Ok((turns.map(|turn| convert::turn(id, turn, shown)).collect(), page))
+    Ok((turns.map(|turn| client.native.turn(id, turn)).collect(), page))
 }
 
 /// Reads a list's cursor: where the last page ended.

@@ -7,8 +7,13 @@ use super::*;
 use crate::wire::{TextPayload, decode};
 
 fn on_the_wire(kind: &str, payload: &str) -> String {
+    // A desktop looks for it beside the payload.
+    let message = match kind {
+        "error" => r#""message":"nobody answered","#,
+        _ => "",
+    };
     format!(
-        r#"{{"id":"item_007","turnId":"turn_002","type":"{kind}","payloadKind":"{kind}","status":"completed","createdAt":"2027-03-01T08:00:00.000Z","completedAt":"2027-03-01T08:00:01.250Z","payload":{payload}}}"#
+        r#"{{"id":"item_007","turnId":"turn_002","type":"{kind}","payloadKind":"{kind}","status":"completed","createdAt":"2027-03-01T08:00:00.000Z","completedAt":"2027-03-01T08:00:01.250Z",{message}"payload":{payload}}}"#
     )
 }
 
