@@ -73,6 +73,46 @@ async fn a_picture_that_comes_as_bytes_reaches_the_model_and_is_read_again() {
     }
 }
 
+/// Desktops and adapters of chat platforms store the pictures of their users there.
+#[tokio::test]
+async fn a_picture_below_attachments_reaches_the_model_and_a_missing_one_is_told_once() {
+    let server = ModelServer::start(Script::default()).await.unwrap();
+    let workspace = Workspace::new();
+    let kiln = json!({ "Wire": "chat", "BaseUrl": server.base_url(), "Models": ["gpt-4o"] });
+    workspace.configure(
+        &json!({ "Providers": { "kiln": kiln }, "Titles": { "Enabled": false }, "Model": "kiln/gpt-4o" }),
+    );
+    let pasted = workspace.path().join(".craft/attachments/images/3f.png");
+    std::fs::create_dir_all(pasted.parent().unwrap()).unwrap();
+    std::fs::write(&pasted, PNG).unwrap();
+    let running = workspace.web_socket();
+    let mut client = running.client("ada").await;
+    let thread = client.start_thread().await;
+    let picture = |name: &str| json!({ "type": "localImage", "path": pasted.with_file_name(name) });
+    let said = json!({ "type": "text", "text": "say look" });
+    let mut errors = Vec::new();
+    for input in [
+        json!([said, picture("3f.png"), picture("gone.png")]),
+        json!([said]),
+        json!([said, picture("gone.png")]),
+    ] {
+        let start = json!({ "threadId": thread, "input": input });
+        client.call("turn/start", start).await;
+        let seen = client.until("turn/completed").await;
+        let items = seen
+            .iter()
+            .filter(|message| message["method"] == "item/completed");
+        let items = items.map(|message| &message["params"]["item"]);
+        errors.extend(items.filter(|item| item["type"] == "error").cloned());
+    }
+    let sent = server.asked()[0].body.to_string();
+    assert_eq!(sent.matches(&url(PNG)).count(), 1, "{sent}");
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert!(errors[0]["message"].as_str().unwrap().contains("gone.png"));
+    let read = client.call("thread/read", json!({ "threadId": thread })).await;
+    assert_eq!(read["thread"]["displayName"], "say look");
+}
+
 #[tokio::test]
 async fn files_are_found_by_a_part_of_their_path() {
     let workspace = Workspace::new();

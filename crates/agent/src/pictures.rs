@@ -40,6 +40,8 @@ const TOO_MANY: &str = "there are too many of them";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tell {
     Yes,
+    /// Of those alone that the newest message is the first to name.
+    New,
     No,
 }
 
@@ -68,6 +70,7 @@ impl TurnRun {
             return self.name_unseen(tell).await;
         }
         let named = sources(&self.messages);
+        let old = self.named_before(tell);
         let wanted: Vec<PictureSource> = named
             .into_iter()
             .filter(|source| !self.pictures.knows(source))
@@ -94,7 +97,7 @@ impl TurnRun {
             let picture = match picture {
                 Ok(picture) => Some(picture),
                 Err(why) => {
-                    if tell == Tell::Yes {
+                    if tell != Tell::No && !old.contains(&source) {
                         let message =
                             format!("The model is not shown the picture {:?}: {why}.", source.name());
                         let note = ItemBody::Error {
@@ -114,16 +117,28 @@ impl TurnRun {
 }
 
 impl TurnRun {
+    /// Returns the pictures that the user was notified of when they were new, if they failed then.
+    fn named_before(&self, tell: Tell) -> Vec<PictureSource> {
+        match (tell, self.messages.split_last()) {
+            (Tell::New, Some((_, before))) => sources(before),
+            _ => Vec::new(),
+        }
+    }
+
     /// Notifies the user, once, of pictures in the newest message that a model without vision gets as names.
     async fn name_unseen(&mut self, tell: Tell) -> Result<(), TurnGone> {
         let Some(Message::User { parts }) = self.messages.last() else {
             return Ok(());
         };
+        let old = self.named_before(tell);
         let mut names = Vec::new();
         for part in parts {
             let Some(source) = PictureSource::of(part).filter(|source| !self.pictures.knows(source)) else {
                 continue;
             };
+            if old.contains(&source) {
+                continue;
+            }
             names.push(match part {
                 InputPart::LocalImage {
                     file_name: Some(name),
@@ -133,7 +148,7 @@ impl TurnRun {
             });
             self.pictures.insert(source, None);
         }
-        if tell == Tell::Yes && !names.is_empty() {
+        if tell != Tell::No && !names.is_empty() {
             let note = ItemBody::Error {
                 message: format!(
                     "This model does not see pictures. It gets their names alone: {}.",
@@ -234,7 +249,10 @@ fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Pictur
     let (target, permission) =
         locate(environment, path, Access::Read).map_err(|refusal| refusal.to_string())?;
     if permission != Permission::Free {
-        return Err("it lies outside the workspace, or a rule wants a question first".to_owned());
+        return Err(
+            "it lies outside the workspace or in a reserved place, or a rule wants a question first"
+                .to_owned(),
+        );
     }
     let path = target.confirm()?;
     let cannot = |error: std::io::Error| format!("it cannot be read ({error})");
@@ -301,7 +319,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("w");
         std::fs::create_dir_all(root.join(".craft")).unwrap();
-        for path in ["../out.png", "in.png", ".craft/own.png"] {
+        std::fs::create_dir_all(root.join(".craft/attachments/images")).unwrap();
+        let pasted = ".craft/attachments/images/3f.png";
+        for path in ["../out.png", "in.png", ".craft/own.png", pasted] {
             std::fs::write(root.join(path), PNG).unwrap();
         }
         std::fs::write(root.join("text.png"), "no picture").unwrap();
@@ -309,6 +329,8 @@ mod tests {
         std::os::unix::fs::symlink("../out.png", root.join("link.png")).unwrap();
         let environment = environment(&root);
         let read = |path: &str| super::read(&environment, path, 64);
+        std::os::unix::fs::symlink("../own.png", root.join(".craft/attachments/link.png")).unwrap();
+        assert!(read(pasted).is_ok());
         let shown = read("in.png").unwrap();
         assert_eq!(
             (
@@ -320,7 +342,8 @@ mod tests {
         for (path, why) in [
             ("../out.png", "outside"),
             ("link.png", "outside"),
-            (".craft/own.png", "outside"),
+            (".craft/own.png", "reserved"),
+            (".craft/attachments/link.png", "reserved"),
             ("text.png", "no PNG"),
             ("big.png", "more than 64"),
             (".", "directory"),

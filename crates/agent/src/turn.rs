@@ -232,7 +232,7 @@ impl TurnRun {
         self.instruct(reading, git.as_deref()).await;
         // A resumed Turn has notified the user before.
         let is_new = self.turn.at_start().turn.items.len() == 1;
-        self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
+        self.read_pictures(if is_new { Tell::New } else { Tell::No })
             .await?;
         self.take_tools();
         if !self.turn.at_start().started_calls.is_empty() {

@@ -33,6 +33,15 @@ pub enum Access {
     Edit,
 }
 
+/// Returns a text with its first letter in upper case.
+pub(crate) fn upper_first(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
 impl Access {
     fn operation(self) -> &'static str {
         match self {
@@ -45,9 +54,9 @@ impl Access {
 
     fn sentence(self, place: &str) -> String {
         match self {
-            Self::Read => format!("The agent wants to read {place}."),
-            Self::List => format!("The agent wants to list {place}."),
-            Self::Write | Self::Edit => format!("The agent wants to change {place}."),
+            Self::Read => format!("{}: the agent wants to read it.", upper_first(place)),
+            Self::List => format!("{}: the agent wants to list it.", upper_first(place)),
+            Self::Write | Self::Edit => format!("{}: the agent wants to change it.", upper_first(place)),
         }
     }
 
@@ -100,6 +109,12 @@ impl Target {
     }
 }
 
+/// Whether a resolved path is a file that a client has stored for its user to show: chat adapters and the desktop put
+/// pictures there.
+fn is_attachment(root: &Path, path: &Path) -> bool {
+    path.starts_with(root.join(".craft/attachments"))
+}
+
 /// Resolves a path for a call and returns the permission that the call needs for it.
 ///
 /// # Errors
@@ -142,6 +157,9 @@ pub fn locate(
             )));
         }
         Standing::Reserved if said == Some(Judgement::Allow) => Permission::Free,
+        Standing::Reserved if access == Access::Read && said.is_none() && is_attachment(root, &path) => {
+            Permission::Free
+        }
         Standing::Reserved => ask("a file that belongs to git or to the server"),
         Standing::Outside if !access.changes() && said.is_none() && is_output => Permission::Free,
         Standing::Outside => match environment.outside_workspace {

@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::editor::EditorOf;
+use super::paths::upper_first;
 use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
 use bobbin_policy::repository;
@@ -257,7 +258,9 @@ fn permission(
     let ask = |scope: Scope, how: &str| {
         let why = &ruling.reason;
         let (written, reach) = (written(ruled), reach(&scope));
-        let reason = format!("The agent wants to run a command: {why}.{written}{how}{reach}");
+        let why = upper_first(why);
+        // The particular comes first: some clients show one line of it.
+        let reason = format!("{why}: the agent wants to run a command.{written}{how}{reach}");
         Permission::Ask { scope, reason }
     };
     match hold {
@@ -308,7 +311,7 @@ fn permission(
 /// workspace, of which the question warns. It is an answer about this very line outside of the sandbox, and covers no other.
 fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
     let asked =
-        "The agent wants to run a command outside of the sandbox: with your own rights and with network.";
+        "Outside of the sandbox, with your own rights and with network: the agent wants to run a command.";
     let may_last =
         ruled.single_program && !ruled.rule_asks && ruled.unseen.is_none() && ruled.programs.is_empty();
     if !may_last {
@@ -379,8 +382,8 @@ fn leaving(command: &str, ruled: &CommandRuling) -> Permission {
         )
         .once(),
         reason: format!(
-            "The agent wants to run a command in a terminal of the editor, where no sandbox holds it: {}.{}",
-            ruled.ruling.reason,
+            "In a terminal of the editor, where no sandbox holds it: the agent wants to run a command. {}.{}",
+            upper_first(&ruled.ruling.reason),
             written(ruled)
         ),
     }

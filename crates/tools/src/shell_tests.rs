@@ -134,7 +134,7 @@ fn commands_are_asked_about_with_their_text_and_place() {
     let Permission::Ask { scope, reason } = permission("  rm a ") else {
         panic!("free")
     };
-    assert_eq!(reason, "The agent wants to run a command: no rule allows it.");
+    assert_eq!(reason, "No rule allows it: the agent wants to run a command.");
     assert_eq!(scope.operation, "rm a");
     assert_eq!(scope.target, workspace.root().to_str().unwrap());
 }
