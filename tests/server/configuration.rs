@@ -336,4 +336,12 @@ async fn a_desktop_clients_first_dialog_sets_a_folder_up() {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(file(&other), "{}\n");
     assert_eq!(serde_json::from_str::<Value>(&file(&home)).unwrap(), own);
+
+    // What is no address is refused before anything is written.
+    let third = Workspace::new();
+    let (code, said) = run(&home, &third, &["setup", "--endpoint", "nonsense"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("EndPoint is no address"), "{said}");
+    assert!(!third.path().join(".craft/config.json").exists());
+    assert_eq!(serde_json::from_str::<Value>(&file(&home)).unwrap(), own);
 }

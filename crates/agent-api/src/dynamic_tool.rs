@@ -7,9 +7,9 @@
 use std::collections::HashSet;
 
 use bobbin_model::{ApprovalKind, DynamicOperation, DynamicTool, Json};
-use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
+use crate::json_schema::{Fault, JsonSchema};
 use crate::tool_name;
 
 /// Most tools of one Thread (guess: models lose their way earlier).
@@ -26,8 +26,6 @@ pub const MAX_BYTES: usize = 512 << 10;
 const FILE_OPERATIONS: [&str; 4] = ["read", "write", "edit", "list"];
 /// Most complaints about arguments that a model gets.
 const MAX_COMPLAINTS: usize = 5;
-/// Longest complaint, bytes.
-const MAX_COMPLAINT: usize = 300;
 
 /// A declaration that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +97,7 @@ fn check_one(tool: &DynamicTool) -> Result<(), String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("'inputSchema' must be an object with \"type\": \"object\".".to_owned());
     }
-    compile(&schema).map_err(|why| format!("'inputSchema' is no usable JSON Schema: {why}."))?;
+    JsonSchema::new(&schema).map_err(|why| format!("'inputSchema' is no usable JSON Schema: {why}."))?;
     match &tool.approval {
         Some(approval) => check_approval(approval, &schema),
         None => Ok(()),
@@ -185,19 +183,12 @@ pub fn fit(tool: &DynamicTool, arguments: &Json) -> Result<(), String> {
         .decode()
         .map_err(|_| unreadable("the tool's schema"))?;
     let arguments: Value = arguments.decode().map_err(|_| unreadable("the arguments"))?;
-    let complaints: Vec<String> = compile(&schema)?
-        .iter_errors(&arguments)
-        .take(MAX_COMPLAINTS)
-        .map(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() {
-                "the arguments".to_owned()
-            } else {
-                place
-            };
-            let mut text = format!("{place}: {error}");
-            text.truncate(text.floor_char_boundary(MAX_COMPLAINT));
-            text
+    let faults = JsonSchema::new(&schema)?.faults(&arguments, MAX_COMPLAINTS);
+    let complaints: Vec<String> = faults
+        .into_iter()
+        .map(|Fault { place, message }| {
+            let place = if place.is_empty() { "the arguments" } else { &place };
+            format!("{place}: {message}")
         })
         .collect();
     if complaints.is_empty() {
@@ -207,19 +198,6 @@ pub fn fit(tool: &DynamicTool, arguments: &Json) -> Result<(), String> {
         "the arguments do not fit the schema: {}",
         complaints.join("; ")
     ))
-}
-
-fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        // Said once, so that a schema without `$schema` means the same for ever.
-        .with_draft(Draft::Draft202012)
-        .with_pattern_options(PatternOptions::regex())
-        .build(schema)
-        .map_err(|error| {
-            let mut text = error.to_string();
-            text.truncate(text.floor_char_boundary(MAX_COMPLAINT));
-            text
-        })
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ pub(crate) async fn call(peer: &PeerHandle, method: &str, params: &Value) -> any
                 .as_str()
                 .map(|detail| format!(": {detail}"))
                 .unwrap_or_default();
-            bail!("{method} was refused: {}{detail}", error.message)
+            bail!("{}{detail}", error.message)
         }
         Err(error) => bail!("{method} got no answer: {error}"),
     }

@@ -70,7 +70,7 @@ pub(crate) async fn run(finecode: FineCodeCommand) -> anyhow::Result<ExitCode> {
         console::complain(warning);
     }
     let trust = TrustFile::of(&state::directory()?, &workspace.root);
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let environment = Environment::from_base(std::env::vars_os());
     let host = host(
         &workspace.root,
         &config,

@@ -172,7 +172,7 @@ impl Extension {
         let at = all.iter().position(is_wanted).with_context(|| {
             format!("there is no Hermes extension {wanted}; `bobbin hermes list` shows those there are")
         })?;
-        let environment = Environment::from_base(std::env::vars_os(), &[]);
+        let environment = Environment::from_base(std::env::vars_os());
         let mut spec = specs(&all, &surroundings(&workspace, &environment)).swap_remove(at);
         // Who names it wants it to run.
         spec.entry.enabled = true;

@@ -54,7 +54,7 @@ pub async fn serve(workspace: &Path, endpoint: Endpoint) -> anyhow::Result<()> {
     let tools = ToolSet::built_in(
         // No command is run for a benchmark that could outlive it: none needs a parent.
         Children::new(None),
-        Environment::from_base(std::env::vars_os(), &[]),
+        Environment::from_base(std::env::vars_os()),
         Shell::Posix,
     );
     let settings = Settings::new(root);

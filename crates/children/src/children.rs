@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -54,6 +55,9 @@ pub(crate) struct Ours {
     pub(crate) errors: Option<pipe::Receiver>,
 }
 
+/// A start on its way.
+type Starting<'a> = Pin<Box<dyn Future<Output = Result<(Running, Ours), ChildError>> + Send + 'a>>;
+
 impl Children {
     /// Returns a starter of children whose parents `helper` runs.
     ///
@@ -73,11 +77,12 @@ impl Children {
     }
 
     /// Starts a process. If the caller drops the future, nothing is left running.
-    pub(crate) async fn start(
-        &self,
-        spec: ProcessSpec,
-        streams: Streams,
-    ) -> Result<(Running, Ours), ChildError> {
+    // Boxed: each crate that starts children would compile the future anew.
+    pub(crate) fn start(&self, spec: ProcessSpec, streams: Streams) -> Starting<'_> {
+        Box::pin(self.start_one(spec, streams))
+    }
+
+    async fn start_one(&self, spec: ProcessSpec, streams: Streams) -> Result<(Running, Ours), ChildError> {
         let (mut ours, theirs) = lay(streams, spec.input.clone()).map_err(ChildError::Watch)?;
         let control = match &self.helper {
             #[cfg(target_os = "linux")]

@@ -27,8 +27,8 @@ use bobbin_workspace::TrustRecord;
 
 /// Port when none is said (01 §3).
 const DEFAULT_PORT: u16 = 9100;
-/// Where a directory's configuration is.
-const FILE: &str = ".craft/config.json";
+/// Where a configuration file is, below a home or a workspace.
+pub const FILE: &str = ".craft/config.json";
 
 /// What is in force.
 #[derive(Debug, Clone, Default)]

@@ -30,7 +30,7 @@ pub mod servers;
 pub mod shown;
 
 pub use channels::DeclaredChannel;
-pub use config::Config;
+pub use config::{Config, FILE};
 pub use fields::sections;
 pub use fingerprint::of_server;
 pub use hermes::{DeclaredExtension, HermesExtension, HermesShape};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bobbin_children::{ChildError, Children, ProcessSpec};
 use bobbin_supervise::{Child, Ended, Failure, Streams, causes, is_lasting};
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
 use rmcp::service::{
     ClientInitializeError, Peer, RunningService, RunningServiceCancellationToken, ServiceError,
@@ -50,7 +51,16 @@ pub(crate) struct Connection {
 }
 
 /// Starts a server and lists its tools. `root` is the address of the workspace.
-pub(crate) async fn connect(
+// Boxed: each crate that connects servers would compile the future, and all of `rmcp` with it, anew.
+pub(crate) fn connect<'a>(
+    spec: &'a ServerSpec,
+    children: &'a Children,
+    root: Option<&'a Arc<str>>,
+) -> BoxFuture<'a, Result<(Connection, Listing), NotStarted>> {
+    connect_one(spec, children, root).boxed()
+}
+
+async fn connect_one(
     spec: &ServerSpec,
     children: &Children,
     root: Option<&Arc<str>>,

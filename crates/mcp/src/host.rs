@@ -140,23 +140,31 @@ impl Host {
     ///
     /// # Errors
     /// Why it could not be read: a sentence for the user.
-    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<String, String> {
-        let (peer, secrets) = self.peer(server)?;
-        extras::read(&peer, &secrets, uri).await
+    pub fn read_resource<'a>(&self, server: &str, uri: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        let found = self.peer(server);
+        async move {
+            let (peer, secrets) = found?;
+            extras::read(&peer, &secrets, uri).await
+        }
+        .boxed()
     }
 
     /// Has a server fill a prompt in.
     ///
     /// # Errors
     /// Why it could not be had: a sentence for the user.
-    pub async fn fill_prompt(
+    pub fn fill_prompt<'a>(
         &self,
         server: &str,
-        name: &str,
+        name: &'a str,
         arguments: BTreeMap<String, String>,
-    ) -> Result<String, String> {
-        let (peer, secrets) = self.peer(server)?;
-        extras::prompt(&peer, &secrets, name, arguments).await
+    ) -> BoxFuture<'a, Result<String, String>> {
+        let found = self.peer(server);
+        async move {
+            let (peer, secrets) = found?;
+            extras::prompt(&peer, &secrets, name, arguments).await
+        }
+        .boxed()
     }
 
     /// Returns where to call a server that runs, and what is not shown of what it says.
@@ -173,11 +181,14 @@ impl Host {
     ///
     /// # Errors
     /// Why it could not be started: a sentence for the user.
-    pub async fn probe(&self, spec: &ServerSpec) -> Result<usize, String> {
-        let connected = connect(spec, &self.children, self.root.as_ref()).await;
-        let (connection, listing) = connected.map_err(|why| why.failure.problem)?;
-        connection.end(spec).await;
-        Ok(listing.tools.len())
+    pub fn probe<'a>(&'a self, spec: &'a ServerSpec) -> BoxFuture<'a, Result<usize, String>> {
+        async move {
+            let connected = connect(spec, &self.children, self.root.as_ref()).await;
+            let (connection, listing) = connected.map_err(|why| why.failure.problem)?;
+            connection.end(spec).await;
+            Ok(listing.tools.len())
+        }
+        .boxed()
     }
 
     /// Ends every server and returns once they are gone. Nothing is started afterwards.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_supervise::causes;
-use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -52,9 +53,15 @@ impl Login {
     ///
     /// # Errors
     /// A sentence for the user, to follow the server's name.
-    pub async fn start(server: &HttpSpec, client_id: Option<&str>) -> Result<Self, String> {
-        let prepared = timeout(PREPARE, Self::prepare(server, client_id)).await;
-        prepared.unwrap_or_else(|_| Err(format!("did not say within {PREPARE:?} how one logs in")))
+    pub fn start<'a>(
+        server: &'a HttpSpec,
+        client_id: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Self, String>> {
+        async move {
+            let prepared = timeout(PREPARE, Self::prepare(server, client_id)).await;
+            prepared.unwrap_or_else(|_| Err(format!("did not say within {PREPARE:?} how one logs in")))
+        }
+        .boxed()
     }
 
     async fn prepare(server: &HttpSpec, client_id: Option<&str>) -> Result<Self, String> {
@@ -102,9 +109,12 @@ impl Login {
     ///
     /// # Errors
     /// A sentence for the user, to follow the server's name.
-    pub async fn finish(self) -> Result<(), String> {
-        let answered = timeout(LIMIT, self.answered()).await;
-        answered.unwrap_or_else(|_| Err("has no login: nobody answered within 10 minutes".to_owned()))
+    pub fn finish(self) -> BoxFuture<'static, Result<(), String>> {
+        async move {
+            let answered = timeout(LIMIT, self.answered()).await;
+            answered.unwrap_or_else(|_| Err("has no login: nobody answered within 10 minutes".to_owned()))
+        }
+        .boxed()
     }
 
     async fn answered(&self) -> Result<(), String> {

@@ -7,6 +7,21 @@ pub fn host(address: &str) -> Option<String> {
     Url::parse(address).ok()?.host_str().map(str::to_owned)
 }
 
+/// Returns the address of a provider.
+///
+/// # Errors
+/// Why it is none, to follow its name. The address is left out: it may contain a password.
+pub fn base_url(text: &str) -> Result<Url, String> {
+    let base = Url::parse(text.trim()).map_err(|error| format!("is no address ({error})"))?;
+    if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
+        return Err("does not begin with http:// or https://".to_owned());
+    }
+    if !base.username().is_empty() || base.password().is_some() {
+        return Err("has a password in it; use Headers for it".to_owned());
+    }
+    Ok(base)
+}
+
 /// Whether a text can be the address of a proxy: `HOST:PORT`, or an HTTP or SOCKS URL.
 pub fn is_proxy(address: &str) -> bool {
     const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];

@@ -13,6 +13,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Client, NoProxy, Proxy, Response, Url, redirect};
 
+use crate::address::base_url;
 use crate::refusal::{self, Refusal};
 use crate::{Limits, ProviderError, ProviderSettings, Proxies};
 
@@ -83,7 +84,7 @@ impl Http {
             name: settings.name.clone(),
             why,
         };
-        let base = base(&settings.base_url).map_err(wrong)?;
+        let base = base_url(&settings.base_url).map_err(|why| wrong(format!("BaseUrl {why}")))?;
         let headers = headers(&settings).map_err(wrong)?;
         Ok(Self {
             client: network.0.clone(),
@@ -285,18 +286,6 @@ async fn beginning(mut response: Response, idle: Duration) -> String {
     }
     bytes.truncate(MAX_ERROR_BYTES);
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn base(text: &str) -> Result<Url, String> {
-    // The error leaves out the address: it may contain a password.
-    let base = Url::parse(text.trim()).map_err(|error| format!("BaseUrl is no address ({error})"))?;
-    if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
-        return Err("BaseUrl does not begin with http:// or https://".to_owned());
-    }
-    if !base.username().is_empty() || base.password().is_some() {
-        return Err("BaseUrl has a password in it; use Headers for it".to_owned());
-    }
-    Ok(base)
 }
 
 fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {

@@ -32,7 +32,7 @@ mod settings;
 mod think;
 mod wires;
 
-pub use address::{host, is_proxy};
+pub use address::{base_url, host, is_proxy};
 pub use current_models::CurrentModels;
 pub use effort::Efforts;
 pub use error::ProviderError;

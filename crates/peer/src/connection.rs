@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bobbin_framing::FrameReader;
+use tokio::runtime::Handle;
 use tokio::task::coop::has_budget_remaining;
 
 use crate::current::Reading;
@@ -20,13 +21,21 @@ use crate::shared::Shared;
 use crate::writer::Stopped;
 use crate::{reader, writer};
 
-/// Reads and writes until the connection is over.
-pub(crate) async fn run(
+/// Runs a connection as a task of its own.
+// Neither generic nor inlined: each crate that starts a peer would compile the connection anew.
+#[inline(never)]
+pub(crate) fn spawn(
+    runtime: &Handle,
     shared: Arc<Shared>,
     reader: Box<dyn FrameReader>,
     handlers: Handlers,
     stopped: Stopped,
 ) {
+    runtime.spawn(run(shared, reader, handlers, stopped));
+}
+
+/// Reads and writes until the connection is over.
+async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handlers, stopped: Stopped) {
     let mut input = pin!(reader::run(Arc::clone(&shared), reader, handlers));
     let mut output = pin!(writer::run(Arc::clone(&shared), stopped));
     let (mut reading, mut starved) = (true, false);

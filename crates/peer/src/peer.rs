@@ -44,7 +44,7 @@ impl Peer {
         shared.peek(|state| state.set_lanes(handlers.lane_count()));
         // Set here only, so it cannot have been set before.
         let _fresh = shared.layers.set(handlers.layers());
-        runtime.spawn(connection::run(shared, transport.reader, handlers, stopped));
+        connection::spawn(&runtime, shared, transport.reader, handlers, stopped);
         Ok(Self { handle })
     }
 

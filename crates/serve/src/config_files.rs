@@ -14,7 +14,7 @@ use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_agent_api::workspace_config::{
     ConfigChange, ConfigChangeError, ConfigSection, ConfigValues, WorkspaceConfig,
 };
-use bobbin_config::{Config, edit};
+use bobbin_config::{Config, FILE, edit};
 use bobbin_core::Hub;
 use bobbin_model::ApprovalPolicy;
 use bobbin_models::CurrentModels;
@@ -27,8 +27,6 @@ use crate::{config, models};
 
 /// The method that changes settings.
 const SOURCE: &str = "workspace/config/update";
-/// Where the files are, below the workspace and below the user's home.
-const FILE: &str = ".craft/config.json";
 
 type Name = &'static [&'static str];
 const MODEL: Name = &["Model"];
@@ -212,6 +210,10 @@ impl Place {
         &self,
         change: &ConfigChange,
     ) -> Result<(Config, ConfigValues, Vec<&'static str>), ConfigChangeError> {
+        if let Some(Some(address)) = &change.end_point {
+            bobbin_models::base_url(address)
+                .map_err(|why| ConfigChangeError::Unusable(format!("EndPoint {why}")))?;
+        }
         let cannot = |error: anyhow::Error| ConfigChangeError::Unwritable(format!("{error:#}"));
         let before = [self.folders(), self.own()].map(|path| (std::fs::read(&path).ok(), path));
         let made = self.write(change).map_err(cannot).and_then(|regions| {

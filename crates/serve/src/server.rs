@@ -237,7 +237,7 @@ pub async fn prepare(
     let jobs = Schedules::new(store.clone());
     let children = children();
     let variables = managed::own_variables();
-    let environment = Environment::from_base(variables.iter().cloned(), &[]);
+    let environment = Environment::from_base(variables.iter().cloned());
     let (commands, _) = config.variables.environment(variables.iter().cloned());
     let state = state::directory()?;
     let trust_file = TrustFile::of(&state, &workspace.root);

@@ -228,7 +228,7 @@ async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, Ch
 }
 
 async fn commands(report: &mut Report) {
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let environment = Environment::from_base(std::env::vars_os());
     let shell = shell();
     let spec = ProcessSpec::shell(&shell, "true", std::env::temp_dir(), environment);
     match run_child(&children(), spec).await {

@@ -122,7 +122,7 @@ async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &Path) -> Re
     }
     let plan = sandbox.plan(vec![inside.clone()]);
     let script = "true > file; true > ../outside/file; exit 0";
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let environment = Environment::from_base(std::env::vars_os());
     let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
     let spec = sandbox.confined(&plan, spec)?;
     let outcome = run_child(children, spec)

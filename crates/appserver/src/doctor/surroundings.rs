@@ -61,7 +61,7 @@ pub(super) async fn undo(workspace: &Workspace, report: &mut Report) {
     let Ok(place) = tempfile::tempdir() else {
         return report.add(WHAT, Verdict::Note, "not tried: there is no temporary directory");
     };
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let environment = Environment::from_base(std::env::vars_os());
     let clock = Arc::new(SystemClock);
     match FileUndo::open(place.path(), &workspace.root, children(), &environment, clock).await {
         Ok(undo) => {
@@ -98,7 +98,7 @@ pub(super) fn variables(config: &Config, report: &mut Report) {
 
 /// Says of each MCP server what keeps it from running.
 pub(super) fn tool_servers(config: &Config, workspace: &Workspace, report: &mut Report) {
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let environment = Environment::from_base(std::env::vars_os());
     let path = environment.get("PATH").unwrap_or_default();
     for declared in &config.tool_servers {
         let (verdict, text) = tool_server(declared, workspace, path);

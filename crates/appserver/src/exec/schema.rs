@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
-use jsonschema::{PatternOptions, Validator};
+use bobbin_agent_api::json_schema::{Fault, JsonSchema};
 use serde_json::Value;
 
 /// Largest schema.
@@ -12,7 +12,7 @@ const MAX_SCHEMA_BYTES: u64 = 256 << 10;
 /// The form of the answer.
 pub(super) struct OutputSchema {
     text: String,
-    validator: Validator,
+    schema: JsonSchema,
 }
 
 impl OutputSchema {
@@ -31,12 +31,9 @@ impl OutputSchema {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("the schema {shown} cannot be read"))?;
         let schema: Value = serde_json::from_str(&text).with_context(|| format!("{shown} is no JSON"))?;
-        let validator = jsonschema::options()
-            // Without look-around, so that no answer makes a pattern run for ever.
-            .with_pattern_options(PatternOptions::regex())
-            .build(&schema)
-            .map_err(|error| anyhow!("{shown} is no JSON Schema that can be used: {error}"))?;
-        Ok(Self { text, validator })
+        let schema = JsonSchema::new(&schema)
+            .map_err(|why| anyhow!("{shown} is no JSON Schema that can be used: {why}"))?;
+        Ok(Self { text, schema })
     }
 
     /// Returns what the model is asked for, behind the prompt.
@@ -62,12 +59,11 @@ impl OutputSchema {
     pub(super) fn check(&self, answer: &str) -> Result<String, String> {
         let text = without_fence(answer.trim());
         let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-        match self.validator.iter_errors(&value).next() {
+        match self.schema.faults(&value, 1).pop() {
             None => Ok(text.to_owned()),
-            Some(error) => {
-                let place = error.instance_path().to_string();
+            Some(Fault { place, message }) => {
                 let place = if place.is_empty() { "/" } else { &place };
-                Err(format!("at {place}: {error}"))
+                Err(format!("at {place}: {message}"))
             }
         }
     }

@@ -34,19 +34,34 @@ impl Editors {
         Self(Arc::new(Served {
             root: workspace.root.clone(),
             trust: opened.trust.clone(),
-            offer: EditorServices {
-                hub: opened.hub.clone(),
-                models: Arc::new(Choices(opened.models.clone())),
-                tools: opened.tools.specs(Mode::Agent),
-                services: server::services(opened),
-                editor_tools: opened.editor_tools.clone(),
-                pages: Some(Arc::new(WebPages)),
-                config_files: config.sources.clone(),
-                home: home(),
-                notices: warnings.map(|text| warning(text)).collect(),
-                ownership: Ownership::Shared,
-            },
+            offer: offer(
+                opened,
+                config,
+                warnings.map(|text| warning(text)).collect(),
+                Ownership::Shared,
+            ),
         }))
+    }
+}
+
+/// Returns what editors are offered by a server.
+pub(super) fn offer(
+    opened: &Opened,
+    config: &Config,
+    notices: Vec<UserNotice>,
+    ownership: Ownership,
+) -> EditorServices {
+    EditorServices {
+        hub: opened.hub.clone(),
+        models: Arc::new(Choices(opened.models.clone())),
+        tools: opened.tools.specs(Mode::Agent),
+        services: server::services(opened),
+        editor_tools: opened.editor_tools.clone(),
+        pages: Some(Arc::new(WebPages)),
+        config_files: config.sources.clone(),
+        home: home(),
+        notices,
+        ownership,
     }
 }
 

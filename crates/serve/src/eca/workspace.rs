@@ -7,7 +7,6 @@ use std::time::Duration;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
 use bobbin_framing::Transport;
-use bobbin_model::Mode;
 use bobbin_transport::{LocalListener, connect_local};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,10 +16,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Editors;
-use super::choices::Choices;
+use super::editors;
 use crate::config;
 use crate::join::{self, Endpoint, JoinError};
-use crate::pages::WebPages;
 use crate::state;
 use crate::state::home;
 use crate::token::TokenOptions;
@@ -234,18 +232,7 @@ impl EditorWorkspace {
         } else {
             served.held.announce(None, None)?;
         }
-        let offer = EditorServices {
-            hub: opened.hub.clone(),
-            models: Arc::new(Choices(opened.models.clone())),
-            tools: opened.tools.specs(Mode::Agent),
-            services: server::services(&opened),
-            editor_tools: opened.editor_tools.clone(),
-            pages: Some(Arc::new(WebPages)),
-            config_files: config.sources,
-            home: home(),
-            notices,
-            ownership: Ownership::Sole,
-        };
+        let offer = editors::offer(&opened, &config, notices, Ownership::Sole);
         Ok((served, offer))
     }
 

@@ -94,7 +94,7 @@ fn launch(
             env_vars,
             cwd,
         } => {
-            let mut environment = Environment::from_base(variables.iter().cloned(), &[]);
+            let mut environment = Environment::from_base(variables.iter().cloned());
             let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
             // Named for this very program, so that even a secret passes.
             for (name, value) in variables {

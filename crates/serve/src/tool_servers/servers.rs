@@ -77,7 +77,7 @@ impl Servers {
         };
         Self {
             root: root.to_owned(),
-            file: root.join(".craft/config.json"),
+            file: root.join(bobbin_config::FILE),
             trust,
             variables,
             host: Arc::new(
