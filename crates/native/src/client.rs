@@ -223,10 +223,7 @@ pub async fn handle(
     responder: Responder,
 ) -> Option<(Arc<ThreadHandle>, Responder)> {
     if id.trim().is_empty() {
-        refuse(
-            responder,
-            RpcError::invalid_params("'threadId' must not be blank."),
-        );
+        refuse_params(responder, "'threadId' must not be blank.");
         return None;
     }
     match client.hub().thread(&ThreadId::new(id)).await {
@@ -241,6 +238,11 @@ pub async fn handle(
 /// Answers with an error.
 pub fn refuse(responder: Responder, error: RpcError) {
     responder.err(errors::object(error));
+}
+
+/// Answers a request whose params cannot be used, with what is wrong.
+pub fn refuse_params(responder: Responder, detail: impl Into<String>) {
+    refuse(responder, RpcError::invalid_params(detail));
 }
 
 /// Answers with the error of the core.

@@ -6,10 +6,10 @@ use bobbin_core::{CoreError, Hub, ListFilter, Snapshot};
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
 use bobbin_peer::Responder;
 
-use crate::client::{Client, fail, handle, refuse};
+use crate::client::{Client, fail, handle, refuse_params};
 use crate::convert;
 use crate::cursor;
-use crate::wire::{self, Nullable, RpcError};
+use crate::wire::{self, Nullable};
 
 /// Most Threads of a list that is asked for in pages.
 pub const MAX_PAGE: u32 = 100;
@@ -24,22 +24,18 @@ pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
     if params.identity.channel_name.trim().is_empty() {
-        return refuse(
-            responder,
-            RpcError::invalid_params("'identity.channelName' must not be blank."),
-        );
+        return refuse_params(responder, "'identity.channelName' must not be blank.");
     }
     if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
-        let detail = format!("'limit' must be 1 to {MAX_PAGE}.");
-        return refuse(responder, RpcError::invalid_params(detail));
+        return refuse_params(responder, format!("'limit' must be 1 to {MAX_PAGE}."));
     }
     if let Err(detail) = check_origins(params.cross_channel_origins.as_deref()) {
-        return refuse(responder, RpcError::invalid_params(detail));
+        return refuse_params(responder, detail);
     }
     let after = match params.cursor.as_deref().map(place_in_list) {
         None => None,
         Some(Some(after)) => Some(after),
-        Some(None) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+        Some(None) => return refuse_params(responder, NO_CURSOR),
     };
     let limit = params.limit.unwrap_or(MAX_LIST);
     // Users and chats of two platforms may have the same names: an adapter finds the Threads of its own channel.
@@ -114,12 +110,11 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
     let before = match params.cursor.as_deref().map(str::parse::<TurnId>) {
         None => None,
         Some(Ok(before)) => Some(before),
-        Some(Err(_)) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+        Some(Err(_)) => return refuse_params(responder, NO_CURSOR),
     };
     let limit = params.turn_limit.map_or(usize::MAX, |limit| limit as usize);
     if limit == 0 {
-        let detail = "'turnLimit' must be at least 1.";
-        return refuse(responder, RpcError::invalid_params(detail));
+        return refuse_params(responder, "'turnLimit' must be at least 1.");
     }
     let reader = client.clone();
     client.answer_large(responder, async move |responder| {

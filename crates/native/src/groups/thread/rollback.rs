@@ -4,14 +4,13 @@ use bobbin_core::{Command, Newest, Reply, RolledBack};
 use bobbin_peer::Responder;
 
 use super::read;
-use crate::client::{Client, fail, handle, refuse};
+use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::wire::{self, RpcError};
+use crate::wire;
 
 pub(super) async fn rollback(client: &Client, params: wire::ThreadRollbackParams, responder: Responder) {
     if params.num_turns < 1 {
-        let detail = "'numTurns' must be at least 1.";
-        return refuse(responder, RpcError::invalid_params(detail));
+        return refuse_params(responder, "'numTurns' must be at least 1.");
     }
     // More than any Thread has is refused by the Thread.
     let count = u32::try_from(params.num_turns).unwrap_or(u32::MAX);

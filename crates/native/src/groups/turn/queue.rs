@@ -7,9 +7,9 @@ use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::input;
-use crate::client::{Client, fail, handle, refuse};
+use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::wire::{self, RpcError};
+use crate::wire;
 
 pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
@@ -83,8 +83,7 @@ pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, respon
         ("queuedInputId", &params.queued_input_id),
     ] {
         if value.trim().is_empty() {
-            let detail = format!("'{name}' must not be blank.");
-            return refuse(responder, RpcError::invalid_params(detail));
+            return refuse_params(responder, format!("'{name}' must not be blank."));
         }
     }
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
