@@ -21,7 +21,9 @@ export function Options({ configuration, onChange }: Props) {
   const { data } = useRequest("model/list", {}, can);
   const models = data?.models ?? [];
   const model = configuration.model ?? "";
-  const efforts = models.find((one) => one.id === model)?.reasoningEfforts ?? [];
+  // Which model is the usual one is not listed: its efforts are among those of all.
+  const asked = model ? models.filter((one) => one.id === model) : models;
+  const efforts = [...new Set(asked.flatMap((one) => one.reasoningEfforts ?? []))];
   const policy = configuration.approvalPolicy ?? "default";
 
   function set(change: Partial<ThreadConfiguration>) {
@@ -30,13 +32,20 @@ export function Options({ configuration, onChange }: Props) {
     onChange(next as ThreadConfiguration);
   }
 
+  /** An effort that the new model does not know goes with the old one. */
+  function choose(id: string) {
+    const effort = configuration.reasoningEffort;
+    const keeps = !id || !effort || models.find((one) => one.id === id)?.reasoningEfforts?.includes(effort);
+    set({ model: id, ...(!keeps && { reasoningEffort: undefined }) });
+  }
+
   return (
     <>
       <select className="pick" aria-label="Mode" value={configuration.mode ?? "agent"} onChange={(event) => set({ mode: event.target.value })}>
         <option value="agent">Agent</option>
         <option value="plan">Plan first</option>
       </select>
-      <select className="pick" aria-label="Model" title={data && !data.success ? data.errorMessage : undefined} value={model} onChange={(event) => set({ model: event.target.value })}>
+      <select className="pick" aria-label="Model" title={data && !data.success ? data.errorMessage : undefined} value={model} onChange={(event) => choose(event.target.value)}>
         <option value="">Usual model</option>
         {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
         {models.map((one) => (

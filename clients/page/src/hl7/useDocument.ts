@@ -30,7 +30,7 @@ export function useDocument(threadId: string): Live {
   const owned = useRef(new Set<number>());
   const life = useRef(0);
 
-  const refresh = useCallback(async () => {
+  const read = useCallback(async () => {
     const mine = ++life.current;
     try {
       const [{ documents }, { text, version }] = await Promise.all([client.request("hermes/document/list", {}), client.request("hermes/document/get", { threadId })]);
@@ -46,6 +46,25 @@ export function useDocument(threadId: string): Live {
       return undefined;
     }
   }, [client, threadId]);
+
+  // Many changes at once are read once more, not once each.
+  const reading = useRef<Promise<Open | undefined>>(undefined);
+  const isStale = useRef(false);
+  const refresh = useCallback(() => {
+    isStale.current = reading.current !== undefined;
+    reading.current ??= (async () => {
+      try {
+        for (;;) {
+          const open = await read();
+          if (!isStale.current) return open;
+          isStale.current = false;
+        }
+      } finally {
+        reading.current = undefined;
+      }
+    })();
+    return reading.current;
+  }, [read]);
 
   useEffect(() => {
     if (!isReady) return;
