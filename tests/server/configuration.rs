@@ -345,3 +345,42 @@ async fn a_desktop_clients_first_dialog_sets_a_folder_up() {
     assert!(!third.path().join(".craft/config.json").exists());
     assert_eq!(serde_json::from_str::<Value>(&file(&home)).unwrap(), own);
 }
+
+#[tokio::test]
+async fn the_schema_says_what_counts_and_no_secret() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let own = json!({
+        "Titles": { "Enabled": false },
+        "Limits": { "Rounds": 50 },
+        "ApiKey": "sk-sesame",
+        "AppServer": { "WebSocket": { "Token": "sk-sesame" } },
+        "Commands": { "Environment": { "Set": { "TOKEN": "sk-sesame" } } },
+        "McpServers": { "tea": { "Command": "tea", "Env": { "TOKEN": "sk-sesame" }, "Enabled": false } },
+    });
+    write(&home, &own.to_string());
+    write(
+        &workspace,
+        r#"{ "Limits": { "Rounds": 5 }, "Sandbox": { "Network": true } }"#,
+    );
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+    let value = |schema: &Value, section: &str, key: &str| {
+        let mut sections = schema["sections"].as_array().unwrap().iter();
+        let section = sections.find(|one| one["section"] == section).unwrap();
+        let mut fields = section["fields"].as_array().unwrap().iter();
+        fields.find(|field| field["key"] == key).unwrap()["value"].clone()
+    };
+    let schema = client.call("workspace/config/schema", json!({})).await;
+    assert_eq!(value(&schema, "Titles", "Enabled"), false);
+    // What is stricter counts at once; what loosens waits for trust.
+    assert_eq!(value(&schema, "Limits", "Rounds"), 5);
+    assert_eq!(value(&schema, "Sandbox", "Network"), Value::Null);
+    assert!(!schema.to_string().contains("sesame"));
+
+    client
+        .call("workspace/trust/set", json!({ "trusted": true }))
+        .await;
+    let schema = client.call("workspace/config/schema", json!({})).await;
+    assert_eq!(value(&schema, "Sandbox", "Network"), true);
+    client.finish().await;
+    server.wait().await.unwrap();
+}

@@ -93,3 +93,12 @@ test("a network that is gone for half a minute costs nothing and doubles nothing
   }
   await expect(field(page)).toHaveValue("half a thought");
 });
+
+test("settings show what the files say, and what was stored", async ({ page }) => {
+  await page.goto("/#/settings/workspace");
+  const suggestions = page.getByLabel("Suggestions for new Threads");
+  await expect(suggestions).toContainText("As it is: not set");
+  await suggestions.selectOption("no");
+  await page.getByRole("button", { name: "Store" }).click();
+  await expect(suggestions).toContainText("As it is: No");
+});

@@ -451,7 +451,7 @@ export type CommandStatus = "inProgress" | "completed" | "failed" | "cancelled" 
 /** How a conversation was compacted. */
 export type CompactionMode = "micro" | "partial";
 
-/** One setting, without its value. */
+/** One setting. */
 export interface ConfigField {
   /** What counts where no file says anything. */
   defaultValue?: unknown;
@@ -471,6 +471,8 @@ export interface ConfigField {
   sensitive: boolean;
   /** How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`. */
   type: string;
+  /** Extension: what the files say, as far as it counts. Left out too for what can have a secret in it. */
+  value?: unknown;
 }
 
 /** When a changed setting counts. */
@@ -4153,7 +4155,7 @@ export interface Requests {
   "approval/rules/list": { params: EmptyParams; result: ApprovalRulesListResult };
   /** Extension: takes back answers that were given for ever. */
   "approval/rules/remove": { params: ApprovalRulesRemoveParams; result: ApprovalRulesRemoveResult };
-  /** Lists the settings that configuration files can have, without values. */
+  /** Lists the settings that configuration files can have. Extension: with what the files say, secrets left out. */
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
   /** Sets or removes settings of the workspace, and returns what the files say then. */
   "workspace/config/update": { params: WorkspaceConfigUpdateParams; result: WorkspaceConfigResult };

@@ -13,7 +13,7 @@ pub enum Reload {
     ProcessRestart,
 }
 
-/// One setting, without its value.
+/// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigField {
     /// Its name, with those of the objects around it in the section: `WebSocket.Port`.
@@ -34,6 +34,8 @@ pub struct ConfigField {
     pub default: Option<Value>,
     /// When a change counts.
     pub reload: Reload,
+    /// What the files say, as far as it counts. `None` too for what can have a secret in it.
+    pub value: Option<Value>,
 }
 
 /// Settings that belong together.
@@ -98,8 +100,8 @@ pub enum ConfigChangeError {
 
 /// Reads and writes configuration files.
 pub trait WorkspaceConfig: Send + Sync + 'static {
-    /// Returns every setting that files can have.
-    fn schema(&self) -> Vec<ConfigSection>;
+    /// Returns every setting that files can have, with what they say.
+    fn schema(&self) -> BoxFuture<'_, Vec<ConfigSection>>;
 
     /// Writes settings, makes them count and tells every client. Returns what the files say then.
     ///

@@ -16,7 +16,7 @@ const HOT: [&str; 7] = [
     "WelcomeSuggestions.Enabled",
 ];
 
-/// Returns every setting that a file can have: first those at its top, then those of each object in it.
+/// Returns every setting that a file can have, without values: first those at its top, then those of each object in it.
 pub fn sections() -> Vec<ConfigSection> {
     let schema = file::schema();
     let mut core = ConfigSection {
@@ -101,6 +101,7 @@ fn field(key: String, whole: &str, schema: &Value) -> ConfigField {
         } else {
             Reload::ProcessRestart
         },
+        value: None,
     }
 }
 

@@ -12,7 +12,7 @@ use bobbin_agent::Helpers;
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_agent_api::workspace_config::{
-    ConfigChange, ConfigChangeError, ConfigSection, ConfigValues, WorkspaceConfig,
+    ConfigChange, ConfigChangeError, ConfigField, ConfigSection, ConfigValues, WorkspaceConfig,
 };
 use bobbin_config::{Config, FILE, edit};
 use bobbin_core::Hub;
@@ -205,6 +205,33 @@ impl Place {
         })
     }
 
+    /// Returns every setting with what the files say: the workspace's where that counts, else the user's own.
+    fn sections(&self) -> Vec<ConfigSection> {
+        let config = config::read_with(&self.root, self.home.as_deref(), &self.trust.read());
+        let items = config.map(|config| config.folder_items).unwrap_or_default();
+        let waits = |name: &str| items.iter().any(|item| !item.trusted && item.name == name);
+        let mut sections = bobbin_config::sections();
+        for section in &mut sections {
+            for field in section.fields.iter_mut().filter(|field| is_shown(field)) {
+                let name: Vec<&str> = section
+                    .path
+                    .iter()
+                    .map(String::as_str)
+                    .chain(field.key.split('.'))
+                    .collect();
+                // No workspace says where a server listens and where keys are sent.
+                let is_own = matches!(name[0], "AppServer" | "EndPoint");
+                let folders = if is_own || waits(&name.join(".")) {
+                    None
+                } else {
+                    edit::get(&self.folders(), &name).ok().flatten()
+                };
+                field.value = folders.or_else(|| edit::get(&self.own(), &name).ok().flatten());
+            }
+        }
+        sections
+    }
+
     /// Writes, and puts both files back when they cannot be used then.
     fn change(
         &self,
@@ -261,6 +288,11 @@ pub fn set_up(
     Ok(())
 }
 
+/// Whether the value of a setting is for clients. Objects can have variables and headers of programs in them.
+fn is_shown(field: &ConfigField) -> bool {
+    !field.sensitive && !matches!(field.kind, "json" | "keyValueMap")
+}
+
 /// A file that is not there is as good as removed.
 fn as_removed(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound {
@@ -275,8 +307,13 @@ fn spelled(policy: ApprovalPolicy) -> Value {
 }
 
 impl WorkspaceConfig for ConfigFiles {
-    fn schema(&self) -> Vec<ConfigSection> {
-        bobbin_config::sections()
+    fn schema(&self) -> BoxFuture<'_, Vec<ConfigSection>> {
+        let place = self.place.clone();
+        async move {
+            let filled = tokio::task::spawn_blocking(move || place.sections()).await;
+            filled.unwrap_or_else(|_| bobbin_config::sections())
+        }
+        .boxed()
     }
 
     fn update(&self, change: ConfigChange) -> BoxFuture<'_, Result<ConfigValues, ConfigChangeError>> {

@@ -26,7 +26,6 @@ export function useSchema(names: readonly string[], round: number): Schema {
 export function known(schema: Schema, segment: string, field: number, component?: number): { own?: HermesField; field?: HermesField } {
   const fields = schema.get(segment) ?? [];
   const whole = fields.find((one) => one.field === field && one.component === undefined);
-  // What is said of a field without components is said of the first one.
   const own = component === undefined ? whole : fields.find((one) => one.field === field && one.component === component);
-  return { own: own ?? undefined, field: whole };
+  return { own, field: whole };
 }

@@ -1,5 +1,5 @@
 //! Settings of the workspace that a client may change, and the list of all there are.
-import type { ConfigSection, WorkspaceConfigResult, WorkspaceConfigUpdateParams } from "@bobbin/client";
+import type { ConfigSection, WorkspaceConfigUpdateParams } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -18,7 +18,13 @@ export function Workspace() {
   const [suggestions, setSuggestions] = useState(LEAVE);
   const [endPoint, setEndPoint] = useState("");
   const [apiKey, setApiKey] = useState("");
-  const [now, setNow] = useState<WorkspaceConfigResult>();
+  const said = (section: string, key: string) => {
+    const fields = schema.data?.sections.find((one) => one.section === section)?.fields;
+    return fields && (fields.find((one) => one.key === key)?.value ?? null);
+  };
+  const text = (value: unknown) => (value === undefined ? undefined : value === null ? null : String(value));
+  const suggested = said("WelcomeSuggestions", "Enabled");
+  const address = said("Core", "EndPoint");
   if (!wanted) return <p className="empty">This server changes no settings.</p>;
 
   function submit(event: FormEvent) {
@@ -30,8 +36,8 @@ export function Workspace() {
       ...(endPoint.trim() && { endPoint: endPoint.trim() }),
       ...(apiKey.trim() && { apiKey: apiKey.trim() }),
     };
-    client.request("workspace/config/update", change).then((result) => {
-      setNow(result);
+    client.request("workspace/config/update", change).then(() => {
+      schema.again();
       for (const set of [setModel, setPolicy, setSuggestions]) set(LEAVE);
       setEndPoint("");
       setApiKey("");
@@ -43,14 +49,14 @@ export function Workspace() {
   return (
     <div className="stack-list">
       <form className="sheet-form" onSubmit={submit}>
-        <Choice label="Usual model" value={model} onValue={setModel} options={(models.data?.models ?? []).map(({ id }) => [id, id])} now={now?.model} />
-        <Choice label="Approvals of Threads that have no policy" value={policy} onValue={setPolicy} options={[["default", "Asks"], ["autoApprove", "Asks nothing"]]} now={now?.defaultApprovalPolicy} />
-        <Choice label="Suggestions for new Threads" value={suggestions} onValue={setSuggestions} options={[["yes", "Yes"], ["no", "No"]]} now={now && (now.welcomeSuggestionsEnabled === null ? null : now.welcomeSuggestionsEnabled ? "yes" : "no")} />
+        <Choice label="Usual model" value={model} onValue={setModel} options={(models.data?.models ?? []).map(({ id }) => [id, id])} now={text(said("Core", "Model"))} />
+        <Choice label="Approvals of Threads that have no policy" value={policy} onValue={setPolicy} options={[["default", "Asks"], ["autoApprove", "Asks nothing"]]} now={text(said("Permissions", "DefaultApprovalPolicy"))} />
+        <Choice label="Suggestions for new Threads" value={suggestions} onValue={setSuggestions} options={[["yes", "Yes"], ["no", "No"]]} now={suggested === undefined ? undefined : suggested === null ? null : suggested ? "yes" : "no"} />
         <fieldset className="choices">
           <legend>A provider of models, in your own file</legend>
           <label className="stack">
             Address
-            <input className="field mono" type="url" value={endPoint} placeholder={now?.endPoint ?? "https://…"} onChange={(event) => setEndPoint(event.target.value)} />
+            <input className="field mono" type="url" value={endPoint} placeholder={typeof address === "string" ? address : "https://…"} onChange={(event) => setEndPoint(event.target.value)} />
           </label>
           <label className="stack">
             Key
@@ -80,7 +86,7 @@ interface ChoiceProps {
   value: string;
   onValue: (value: string) => void;
   options: [string, string][];
-  /** What the files say, once they were written. */
+  /** What the files say, once that was read. */
   now: string | null | undefined;
 }
 
@@ -116,7 +122,14 @@ function Section({ section: { section, path, fields } }: { section: ConfigSectio
               <code>{path ? `${path}.${field.key}` : field.key}</code>{" "}
               <span className="meta">{[field.type, field.defaultValue !== undefined && !field.sensitive && `usually ${JSON.stringify(field.defaultValue)}`, field.reload === "processRestart" && "counts from the next start"].filter(Boolean).join(" · ")}</span>
             </dt>
-            <dd>{field.hint}</dd>
+            <dd>
+              {field.value !== undefined && (
+                <p>
+                  <code>{Array.isArray(field.value) ? field.value.join(", ") : String(field.value)}</code> <span className="meta">now</span>
+                </p>
+              )}
+              {field.hint}
+            </dd>
           </div>
         ))}
       </dl>

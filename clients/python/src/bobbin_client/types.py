@@ -507,7 +507,7 @@ class _ConfigField(TypedDict):
 
 
 class ConfigField(_ConfigField, total=False):
-    """One setting, without its value."""
+    """One setting."""
 
     defaultValue: Any
     """What counts where no file says anything."""
@@ -519,6 +519,8 @@ class ConfigField(_ConfigField, total=False):
     """The least number."""
     options: list[str]
     """The words that it can be, with `select`."""
+    value: Any
+    """Extension: what the files say, as far as it counts. Left out too for what can have a secret in it."""
 
 
 class _ConfigSection(TypedDict):
@@ -6565,7 +6567,7 @@ class Requests:
     async def request(
         self, method: Literal['workspace/config/schema'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> WorkspaceConfigSchemaResult:
-        """Lists the settings that configuration files can have, without values."""
+        """Lists the settings that configuration files can have. Extension: with what the files say, secrets left out."""
 
     @overload
     async def request(

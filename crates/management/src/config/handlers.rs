@@ -18,9 +18,9 @@ use crate::wire::{
 
 type Config = Arc<dyn WorkspaceConfig>;
 
-pub(super) fn schema(_: &Client, config: &Config, _: IgnoredAny, responder: Responder) {
+pub(super) async fn schema(_: &Client, config: &Config, _: IgnoredAny, responder: Responder) {
     let sections = (0..)
-        .zip(config.schema())
+        .zip(config.schema().await)
         .map(|(order, section)| wire::ConfigSection {
             section: section.name,
             order,
@@ -46,6 +46,7 @@ fn field(field: service::ConfigField) -> wire::ConfigField {
             Reload::ProcessRestart => ConfigReload::ProcessRestart,
         },
         default_value: field.default,
+        value: field.value,
     }
 }
 

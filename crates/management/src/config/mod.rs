@@ -13,8 +13,8 @@ use crate::wire::{
 pub static GROUP: Group = Group {
     methods: rows! {
         request "workspace/config/schema" (EmptyParams => WorkspaceConfigSchemaResult)
-            [] now_with(config) handlers::schema:
-            "Lists the settings that configuration files can have, without values.";
+            [] wait_with(config) handlers::schema:
+            "Lists the settings that configuration files can have. Extension: with what the files say, secrets left out.";
         request "workspace/config/update" (WorkspaceConfigUpdateParams => WorkspaceConfigResult)
             [] wait_with(config) handlers::update:
             "Sets or removes settings of the workspace, and returns what the files say then.";

@@ -33,7 +33,7 @@ pub struct ConfigSection {
     pub fields: Vec<ConfigField>,
 }
 
-/// One setting, without its value.
+/// One setting.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -57,6 +57,8 @@ pub struct ConfigField {
     pub reload: ConfigReload,
     /// What counts where no file says anything.
     pub default_value: Option<Value>,
+    /// Extension: what the files say, as far as it counts. Left out too for what can have a secret in it.
+    pub value: Option<Value>,
 }
 
 /// When a changed setting counts.
