@@ -11,6 +11,7 @@ pub mod cut;
 pub mod dynamic_tool;
 mod features;
 pub mod forward;
+pub mod hook;
 pub mod json_schema;
 pub mod model;
 pub mod model_catalog;

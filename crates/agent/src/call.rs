@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::hook::{HookEvent, HookSaid};
 use bobbin_agent_api::policy::{Judgement, PathAccess, Ruling};
 use bobbin_agent_api::tool::{
     Effect, Permission, PreparedCall, ToolEnvironment, ToolOutput, ToolRefusal, Touches,
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
 use super::fit::cut;
+use super::hooks::{Before, with_hook};
 use super::recording::RecordedCall;
 use super::turn::TurnRun;
 use bobbin_agent_api::cut::head;
@@ -53,18 +55,26 @@ impl TurnRun {
             prepared = self.prepare(call) => prepared,
         };
         let (mut output, recorded) = match prepared {
-            Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => (*why, RecordedCall::default()),
+            Ok(prepared) => match Box::pin(self.hooks_before(call)).await? {
+                Before::Passes(asks) => self.run_if_allowed(call, prepared, asks).await?,
+                Before::Blocked(why) => (refused(why), None),
+            },
+            Err(why) => (*why, None),
         };
+        let heard = recorded.is_some() && self.has_hooks(HookEvent::PostToolUse, &call.tool);
+        let heard = heard.then(|| (output.text.clone(), output.success));
         let mut changed = std::mem::take(&mut output.changed);
         // The result is recorded before anything else is awaited: a Turn that ends late loses what is not recorded.
         self.add_result(&call.id, output).await?;
-        let mut found = self.see_changes(recorded).await;
+        let mut found = self.see_changes(recorded.unwrap_or_default()).await;
         found.changed.append(&mut changed);
         self.note_changes(found).await?;
         if self.stop.is_cancelled() {
             // The effect is recorded; the Turn ends with it.
             return Err(TurnGone);
+        }
+        if let Some((text, success)) = heard {
+            Box::pin(self.hooks_after(call, &text, success)).await?;
         }
         Ok(())
     }
@@ -130,31 +140,35 @@ impl TurnRun {
         prepare(&self.turn, &self.tools, call).await
     }
 
+    /// Runs a call if it is allowed. Without a record it has not run.
     async fn run_if_allowed(
         &self,
         call: &Call,
         prepared: Box<dyn PreparedCall>,
-    ) -> Result<(ToolOutput, RecordedCall), TurnGone> {
+        asks: Option<HookSaid>,
+    ) -> Result<(ToolOutput, Option<RecordedCall>), TurnGone> {
         let must_know = prepared.must_know();
         if let Some(why) = self.unknown(must_know.clone()).await? {
-            return Ok((not_run(why), RecordedCall::default()));
+            return Ok((not_run(why), None));
         }
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
         let permission = permission_of(self.turn.environment(), call, &*prepared);
+        let permission = with_hook(permission, asks, &call.tool);
         if let Some(inquiry) = prepared.inquiry() {
             if !self.is_allowed(call, permission).await? {
-                return Ok((refused(DECLINED), RecordedCall::default()));
+                return Ok((refused(DECLINED), None));
             }
-            return Ok((self.inquire(&call.id, inquiry).await?, RecordedCall::default()));
+            let answered = self.inquire(&call.id, inquiry).await?;
+            return Ok((answered, Some(RecordedCall::default())));
         }
         if !self.is_allowed(call, permission).await? {
-            return Ok((refused(DECLINED), RecordedCall::default()));
+            return Ok((refused(DECLINED), None));
         }
         // The file may have changed while a user was asked.
         if let Some(why) = self.unknown(must_know).await? {
-            return Ok((not_run(why), RecordedCall::default()));
+            return Ok((not_run(why), None));
         }
         tokio::select! {
             biased;
@@ -170,11 +184,11 @@ impl TurnRun {
         let recorded = self.record(call, touches, &execution).await?;
         let running = execution.run(prepared, self.result_limits.next(&self.messages));
         if !self.only_reads(call) || self.must_end(call) {
-            return Ok((running.await?, recorded));
+            return Ok((running.await?, Some(recorded)));
         }
         tokio::select! {
             biased;
-            output = running => Ok((output?, recorded)),
+            output = running => Ok((output?, Some(recorded))),
             () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
         }
     }
@@ -201,10 +215,12 @@ impl TurnRun {
             reason,
         };
         let _held = self.watch.pause();
+        let reason = ask.reason.clone();
         let decision = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),
             decision = self.turn.ask(ask) => decision?,
+            gone = Box::pin(self.hooks_of_question(&reason)) => return gone.map(|()| false),
         };
         Ok(decision.approves())
     }

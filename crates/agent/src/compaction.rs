@@ -209,6 +209,7 @@ impl TurnRun {
         trigger: CompactionTrigger,
         window: ContextWindow,
     ) -> Result<Compacted, EngineFailure> {
+        Box::pin(self.hooks_of_compaction(trigger)).await?;
         let before = self.occupancy();
         // Until a part was left out, another attempt would end as this one.
         self.full.stuck = true;

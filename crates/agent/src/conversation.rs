@@ -17,6 +17,7 @@ use bobbin_model::{
 
 use bobbin_prompts::COMPACT;
 
+use super::hooks::PROMPT_BLOCKED;
 use super::past::PastTurn;
 use super::pictures::of_results;
 use super::web_search::WEB_SEARCH;
@@ -150,6 +151,14 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 let parts = said.native.iter().map(InputPart::materialized).collect();
                 let message = Message::User { parts };
                 steps.push(Placed { at, message });
+            }
+            // A hook has kept the message from the model.
+            ItemBody::Error { code, .. } if code == PROMPT_BLOCKED => {
+                reply.end(turn, &mut steps);
+                let is_input = |step: &Placed| matches!(step.message, Message::User { .. });
+                while steps.last().is_some_and(is_input) {
+                    steps.pop();
+                }
             }
             ItemBody::AgentMessage { text } => {
                 if !reply.results.is_empty() {

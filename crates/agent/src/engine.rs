@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bobbin_agent_api::hook::Hooks;
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
@@ -30,6 +31,7 @@ pub struct AgentEngine {
     past: Arc<PastTurns>,
     git: Option<Arc<GitStates>>,
     titles: Option<Arc<Titles>>,
+    hooks: Option<Arc<dyn Hooks>>,
 }
 
 impl AgentEngine {
@@ -44,7 +46,14 @@ impl AgentEngine {
             past: Arc::default(),
             git: None,
             titles: None,
+            hooks: None,
         }
+    }
+
+    /// Has hooks asked at moments of Turns.
+    #[must_use]
+    pub fn with_hooks(self, hooks: Option<Arc<dyn Hooks>>) -> Self {
+        Self { hooks, ..self }
     }
 
     /// Has titles of Threads written.
@@ -101,10 +110,11 @@ impl Engine for AgentEngine {
         )
         .with_prompts(self.prompts.clone())
         .with_past(self.past.clone())
-        .with_git(self.git.clone());
+        .with_git(self.git.clone())
+        .with_hooks(self.hooks.clone());
         let titles = self.titles.clone();
         async move {
-            run.run().await?;
+            Box::pin(run.run()).await?;
             if let Some(titles) = titles {
                 titles.after(&turn).await;
             }

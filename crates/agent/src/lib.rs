@@ -19,6 +19,7 @@ mod git_states;
 mod guides;
 mod helper;
 mod history;
+mod hooks;
 mod inquiry;
 mod instructions;
 mod limits;

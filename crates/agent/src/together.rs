@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::hook::HookEvent;
 use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_agent_api::undo::FileChanges;
 use bobbin_core::engine::{Ask, TurnContext};
@@ -30,6 +31,13 @@ const MAX_TOGETHER: usize = 8;
 impl TurnRun {
     /// Runs the calls of a reply. Meanwhile users are asked about all of those that need it.
     pub(super) async fn calls(&mut self, calls: &[Call]) -> Result<(), TurnGone> {
+        // A hook may block a call, and then nobody is to be asked about it.
+        if calls
+            .iter()
+            .any(|call| self.has_hooks(HookEvent::PreToolUse, &call.tool))
+        {
+            return self.in_order(calls).await;
+        }
         let asking = ask_ahead(self.turn.clone(), self.tools.clone(), calls);
         let running = self.in_order(calls);
         tokio::pin!(asking, running);
@@ -65,7 +73,7 @@ impl TurnRun {
             let reads = self.tools.get(&call.tool).is_some_and(|tool| {
                 tool.spec().effect == Effect::Reads && !tool.runs_alone() && tool.must_end() == must_end
             });
-            if !reads {
+            if !reads || self.has_hooks_of(call) {
                 break;
             }
             let Ok(prepared) = self.prepare(call).await else {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::hook::{HookSaid, Hooks};
 use bobbin_agent_api::tool::TurnScope;
 use bobbin_agent_api::undo::{FileChanges, Undo};
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
@@ -93,6 +94,14 @@ pub(super) struct TurnRun {
     pub(super) recording: Recording,
     /// Whether files have changed since the last checks.
     pub(super) edits: Edits,
+    /// What is asked at moments of the Turn.
+    pub(super) hooks: Option<Arc<dyn Hooks>>,
+    /// What hooks have said about the calls of a reply, until the model gets it.
+    pub(super) hook_context: Vec<HookSaid>,
+    /// Why a hook ends the Turn.
+    pub(super) hook_ends: Option<HookSaid>,
+    /// How often hooks had the agent go on that had finished.
+    pub(super) went_on: usize,
     /// Changes were noted that no shown diff has.
     unshown: bool,
     shown_at: Option<Instant>,
@@ -161,6 +170,10 @@ impl TurnRun {
             priceless: false,
             recording: Recording::start(undo, &turn),
             edits: Edits::Checked,
+            hooks: None,
+            hook_context: Vec::new(),
+            hook_ends: None,
+            went_on: 0,
             unshown: false,
             shown_at: None,
             full: Fullness::of(window),
@@ -189,6 +202,11 @@ impl TurnRun {
     /// Adds the state of the repository to the instructions.
     pub(super) fn with_git(self, git: Option<Arc<GitStates>>) -> Self {
         Self { git, ..self }
+    }
+
+    /// Adds what is asked at moments of the Turn.
+    pub(super) fn with_hooks(self, hooks: Option<Arc<dyn Hooks>>) -> Self {
+        Self { hooks, ..self }
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
@@ -243,6 +261,9 @@ impl TurnRun {
         if self.turn.at_start().turn.items.iter().any(asks_to_compact) {
             return self.compact_now().await;
         }
+        if is_new {
+            Box::pin(self.hooks_of_start()).await?;
+        }
         if self.ledger.now().rounds > 0 {
             self.take_guidance().await?;
         }
@@ -253,7 +274,7 @@ impl TurnRun {
                 .check(self.ledger.with(self.turn.sub_agents().used()))?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
-                if self.check_edits().await? == Checked::Clean {
+                if self.check_edits().await? == Checked::Clean && !Box::pin(self.hooks_of_end()).await? {
                     return Ok(());
                 }
                 self.ledger.change(|spent| spent.rounds += 1);
@@ -263,16 +284,18 @@ impl TurnRun {
             self.ledger.change(|spent| spent.rounds += 1);
             self.await_tools(&calls).await?;
             self.calls(&calls).await?;
+            Box::pin(self.hear_hooks_of_calls()).await?;
             self.show_pictures().await?;
             self.take_guidance().await?;
         }
     }
 
     /// Gives the model the inputs that users sent as guidance.
-    async fn take_guidance(&mut self) -> Result<(), TurnGone> {
+    async fn take_guidance(&mut self) -> Result<(), EngineFailure> {
         let said = self.turn.guidance().await?;
         self.messages.extend(messages(&said));
-        self.read_pictures(Tell::Yes).await
+        Box::pin(self.hooks_of_prompt(&said)).await?;
+        Ok(self.read_pictures(Tell::Yes).await?)
     }
 
     /// Returns what git says of the Thread's folder, if its user trusts it.

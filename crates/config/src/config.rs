@@ -16,6 +16,7 @@ use crate::check::{Checked, check};
 use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
 use crate::gate::Gate;
 use crate::hermes::{self, DeclaredExtension};
+use crate::hooks::{self, Hook, HookOrigin};
 use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
 use crate::plugins::PluginSettings;
@@ -70,6 +71,8 @@ pub struct Config {
     pub agent: AgentLimits,
     /// Models and their providers.
     pub models: ModelSettings,
+    /// Hooks that count: the user's, then the workspace's.
+    pub hooks: Vec<Hook>,
     /// What is said of plugins.
     pub plugins: PluginSettings,
     /// FineCode projects and their runners.
@@ -169,6 +172,11 @@ impl Config {
         let channels = channels.into_iter();
         self.channels
             .extend(channels.map(|config| DeclaredChannel::own(config, origin)));
+        self.hooks.extend(hooks::read(
+            file.hooks.take().unwrap_or_default(),
+            &HookOrigin::User,
+            &mut warnings,
+        ));
         self.take_warnings(path, warnings);
         let servers = servers.into_iter().map(|config| Declared::own(config, origin));
         self.tool_servers.extend(servers);
@@ -261,7 +269,19 @@ impl Config {
         };
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         let channels = channels::read(std::mem::take(&mut file.external_channels), &mut warnings);
+        let hooks = hooks::read(
+            file.hooks.take().unwrap_or_default(),
+            &HookOrigin::User,
+            &mut warnings,
+        );
         self.take_warnings(path, warnings);
+        for hook in hooks {
+            let (hook, item) = hook.of_folder(workspace, record);
+            if item.trusted {
+                self.hooks.push(hook);
+            }
+            self.folder_items.push(item);
+        }
         for config in channels {
             let declared = DeclaredChannel::of_folder(config, workspace, record);
             self.folder_items.extend(declared.item());

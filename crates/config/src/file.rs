@@ -82,6 +82,8 @@ pub struct ConfigFile {
     #[serde(default)]
     #[schemars(extend("x-lenient" = true))]
     pub external_channels: BTreeMap<String, ExternalChannel>,
+    /// Programs that are asked at moments of a Turn, by event: [hooks.md](hooks.md) has the entries.
+    pub hooks: Option<Map<String, Value>>,
     /// Plugins: where they are, and which are disabled.
     #[serde(default)]
     pub plugins: Plugins,

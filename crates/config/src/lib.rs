@@ -18,6 +18,7 @@ pub mod file;
 mod fingerprint;
 mod gate;
 mod hermes;
+pub mod hooks;
 mod key_place;
 mod limits;
 mod lines;

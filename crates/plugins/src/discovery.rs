@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
+use bobbin_config::hooks::{Hook, HookOrigin};
 use bobbin_config::{Declared, PluginFolder, PluginSettings, plugins::plugin_digest, plugins::plugin_id};
 use bobbin_workspace::TrustRecord;
 
@@ -77,12 +78,26 @@ impl Plugin {
         self.enabled() && self.trusted && self.source != PluginSource::Builtin
     }
 
-    /// Returns its MCP servers as the configuration has servers.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = Declared> {
-        let folder = PluginFolder {
+    fn folder(&self) -> PluginFolder {
+        PluginFolder {
             root: self.root.clone(),
             digest: self.digest.clone(),
-        };
+        }
+    }
+
+    /// Returns its hooks.
+    pub(crate) fn hooks(&self) -> impl Iterator<Item = Hook> {
+        let origin = HookOrigin::Plugin(self.manifest.id.clone(), self.folder());
+        let hooks = self.manifest.hooks.iter().cloned();
+        hooks.map(move |hook| Hook {
+            origin: origin.clone(),
+            ..hook
+        })
+    }
+
+    /// Returns its MCP servers as the configuration has servers.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = Declared> {
+        let folder = self.folder();
         let servers = self.manifest.servers.iter().cloned();
         servers.map(move |config| Declared::of_plugin(config, folder.clone()))
     }
@@ -94,6 +109,8 @@ impl Plugin {
             .servers()
             .map(|server| format!("the MCP server {} {}", server.config.name, server.what_runs()))
             .collect();
+        let hooks = self.manifest.hooks.iter();
+        parts.extend(hooks.map(|hook| format!("the hook {} {}", hook.event.name(), hook.what_runs())));
         let texts = &self.manifest.texts;
         if !texts.skills.is_empty() || !texts.commands.is_empty() {
             parts.push("brings skills and commands".to_owned());

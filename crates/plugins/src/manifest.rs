@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::tool_server::ToolServerConfig;
+use bobbin_config::hooks::{self, Hook, HookOrigin};
 use bobbin_config::servers;
 use bobbin_prompts::{PluginName, PluginTexts};
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub(crate) struct Manifest {
     pub(crate) interface: Option<PluginInterface>,
     pub(crate) texts: PluginTexts,
     pub(crate) servers: Vec<ToolServerConfig>,
+    /// Its hooks. They get their origin once their plugin was judged.
+    pub(crate) hooks: Vec<Hook>,
 }
 
 /// A manifest as it is written.
@@ -51,6 +54,7 @@ struct Written {
     skills: Paths,
     commands: Paths,
     mcp_servers: Option<Value>,
+    hooks: Option<Value>,
     agents: Option<Value>,
     lsp_servers: Option<Value>,
     output_styles: Option<Value>,
@@ -134,28 +138,7 @@ pub(crate) fn read(root: &Path, problems: &mut Vec<PluginDiagnostic>) -> Option<
         reader.error("MissingDisplayName", "displayName is missing.");
         return None;
     }
-    for (is_there, what) in [
-        (
-            written.tools.is_some() || written.functions.is_some() || written.processes.is_some(),
-            "tools, functions and processes",
-        ),
-        (written.agents.is_some() || root.join("agents").is_dir(), "agents"),
-        (
-            written.lsp_servers.is_some() || root.join(".lsp.json").is_file(),
-            "LSP servers",
-        ),
-        (
-            written.output_styles.is_some() || root.join("output-styles").is_dir(),
-            "output styles",
-        ),
-    ] {
-        if is_there {
-            reader.warn(
-                "UnsupportedPluginPart",
-                format!("The plugin's {what} are not used."),
-            );
-        }
-    }
+    reader.report_unused(&written);
     let display_name = written.display_name.clone().unwrap_or_else(|| id.clone());
     let texts = PluginTexts {
         name: PluginName {
@@ -167,6 +150,7 @@ pub(crate) fn read(root: &Path, problems: &mut Vec<PluginDiagnostic>) -> Option<
         commands: reader.directories("commands", &written.commands),
     };
     let servers = reader.servers(written.mcp_servers, &id);
+    let hooks = reader.hooks(written.hooks);
     let interface = written.interface.map(|written| PluginInterface {
         composer_icon_data_url: written.composer_icon.and_then(|path| reader.icon(&path)),
         logo_data_url: written.logo.and_then(|path| reader.icon(&path)),
@@ -180,10 +164,12 @@ pub(crate) fn read(root: &Path, problems: &mut Vec<PluginDiagnostic>) -> Option<
         interface,
         texts,
         servers,
+        hooks,
     };
     let brings_nothing = manifest.texts.skills.is_empty()
         && manifest.texts.commands.is_empty()
         && manifest.servers.is_empty()
+        && manifest.hooks.is_empty()
         && manifest.interface.is_none();
     if brings_nothing {
         reader.warn(
@@ -226,6 +212,35 @@ impl Reader<'_> {
 
     fn warn(&mut self, code: &str, message: impl Into<String>) {
         self.report(DiagnosticSeverity::Warning, code, message);
+    }
+
+    /// Names the parts of a plugin that have no place here.
+    fn report_unused(&mut self, written: &Written) {
+        for (is_there, what) in [
+            (
+                written.tools.is_some() || written.functions.is_some() || written.processes.is_some(),
+                "tools, functions and processes",
+            ),
+            (
+                written.agents.is_some() || self.root.join("agents").is_dir(),
+                "agents",
+            ),
+            (
+                written.lsp_servers.is_some() || self.root.join(".lsp.json").is_file(),
+                "LSP servers",
+            ),
+            (
+                written.output_styles.is_some() || self.root.join("output-styles").is_dir(),
+                "output styles",
+            ),
+        ] {
+            if is_there {
+                self.warn(
+                    "UnsupportedPluginPart",
+                    format!("The plugin's {what} are not used."),
+                );
+            }
+        }
     }
 
     /// Reads a file of the plugin.
@@ -286,21 +301,49 @@ impl Reader<'_> {
         found
     }
 
-    fn servers(&mut self, named: Option<Value>, id: &str) -> Vec<ToolServerConfig> {
-        let value = match named {
+    /// Returns a declaration: the manifest has it, or names its file, or it is in the usual file.
+    fn declared(&mut self, named: Option<Value>, usual: &str, code: &str) -> Option<Value> {
+        match named {
             None | Some(Value::Null) => {
-                let usual = self.root.join(".mcp.json");
-                if !usual.is_file() {
-                    return Vec::new();
-                }
-                self.json(&usual, "InvalidPluginMcpConfig")
+                let usual = self.root.join(usual);
+                usual.is_file().then(|| self.json(&usual, code)).flatten()
             }
             Some(Value::String(written)) => {
                 let path = self.inside(&written);
-                path.and_then(|path| self.json(&path, "InvalidPluginMcpConfig"))
+                path.and_then(|path| self.json(&path, code))
             }
             inline => inline,
+        }
+    }
+
+    fn hooks(&mut self, named: Option<Value>) -> Vec<Hook> {
+        const CODE: &str = "InvalidPluginHooks";
+        let Some(value) = self.declared(named, "hooks/hooks.json", CODE) else {
+            return Vec::new();
         };
+        let section = match value {
+            Value::Object(mut members) => match members.remove("hooks") {
+                Some(Value::Object(section)) => section,
+                None => members,
+                Some(_) => return self.no_hooks(CODE),
+            },
+            _ => return self.no_hooks(CODE),
+        };
+        let mut warnings = Vec::new();
+        let hooks = hooks::read(section, &HookOrigin::User, &mut warnings);
+        for warning in warnings {
+            self.warn(CODE, format!("{warning}."));
+        }
+        hooks
+    }
+
+    fn no_hooks(&mut self, code: &str) -> Vec<Hook> {
+        self.error(code, "The hooks are no object of lists by event.");
+        Vec::new()
+    }
+
+    fn servers(&mut self, named: Option<Value>, id: &str) -> Vec<ToolServerConfig> {
+        let value = self.declared(named, ".mcp.json", "InvalidPluginMcpConfig");
         let mut warnings = Vec::new();
         let servers = value.map(|value| servers::of_plugin(value, id, self.root, &mut warnings));
         for warning in warnings {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bobbin_agent_api::ConfigNews;
+use bobbin_config::hooks::Hook;
 use bobbin_config::{Declared, PluginSettings, edit, plugins::plugin_digest};
 use bobbin_core::Hub;
 use bobbin_prompts::{PluginTexts, Prompts};
@@ -23,6 +24,9 @@ pub type ReadSettings = Box<dyn Fn(&TrustRecord) -> anyhow::Result<PluginSetting
 pub trait Effects: Send + Sync + 'static {
     /// Replaces the MCP servers of plugins. Returns whether anything is different now.
     fn set_servers(&self, servers: Vec<Declared>) -> bool;
+
+    /// Replaces the hooks of plugins.
+    fn set_hooks(&self, hooks: Vec<Hook>);
 
     /// Whether the configuration has an MCP server of this name.
     fn has_server(&self, name: &str) -> bool;
@@ -113,6 +117,8 @@ impl Plugins {
         let counting = || found.plugins.iter().filter(|plugin| plugin.counts());
         let texts: Vec<PluginTexts> = counting().map(|plugin| plugin.manifest.texts.clone()).collect();
         self.prompts.set_plugins(&texts);
+        let hooks = counting().flat_map(|plugin| plugin.hooks().collect::<Vec<_>>());
+        self.effects.set_hooks(hooks.collect());
         let servers = counting().flat_map(|plugin| plugin.servers().collect::<Vec<_>>());
         self.effects.set_servers(servers.collect())
     }

@@ -10,7 +10,7 @@ use super::*;
 
 /// Takes what plugins bring, for tests to look at.
 #[derive(Default)]
-struct Taken(Mutex<Vec<String>>);
+struct Taken(Mutex<Vec<String>>, Mutex<Vec<String>>);
 
 impl Effects for Taken {
     fn set_servers(&self, servers: Vec<Declared>) -> bool {
@@ -19,6 +19,13 @@ impl Effects for Taken {
         let is_different = *taken != names;
         *taken = names;
         is_different
+    }
+
+    fn set_hooks(&self, hooks: Vec<Hook>) {
+        *self.1.lock() = hooks
+            .into_iter()
+            .map(|hook| hook.event.name().to_owned())
+            .collect();
     }
 
     fn has_server(&self, _: &str) -> bool {
@@ -38,6 +45,9 @@ struct Kitchen {
 
 const MANIFEST: &str = r#"{"name":"tea-log","version":"1.0.0"}"#;
 
+const HOOKS: &str =
+    r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"look"}]}]}}"#;
+
 fn write(root: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = root.join(path);
@@ -54,6 +64,7 @@ fn write_plugin(root: &Path) {
             ("skills/pour/SKILL.md", "Pour from ${CLAUDE_PLUGIN_ROOT}."),
             ("commands/brew.md", "Brew $1."),
             (".mcp.json", r#"{"mcpServers":{"pantry":{"command":"pantry"}}}"#),
+            ("hooks/hooks.json", HOOKS),
             (".git/config", "x"),
         ],
     );
@@ -105,7 +116,8 @@ impl Kitchen {
         let commands = self.prompts.commands().into_iter();
         let commands = commands.filter(|command| command.source == Some(bobbin_prompts::Source::Plugin));
         let names = skills.chain(commands.map(|command| command.name));
-        names.chain(self.taken.0.lock().clone()).collect()
+        let names = names.chain(self.taken.0.lock().clone());
+        names.chain(self.taken.1.lock().clone()).collect()
     }
 
     fn installed(&self) -> PathBuf {
@@ -113,7 +125,7 @@ impl Kitchen {
     }
 }
 
-const ALL: [&str; 3] = ["pour", "tea-log:brew", "tea-log:pantry"];
+const ALL: [&str; 4] = ["pour", "tea-log:brew", "tea-log:pantry", "PreToolUse"];
 
 #[test]
 fn what_an_installed_plugin_brings_is_there_until_it_is_disabled_or_removed() {

@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_config::Declared;
+use bobbin_children::{Children, Environment};
+use bobbin_config::hooks::Hook;
+use bobbin_config::{Config, Declared};
+use bobbin_hooks::HookRunner;
 use bobbin_plugins::{Effects, Place, Plugins};
 use bobbin_prompts::Prompts;
+use bobbin_tools::Sandbox;
 
 use crate::config;
 use crate::tool_servers::Servers;
@@ -14,11 +18,16 @@ use crate::trust::TrustFile;
 /// What takes the things that plugins bring, beside the texts.
 struct Takers {
     servers: Arc<Servers>,
+    hooks: Arc<HookRunner>,
 }
 
 impl Effects for Takers {
     fn set_servers(&self, servers: Vec<Declared>) -> bool {
         self.servers.set_plugins(servers)
+    }
+
+    fn set_hooks(&self, hooks: Vec<Hook>) {
+        self.hooks.set_plugins(hooks);
     }
 
     fn has_server(&self, name: &str) -> bool {
@@ -32,6 +41,7 @@ pub(crate) fn of(
     trust: &TrustFile,
     prompts: &Arc<Prompts>,
     servers: &Arc<Servers>,
+    hooks: &Arc<HookRunner>,
 ) -> Arc<Plugins> {
     let place = place(trust.root(), home);
     let of_folder = place.clone();
@@ -41,6 +51,7 @@ pub(crate) fn of(
     };
     let takers = Takers {
         servers: servers.clone(),
+        hooks: hooks.clone(),
     };
     Arc::new(Plugins::new(
         place,
@@ -49,6 +60,19 @@ pub(crate) fn of(
         prompts.clone(),
         Arc::new(takers),
     ))
+}
+
+/// Returns what runs the hooks of a configuration, and later those of plugins.
+pub(crate) fn hooks(
+    root: &Path,
+    config: &Config,
+    children: &Children,
+    commands: &Environment,
+    sandbox: &Sandbox,
+) -> Arc<HookRunner> {
+    let hooks = HookRunner::new(root, children.clone(), commands.clone(), sandbox.clone());
+    hooks.set_configured(config.hooks.clone());
+    Arc::new(hooks)
 }
 
 /// Returns a workspace and its user.

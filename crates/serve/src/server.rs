@@ -4,7 +4,7 @@
 //! connections, all within five seconds.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,8 +263,9 @@ pub async fn prepare(
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
-    let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers);
-    let brought = (servers.clone(), channels.clone(), plugins.clone());
+    let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &sandbox);
+    let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers, &hooks);
+    let brought = (servers.clone(), channels.clone(), hooks.clone(), plugins.clone());
     let trust = Arc::new(Folder::new(home.as_deref(), trust_file.clone(), config, brought));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
@@ -288,10 +289,9 @@ pub async fn prepare(
         .with_git(git.0, git.1, git.2)
         .with_undo(undo::beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()))
-        .with_titles(titles.clone());
-    let policy = RulesPolicy::new(config.rules.compile(home.as_deref())?);
-    let policy = policy.guarding(guarded).showing(workspace.outputs());
-    let policy = policy.finding(programs);
+        .with_titles(titles.clone())
+        .with_hooks(Some(hooks));
+    let policy = policy(config, home.as_deref(), guarded, workspace)?.finding(programs);
     let settings = core_settings(workspace, config, policy, undo::beside(&tools, undo.as_ref()));
     let engine = WithSubAgents::new(managed::notifying(engine, &workspace.root), settings.sub_agents);
     let hub = Hub::new(
@@ -353,6 +353,17 @@ fn channels(
     };
     let host = bobbin_channels::Host::new(children.clone(), place);
     Channels::new(host, trust.clone(), config.channels.clone())
+}
+
+/// Returns what judges the calls of the agent.
+fn policy(
+    config: &Config,
+    home: Option<&Path>,
+    guarded: Vec<PathBuf>,
+    workspace: &Workspace,
+) -> anyhow::Result<RulesPolicy> {
+    let policy = RulesPolicy::new(config.rules.compile(home)?);
+    Ok(policy.guarding(guarded).showing(workspace.outputs()))
 }
 
 fn core_settings(

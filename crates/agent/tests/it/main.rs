@@ -11,6 +11,8 @@ mod denials;
 #[cfg(test)]
 mod dynamic;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod instructions;
 #[cfg(test)]
 mod late_looks;

@@ -18,6 +18,7 @@ use crate::config;
 use crate::tool_servers::Servers;
 use bobbin_channels::Channels;
 use bobbin_config::Config;
+use bobbin_hooks::HookRunner;
 use bobbin_plugins::Plugins;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
@@ -26,6 +27,7 @@ pub struct Folder {
     place: Place,
     servers: Arc<Servers>,
     channels: Arc<Channels>,
+    hooks: Arc<HookRunner>,
     plugins: Arc<Plugins>,
     /// Settings of the folder that the server has started with.
     settings: BTreeSet<String>,
@@ -64,13 +66,16 @@ impl Place {
     }
 }
 
+/// What takes things that a folder brings.
+pub type Brought = (Arc<Servers>, Arc<Channels>, Arc<HookRunner>, Arc<Plugins>);
+
 impl Folder {
     /// Returns the trust of a folder whose configuration was read as `config`.
     pub fn new(
         home: Option<&Path>,
         file: TrustFile,
         config: &Config,
-        (servers, channels, plugins): (Arc<Servers>, Arc<Channels>, Arc<Plugins>),
+        (servers, channels, hooks, plugins): Brought,
     ) -> Self {
         Self {
             place: Place {
@@ -80,6 +85,7 @@ impl Folder {
             },
             servers,
             channels,
+            hooks,
             plugins,
             settings: counted_settings(&config.folder_items),
             hub: OnceLock::new(),
@@ -133,6 +139,7 @@ impl WorkspaceTrust for Folder {
                 changed.unwrap_or_else(|error| Err(TrustError::Unwritable(error.to_string())))?;
             self.servers.refresh(config.tool_servers);
             self.channels.refresh(config.channels);
+            self.hooks.set_configured(config.hooks);
             let plugins = self.plugins.clone();
             let refreshed = tokio::task::spawn_blocking(move || plugins.refresh()).await;
             refreshed.map_err(|error| TrustError::Unwritable(error.to_string()))?;

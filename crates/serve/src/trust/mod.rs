@@ -9,5 +9,5 @@ mod scan;
 
 pub use bobbin_config::of_server;
 pub use bobbin_workspace::{TrustFile, TrustRecord};
-pub use folder::Folder;
+pub use folder::{Brought, Folder};
 pub use scan::Scan;

@@ -1,0 +1,252 @@
+//! What a hook says with its exit code and its output. Pure.
+//!
+//! Code 0 goes on, with what the output says as JSON. Code 2 blocks, and the standard error says why. Anything else is a
+//! failure: the user is notified, and the moment passes.
+
+use bobbin_agent_api::hook::{HookEvent, HookReport, HookSaid};
+use bobbin_children::Exit;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Longest text for a model or a user, in bytes.
+const MAX_TEXT: usize = 10 << 10;
+
+/// What a hook wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) output: String,
+    /// Whether the output was longer than what was read.
+    pub(crate) output_cut: bool,
+    pub(crate) errors: String,
+}
+
+/// The output of a hook as JSON. What is not here is not taken.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Said {
+    #[serde(rename = "continue")]
+    goes_on: Option<bool>,
+    stop_reason: Option<String>,
+    system_message: Option<String>,
+    decision: Option<String>,
+    reason: Option<String>,
+    hook_specific_output: Specific,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Specific {
+    permission_decision: Option<String>,
+    permission_decision_reason: Option<String>,
+    additional_context: Option<String>,
+    updated_input: Option<Value>,
+}
+
+/// Returns what came of one hook.
+pub(crate) fn read(event: HookEvent, hook: &str, exit: Exit, written: &Written) -> HookReport {
+    let mut report = HookReport::default();
+    let said = |text: &str| HookSaid {
+        hook: hook.to_owned(),
+        text: cut(text),
+    };
+    let errors = written.errors.trim();
+    match exit {
+        Exit::Exited(0) => answer(event, hook, written, &mut report),
+        Exit::Exited(2) if blocks(event) => {
+            let why = if errors.is_empty() {
+                "it does not say why"
+            } else {
+                errors
+            };
+            report.blocked = Some(said(why));
+        }
+        Exit::Exited(code) => {
+            let why = errors.lines().next().unwrap_or("it does not say why");
+            report
+                .notes
+                .push(cut(&format!("{hook} failed with the exit code {code}: {why}")));
+        }
+        Exit::TimedOut => report
+            .notes
+            .push(format!("{hook} did not end in its time and was ended.")),
+        Exit::Signaled(_) | Exit::OverMemory(_) | Exit::Cancelled => {
+            report.notes.push(format!("{hook} was ended by a signal."));
+        }
+    }
+    report
+}
+
+/// Whether a hook can keep an event from passing.
+fn blocks(event: HookEvent) -> bool {
+    match event {
+        HookEvent::PreToolUse
+        | HookEvent::PostToolUse
+        | HookEvent::UserPromptSubmit
+        | HookEvent::Stop
+        | HookEvent::SubagentStop => true,
+        HookEvent::SessionStart | HookEvent::Notification | HookEvent::PreCompact => false,
+    }
+}
+
+fn answer(event: HookEvent, hook: &str, written: &Written, report: &mut HookReport) {
+    let said = |text: Option<String>, otherwise: &str| HookSaid {
+        hook: hook.to_owned(),
+        text: cut(text.as_deref().unwrap_or(otherwise)),
+    };
+    let output = written.output.trim();
+    if !output.starts_with('{') {
+        let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
+        if is_context && !output.is_empty() {
+            report.context.push(said(Some(output.to_owned()), ""));
+        }
+        return;
+    }
+    let read = if written.output_cut {
+        Err("it is too long".to_owned())
+    } else {
+        serde_json::from_str::<Said>(output).map_err(|error| error.to_string())
+    };
+    let answer = match read {
+        Ok(answer) => answer,
+        Err(why) => {
+            report
+                .notes
+                .push(cut(&format!("The answer of {hook} cannot be read: {why}.")));
+            return;
+        }
+    };
+    let specific = answer.hook_specific_output;
+    if let Some(message) = answer.system_message {
+        report.notes.push(cut(&format!("{hook} says: {message}")));
+    }
+    if answer.goes_on == Some(false) {
+        report.ends = Some(said(answer.stop_reason, "it does not say why"));
+    }
+    if let Some(context) = specific.additional_context.filter(|text| !text.trim().is_empty()) {
+        report.context.push(said(Some(context), ""));
+    }
+    if answer.decision.as_deref() == Some("block") && blocks(event) {
+        report.blocked = Some(said(answer.reason, "it does not say why"));
+    }
+    if event != HookEvent::PreToolUse {
+        return;
+    }
+    let why = specific.permission_decision_reason;
+    match specific.permission_decision.as_deref() {
+        Some("deny") => report.blocked = Some(said(why, "it does not say why")),
+        Some("ask") => report.asks = Some(said(why, "it wants you to look at it")),
+        // Rules and users decide as they do without it.
+        Some("allow") | None => {}
+        Some(other) => {
+            report.notes.push(cut(&format!(
+                "The answer of {hook} has an unknown decision: {other:?}."
+            )));
+        }
+    }
+    if specific.updated_input.is_some() && report.blocked.is_none() {
+        let why = "it wants to change the arguments of the call, which is not possible here";
+        report.blocked = Some(said(None, why));
+    }
+}
+
+/// Joins what came of the hooks of a moment, in their order. The first word of a kind counts.
+pub(crate) fn join(reports: Vec<HookReport>) -> HookReport {
+    let mut whole = HookReport::default();
+    for report in reports {
+        whole.blocked = whole.blocked.or(report.blocked);
+        whole.asks = whole.asks.or(report.asks);
+        whole.ends = whole.ends.or(report.ends);
+        whole.context.extend(report.context);
+        whole.notes.extend(report.notes);
+    }
+    whole
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
+        return text.to_owned();
+    }
+    format!("{}… [cut]", &text[..text.floor_char_boundary(MAX_TEXT)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(event: HookEvent, code: i32, output: &str, errors: &str) -> HookReport {
+        let written = Written {
+            output: output.to_owned(),
+            output_cut: false,
+            errors: errors.to_owned(),
+        };
+        read(event, "h", Exit::Exited(code), &written)
+    }
+
+    fn text(said: Option<HookSaid>) -> Option<String> {
+        said.map(|said| said.text)
+    }
+
+    #[test]
+    fn code_2_blocks_where_something_can_be_blocked_and_other_codes_warn() {
+        let report = of(HookEvent::PreToolUse, 2, "", "no rm\n");
+        assert_eq!(text(report.blocked).as_deref(), Some("no rm"));
+        let report = of(HookEvent::PreCompact, 2, "", "no");
+        assert!(report.blocked.is_none() && report.notes[0].contains("exit code 2: no"));
+        let report = of(HookEvent::PreToolUse, 1, "", "broken\nmore");
+        assert!(report.blocked.is_none() && report.notes[0].ends_with("exit code 1: broken"));
+        let report = read(HookEvent::Stop, "h", Exit::TimedOut, &Written::default());
+        assert!(report.notes[0].contains("did not end in its time"));
+    }
+
+    #[test]
+    fn the_answer_as_json_blocks_asks_ends_and_adds() {
+        let pre = |decision: &str| {
+            format!(
+                r#"{{"hookSpecificOutput":{{"permissionDecision":"{decision}","permissionDecisionReason":"r"}}}}"#
+            )
+        };
+        let report = of(HookEvent::PreToolUse, 0, &pre("deny"), "");
+        assert_eq!(text(report.blocked).as_deref(), Some("r"));
+        let report = of(HookEvent::PreToolUse, 0, &pre("ask"), "");
+        assert_eq!(text(report.asks).as_deref(), Some("r"));
+        assert_eq!(
+            of(HookEvent::PreToolUse, 0, &pre("allow"), ""),
+            HookReport::default()
+        );
+        assert!(of(HookEvent::PreToolUse, 0, &pre("perhaps"), "").notes[0].contains("unknown decision"));
+        let updated = r#"{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{}}}"#;
+        assert!(of(HookEvent::PreToolUse, 0, updated, "").blocked.is_some());
+        let report = of(
+            HookEvent::Stop,
+            0,
+            r#"{"decision":"block","reason":"test first"}"#,
+            "",
+        );
+        assert_eq!(text(report.blocked).as_deref(), Some("test first"));
+        let report = of(
+            HookEvent::PostToolUse,
+            0,
+            r#"{"continue":false,"stopReason":"enough","systemMessage":"m"}"#,
+            "",
+        );
+        assert_eq!(text(report.ends).as_deref(), Some("enough"));
+        assert_eq!(report.notes, ["h says: m"]);
+        let context = r#"{"hookSpecificOutput":{"additionalContext":"it rains"}}"#;
+        assert_eq!(
+            of(HookEvent::PostToolUse, 0, context, "").context[0].text,
+            "it rains"
+        );
+    }
+
+    #[test]
+    fn plain_output_is_context_for_prompts_only_and_nonsense_is_said() {
+        assert_eq!(
+            of(HookEvent::UserPromptSubmit, 0, " it rains\n", "").context[0].text,
+            "it rains"
+        );
+        assert_eq!(of(HookEvent::PreToolUse, 0, "fine", ""), HookReport::default());
+        assert!(of(HookEvent::PreToolUse, 0, "{no", "").notes[0].contains("cannot be read"));
+        let long = of(HookEvent::UserPromptSubmit, 0, &"x".repeat(MAX_TEXT + 1), "");
+        assert!(long.context[0].text.ends_with("… [cut]"));
+    }
+}

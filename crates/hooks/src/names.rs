@@ -1,0 +1,44 @@
+//! The names that hooks of other agents have for our tools, and for their arguments.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+/// Our tools and what others call them.
+const TOOLS: &[(&str, &[&str])] = &[
+    ("Exec", &["Bash"]),
+    ("ReadFile", &["Read"]),
+    ("WriteFile", &["Write"]),
+    ("EditFile", &["Edit", "MultiEdit"]),
+    ("ApplyPatch", &["Edit", "Write", "MultiEdit"]),
+    ("GrepFiles", &["Grep"]),
+    ("FindFiles", &["Glob"]),
+    ("SpawnAgent", &["Task", "Agent"]),
+];
+/// Our arguments and what others call them.
+const ARGUMENTS: &[(&str, &str)] = &[
+    ("path", "file_path"),
+    ("oldText", "old_string"),
+    ("newText", "new_string"),
+];
+
+/// Returns a tool's names, ours first.
+pub(crate) fn of_tool(tool: &str) -> impl Iterator<Item = &str> {
+    let others = TOOLS.iter().find(|(ours, _)| *ours == tool);
+    let others = others.into_iter().flat_map(|(_, others)| others.iter().copied());
+    std::iter::once(tool).chain(others.filter(move |other| *other != tool))
+}
+
+/// Adds the names that others have for arguments. A file's path is absolute there.
+pub(crate) fn add_to_arguments(arguments: &mut Map<String, Value>, root: &Path) {
+    for (ours, theirs) in ARGUMENTS {
+        let Some(value) = arguments.get(*ours).cloned() else {
+            continue;
+        };
+        let value = match value {
+            Value::String(path) if *ours == "path" => root.join(path).to_string_lossy().into(),
+            other => other,
+        };
+        arguments.entry(*theirs).or_insert(value);
+    }
+}

@@ -1,0 +1,126 @@
+//! The process of one hook: JSON in, text out, within its time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_children::{ChildError, Children, Environment, Exit, ProcessSpec, Shell};
+use bobbin_config::hooks::{Hook, HookOrigin};
+use bobbin_tools::{CommandSandbox, Sandbox};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
+
+use crate::answer::Written;
+
+/// Most bytes of an answer.
+const MAX_OUTPUT: usize = 64 << 10;
+/// Most bytes of the standard error.
+const MAX_ERRORS: usize = 16 << 10;
+/// Most bytes that are read at all. A hook that writes more is ended.
+const MAX_READ: usize = 4 << 20;
+/// How long a hook may take to end when it is asked to.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What processes of hooks get.
+pub(crate) struct Surroundings {
+    pub(crate) children: Children,
+    pub(crate) environment: Environment,
+    pub(crate) sandbox: Sandbox,
+}
+
+/// Runs a hook in a folder; `input` is what it reads.
+///
+/// # Errors
+/// It was not run: why, as the end of a sentence.
+pub(crate) async fn run(
+    surroundings: &Surroundings,
+    hook: &Hook,
+    root: &Path,
+    input: Vec<u8>,
+) -> Result<(Exit, Written), String> {
+    let mut environment = surroundings.environment.clone();
+    environment.set("CLAUDE_PROJECT_DIR", root);
+    if let HookOrigin::Plugin(_, folder) = &hook.origin {
+        environment.set("CLAUDE_PLUGIN_ROOT", &folder.root);
+    }
+    let spec = ProcessSpec::shell(&Shell::Posix, &hook.command, root, environment);
+    let spec = match hook.origin {
+        HookOrigin::User => spec,
+        HookOrigin::Workspace(_) | HookOrigin::Plugin(..) => {
+            confined(&surroundings.sandbox, root, spec).await?
+        }
+    };
+    let started = surroundings.children.start_piped(spec).await;
+    let (mut child, pipes) = started.map_err(|error| match error {
+        ChildError::Confinement(why) => {
+            surroundings.sandbox.bubblewrap.has_failed(Some(&why));
+            format!("it cannot be confined: {why}")
+        }
+        error => error.to_string(),
+    })?;
+    let mut written = Written::default();
+    let speaking = async {
+        let mut stdin = pipes.input;
+        let feeding = async move {
+            // A hook need not read what it is told.
+            drop(stdin.write_all(&input).await);
+        };
+        let output = read(pipes.output, MAX_OUTPUT);
+        let errors = read(pipes.errors, MAX_ERRORS);
+        let ended = async {
+            let (output, errors) = tokio::join!(output, errors);
+            child.exited().await;
+            (output, errors)
+        };
+        tokio::pin!(feeding, ended);
+        tokio::select! {
+            ended = &mut ended => return ended,
+            () = &mut feeding => {}
+        }
+        ended.await
+    };
+    let Ok((output, errors)) = timeout(hook.timeout, speaking).await else {
+        drop(child.end(Duration::ZERO).await);
+        return Ok((Exit::TimedOut, written));
+    };
+    let exit = child.end(GRACE).await.map_err(|error| error.to_string())?;
+    written.output_cut = output.len() > MAX_OUTPUT;
+    written.output = text(output, MAX_OUTPUT);
+    written.errors = text(errors, MAX_ERRORS);
+    Ok((exit, written))
+}
+
+async fn confined(sandbox: &Sandbox, root: &Path, spec: ProcessSpec) -> Result<ProcessSpec, String> {
+    sandbox.settle().await;
+    match sandbox.of_command(root) {
+        CommandSandbox::NotNeeded => Ok(spec),
+        CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec),
+        CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => {
+            Err(format!("it cannot be confined: {why}"))
+        }
+    }
+}
+
+/// Reads a stream to its end. Of a long one, one byte more than `keep` is returned; what writes without end is cut off.
+async fn read(mut pipe: pipe::Receiver, keep: usize) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut piece = vec![0; 8 << 10];
+    let mut total = 0;
+    // Leaving closes the pipe, which ends what still writes.
+    while total < MAX_READ {
+        match pipe.read(&mut piece).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => {
+                total += read;
+                let wanted = (keep + 1).saturating_sub(kept.len()).min(read);
+                kept.extend_from_slice(&piece[..wanted]);
+            }
+        }
+    }
+    kept
+}
+
+fn text(mut bytes: Vec<u8>, keep: usize) -> String {
+    bytes.truncate(keep);
+    String::from_utf8_lossy(&bytes).into_owned()
+}

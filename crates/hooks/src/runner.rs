@@ -1,0 +1,197 @@
+//! Which hooks count, and what comes of them at a moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bobbin_agent_api::hook::{HookEvent, HookInput, HookReport, HookSaid, Hooks};
+use bobbin_children::{Children, Environment};
+use bobbin_config::hooks::{Hook, expression};
+use bobbin_model::Mode;
+use bobbin_tools::Sandbox;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
+use regex::Regex;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::process::Surroundings;
+use crate::{answer, names, process};
+
+/// Most processes of hooks at a time; the others wait.
+pub const MAX_AT_ONCE: usize = 8;
+
+/// A hook that counts.
+#[derive(Debug)]
+struct Ready {
+    hook: Hook,
+    matcher: Option<Regex>,
+}
+
+impl Ready {
+    /// Returns the name by which a hook knows what it is asked about, if it is to be asked.
+    fn matching<'a>(&self, event: HookEvent, subject: &'a str) -> Option<&'a str> {
+        if self.hook.event != event {
+            return None;
+        }
+        let Some(matcher) = &self.matcher else {
+            return Some(subject);
+        };
+        let is_tool = matches!(event, HookEvent::PreToolUse | HookEvent::PostToolUse);
+        if !is_tool {
+            // Other moments have matchers for some kinds only; what has none is asked.
+            return (subject.is_empty() || matcher.is_match(subject)).then_some(subject);
+        }
+        names::of_tool(subject).find(|name| matcher.is_match(name))
+    }
+}
+
+/// The hooks of a workspace and its user.
+pub struct HookRunner {
+    surroundings: Arc<Surroundings>,
+    /// The workspace, in which the files of its hooks are.
+    root: PathBuf,
+    /// Those of the configuration, and those of plugins.
+    ready: Mutex<[Arc<[Arc<Ready>]>; 2]>,
+    places: Arc<Semaphore>,
+}
+
+impl HookRunner {
+    /// Returns a runner without hooks. They get `environment`; those that are not the user's own are confined as commands.
+    pub fn new(root: &Path, children: Children, environment: Environment, sandbox: Sandbox) -> Self {
+        Self {
+            surroundings: Arc::new(Surroundings {
+                children,
+                environment,
+                sandbox,
+            }),
+            root: root.to_owned(),
+            ready: Mutex::new([Arc::new([]), Arc::new([])]),
+            places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+        }
+    }
+
+    /// Replaces the hooks of the configuration.
+    pub fn set_configured(&self, hooks: Vec<Hook>) {
+        let hooks = ready(hooks);
+        self.ready.lock()[0] = hooks;
+    }
+
+    /// Replaces the hooks of plugins.
+    pub fn set_plugins(&self, hooks: Vec<Hook>) {
+        let hooks = ready(hooks);
+        self.ready.lock()[1] = hooks;
+    }
+
+    /// Returns the hooks that are to be asked, each with its name for what it is asked about.
+    fn of(&self, event: HookEvent, subject: &str) -> Vec<(Arc<Ready>, String)> {
+        let ready = self.ready.lock();
+        let all = ready.iter().flat_map(|hooks| hooks.iter());
+        let of = |ready: &Arc<Ready>| Some((ready.clone(), ready.matching(event, subject)?.to_owned()));
+        all.filter_map(of).collect()
+    }
+}
+
+/// Returns hooks ready to be asked. Expressions were checked when they were read.
+fn ready(hooks: Vec<Hook>) -> Arc<[Arc<Ready>]> {
+    let ready = hooks.into_iter().filter_map(|hook| {
+        let matcher = hook.matcher.as_deref().map(expression).transpose().ok()?;
+        Some(Arc::new(Ready { hook, matcher }))
+    });
+    ready.collect()
+}
+
+impl Hooks for HookRunner {
+    fn has(&self, event: HookEvent, subject: &str) -> bool {
+        let ready = self.ready.lock();
+        let mut all = ready.iter().flat_map(|hooks| hooks.iter());
+        all.any(|hook| hook.matching(event, subject).is_some())
+    }
+
+    fn run(&self, input: HookInput) -> BoxFuture<'static, HookReport> {
+        let hooks = self.of(input.event, &input.subject);
+        let (surroundings, places) = (self.surroundings.clone(), self.places.clone());
+        let (input, root) = (Arc::new(input), self.root.clone());
+        async move {
+            let runs = hooks.into_iter().map(|(ready, name)| {
+                one(
+                    surroundings.clone(),
+                    places.clone(),
+                    ready,
+                    input.clone(),
+                    name,
+                    root.clone(),
+                )
+            });
+            answer::join(join_all(runs).await)
+        }
+        .boxed()
+    }
+}
+
+/// Asks one hook.
+async fn one(
+    surroundings: Arc<Surroundings>,
+    places: Arc<Semaphore>,
+    ready: Arc<Ready>,
+    input: Arc<HookInput>,
+    subject: String,
+    root: PathBuf,
+) -> HookReport {
+    let hook = &ready.hook;
+    let name = hook.name();
+    let not_run = |why: &str| {
+        let mut report = HookReport::default();
+        let text = format!("{name} was not run: {why}.");
+        tracing::warn!(hook = name, why, "a hook was not run");
+        // What was to be looked at is not let pass because nobody could look.
+        if input.event == HookEvent::PreToolUse {
+            report.blocked = Some(HookSaid {
+                hook: name.clone(),
+                text,
+            });
+        } else {
+            report.notes.push(text);
+        }
+        report
+    };
+    // The semaphore is never closed.
+    let _place = places.acquire_owned().await.ok();
+    let own = ready.clone();
+    let unchanged = tokio::task::spawn_blocking(move || own.hook.is_unchanged(&root)).await;
+    if !unchanged.unwrap_or(false) {
+        return not_run("it, or its plugin, has changed since you trusted it; `bobbin trust` shows it");
+    }
+    let told = told(&input, &subject).to_string().into_bytes();
+    match process::run(&surroundings, hook, &input.root, told).await {
+        Ok((exit, written)) => answer::read(input.event, &name, exit, &written),
+        Err(why) => not_run(&why),
+    }
+}
+
+/// Returns what a hook reads.
+fn told(input: &HookInput, subject: &str) -> Value {
+    let mut members = input.members.clone();
+    members.insert("session_id".to_owned(), json!(input.thread.as_str()));
+    members.insert("cwd".to_owned(), json!(input.root));
+    members.insert("hook_event_name".to_owned(), json!(input.event.name()));
+    let mode = if input.mode == Mode::Plan {
+        "plan"
+    } else {
+        "default"
+    };
+    members.insert("permission_mode".to_owned(), json!(mode));
+    if matches!(input.event, HookEvent::PreToolUse | HookEvent::PostToolUse) {
+        members.insert("tool_name".to_owned(), json!(subject));
+        if let Some(Value::Object(arguments)) = members.get_mut("tool_input")
+            && subject != input.subject
+        {
+            names::add_to_arguments(arguments, &input.root);
+        }
+    }
+    Value::Object(members)
+}
+
+#[cfg(test)]
+#[path = "runner_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+use std::time::{Duration, Instant};
+
+use bobbin_config::PluginFolder;
+use bobbin_config::hooks::HookOrigin;
+use bobbin_model::ThreadId;
+use serde_json::Map;
+
+use super::*;
+
+struct Kitchen {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    runner: HookRunner,
+}
+
+fn kitchen() -> Kitchen {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let mut environment = Environment::empty();
+    environment.set("PATH", "/usr/bin:/bin");
+    let runner = HookRunner::new(&root, Children::new(None), environment, Sandbox::default());
+    Kitchen {
+        _dir: dir,
+        root,
+        runner,
+    }
+}
+
+fn hook(event: HookEvent, matcher: Option<&str>, command: &str) -> Hook {
+    Hook {
+        event,
+        matcher: matcher.map(ToOwned::to_owned),
+        command: command.to_owned(),
+        timeout: Duration::from_secs(20),
+        origin: HookOrigin::User,
+    }
+}
+
+impl Kitchen {
+    async fn ask(&self, event: HookEvent, subject: &str, members: Value) -> HookReport {
+        let Value::Object(members) = members else {
+            unreachable!();
+        };
+        let input = HookInput {
+            event,
+            subject: subject.to_owned(),
+            thread: ThreadId::new("thread_1"),
+            root: self.root.clone(),
+            mode: Mode::Agent,
+            members,
+        };
+        self.runner.run(input).await
+    }
+
+    async fn about(&self, tool: &str) -> HookReport {
+        let members = json!({ "tool_input": { "path": "a.txt" } });
+        self.ask(HookEvent::PreToolUse, tool, members).await
+    }
+}
+
+fn text(said: Option<HookSaid>) -> String {
+    said.map(|said| said.text).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_hook_reads_json_and_the_names_that_it_knows() {
+    let kitchen = kitchen();
+    let look = "cat >seen; test \"$CLAUDE_PROJECT_DIR\" = \"$PWD\" || exit 3; echo no >&2; exit 2";
+    kitchen
+        .runner
+        .set_configured(vec![hook(HookEvent::PreToolUse, Some("Write|Edit"), look)]);
+    assert!(kitchen.runner.has(HookEvent::PreToolUse, "WriteFile"));
+    assert!(!kitchen.runner.has(HookEvent::PreToolUse, "Exec"));
+    assert!(!kitchen.runner.has(HookEvent::PostToolUse, "WriteFile"));
+    assert_eq!(text(kitchen.about("WriteFile").await.blocked), "no");
+    let seen = std::fs::read(kitchen.root.join("seen")).unwrap();
+    let seen: Value = serde_json::from_slice(&seen).unwrap();
+    let file = kitchen.root.join("a.txt");
+    let expected = json!({
+        "session_id": "thread_1", "cwd": kitchen.root, "hook_event_name": "PreToolUse", "permission_mode": "default",
+        "tool_name": "Write", "tool_input": { "path": "a.txt", "file_path": file },
+    });
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn hooks_of_a_moment_run_together_and_the_first_word_counts() {
+    let kitchen = kitchen();
+    let first = hook(
+        HookEvent::Stop,
+        None,
+        "mkfifo -m 600 way; echo x >way; echo one >&2; exit 2",
+    );
+    let second = hook(
+        HookEvent::Stop,
+        None,
+        "until test -p way; do :; done; cat way >&2; exit 2",
+    );
+    kitchen.runner.set_configured(vec![first, second]);
+    let report = kitchen.ask(HookEvent::Stop, "", json!({})).await;
+    assert_eq!(text(report.blocked), "one");
+}
+
+#[tokio::test]
+async fn a_hook_that_hangs_or_floods_is_ended_and_the_moment_passes() {
+    let kitchen = kitchen();
+    let mut hangs = hook(HookEvent::PreToolUse, None, "sleep 600");
+    hangs.timeout = Duration::from_millis(300);
+    let floods = hook(HookEvent::PreToolUse, None, "yes");
+    let deaf = hook(HookEvent::PreToolUse, None, "exec <&-; exit 0");
+    kitchen.runner.set_configured(vec![hangs, floods, deaf]);
+    let start = Instant::now();
+    let members = json!({ "tool_input": { "content": "x".repeat(1 << 20) } });
+    let report = kitchen.ask(HookEvent::PreToolUse, "Exec", members).await;
+    assert!(start.elapsed() < Duration::from_secs(15));
+    assert!(report.blocked.is_none());
+    assert!(report.notes[0].contains("did not end in its time"), "{report:?}");
+    assert_eq!(report.notes.len(), 2, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_changed_plugin_is_not_asked_and_blocks_what_it_was_to_look_at() {
+    let kitchen = kitchen();
+    let root = kitchen.root.join("plugin");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(root.join("look.sh"), "exit 0").unwrap();
+    let digest = Some(bobbin_config::plugins::plugin_digest(&root).unwrap());
+    let folder = PluginFolder {
+        root: root.clone(),
+        digest,
+    };
+    let mut look = hook(HookEvent::PreToolUse, None, "sh \"$CLAUDE_PLUGIN_ROOT/look.sh\"");
+    look.origin = HookOrigin::Plugin("tea-log".to_owned(), folder);
+    kitchen.runner.set_plugins(vec![look]);
+    assert_eq!(kitchen.about("Exec").await, HookReport::default());
+    std::fs::write(root.join("look.sh"), "touch ../ran").unwrap();
+    let why = text(kitchen.about("Exec").await.blocked);
+    assert!(why.contains("has changed since you trusted it"), "{why}");
+    assert!(!kitchen.root.join("ran").exists());
+    kitchen.runner.set_plugins(Vec::new());
+    assert!(!kitchen.runner.has(HookEvent::PreToolUse, "Exec"));
+    let nothing = kitchen
+        .ask(HookEvent::PreToolUse, "Exec", Value::Object(Map::new()))
+        .await;
+    assert_eq!(nothing, HookReport::default());
+}
