@@ -100,7 +100,20 @@ impl Host {
 
     /// Ends every adapter and returns once those that the server started are gone.
     pub async fn end(&self) {
+        let started = |channel: &&Channel| channel.declared.config.transport.process().is_some();
+        let names: Vec<String> = {
+            let channels = self.channels.lock();
+            let here = channels
+                .values()
+                .filter(|channel| channel.here.borrow().is_some());
+            here.filter(started)
+                .map(|channel| channel.declared.config.name.clone())
+                .collect()
+        };
         self.processes.end().await;
+        if !names.is_empty() {
+            tracing::info!(channels = ?names, "the adapters that the server started have ended");
+        }
     }
 
     /// Takes a channel as it is configured now. Its adapter is started, started again or closed.

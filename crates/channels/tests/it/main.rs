@@ -7,6 +7,8 @@ mod configuration;
 #[cfg(test)]
 mod deliveries;
 #[cfg(test)]
+mod load;
+#[cfg(test)]
 mod processes;
 #[cfg(test)]
 mod support;

@@ -5,7 +5,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::{Server, script, send};
+use crate::support::{ADDRESS, Server, script, send};
 
 /// Says hello as the adapter of a channel, leaves its process id, and then answers every request as if all went well.
 fn adapter(name: &str, pid_file: &std::path::Path) -> String {
@@ -45,6 +45,42 @@ async fn an_adapter_is_started_served_on_its_pipes_and_gone_at_the_end() {
     let mut client = server.client().await;
     server.status(&mut client, "pigeon", is_running).await;
     let id = send(&mut client, "pigeon", json!({ "kind": "text", "text": "hi" })).await;
+    assert_eq!(client.answer(id).await["result"]["delivered"], true);
+    let process = pid(&file);
+    server.channels.host().end().await;
+    assert!(kill(process, None).is_err(), "the adapter is left");
+}
+
+#[tokio::test]
+async fn an_adapter_that_is_to_connect_gets_the_address_and_is_gone_at_the_end() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, given) = (place.path().join("pid"), place.path().join("given"));
+    let text = format!(
+        "echo \"$BOBBIN_CHANNEL $BOBBIN_CHANNEL_URL\" > '{}'\necho $$ > '{}'\nwhile read line; do :; done",
+        given.display(),
+        file.display()
+    );
+    let mut owl = script("owl", &text);
+    if let ChannelTransport::Subprocess(process) = owl.transport {
+        owl.transport = ChannelTransport::ManagedWebSocket(process);
+    }
+    let server = Server::start(vec![owl]).await;
+    let mut client = server.client().await;
+    let is_started = |_: &Value| file.metadata().is_ok_and(|file| file.len() > 0);
+    let status = server.status(&mut client, "owl", is_started).await;
+    assert_eq!(status["running"], false, "it has not connected: {status}");
+    let said = std::fs::read_to_string(&given).unwrap();
+    assert_eq!(said, format!("owl {ADDRESS}\n"));
+    let mut adapter = server
+        .adapter(
+            "owl",
+            json!({ "deliveryCapabilities": { "structuredDelivery": true } }),
+        )
+        .await;
+    server.status(&mut client, "owl", is_running).await;
+    let id = send(&mut client, "owl", json!({ "kind": "text", "text": "hi" })).await;
+    let asked = adapter.wait_for("ext/channel/send").await;
+    adapter.reply(&asked, json!({ "delivered": true })).await;
     assert_eq!(client.answer(id).await["result"]["delivered"], true);
     let process = pid(&file);
     server.channels.host().end().await;

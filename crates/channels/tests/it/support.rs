@@ -20,6 +20,9 @@ use bobbin_tools::ToolSet;
 use bobbin_workspace::{StateDirectory, TrustFile, TrustRecord};
 use serde_json::{Value, json};
 
+/// Where adapters that the server starts are told to connect; the tests connect over memory instead.
+pub(crate) const ADDRESS: &str = "ws://127.0.0.1:1/ws?token=t";
+
 pub(crate) struct Server {
     _workspace: TestWorkspace,
     _state: tempfile::TempDir,
@@ -87,7 +90,7 @@ impl Server {
         };
         let groups = Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS, GROUPS]);
         let native = Arc::new(bobbin_native::Server::new(hub, services, groups));
-        host.begin(&native, None);
+        host.begin(&native, Some(ADDRESS.to_owned()));
         Self {
             _workspace: workspace,
             _state: state,
