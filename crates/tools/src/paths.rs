@@ -157,7 +157,7 @@ pub fn locate(
             )));
         }
         Standing::Reserved if said == Some(Judgement::Allow) => Permission::Free,
-        Standing::Reserved if access == Access::Read && said.is_none() && is_attachment(root, &path) => {
+        Standing::Reserved if access == Access::Read && !rule_asks && is_attachment(root, &path) => {
             Permission::Free
         }
         Standing::Reserved => ask("a file that belongs to git or to the server"),
