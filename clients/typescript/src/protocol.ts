@@ -1093,6 +1093,9 @@ export interface ImagePart {
   url: string;
 }
 
+/** How a command gets its task. */
+export type InputMode = "arg" | "arg-template" | "stdin" | "env";
+
 /** One part of an input. */
 export type InputPart = TextPart | CommandRefPart | SkillRefPart | FileRefPart | ImagePart | LocalImagePart;
 
@@ -1342,6 +1345,9 @@ export interface NodeReplCapability {
 
 /** What made the server do something to the conversation. */
 export type NoticeTrigger = "auto" | "reactive" | "manual";
+
+/** What the output of a command is. */
+export type OutputFormat = "text" | "json";
 
 /** What becomes of a time at which the last run still goes on. */
 export type OverlappingRun = "skip";
@@ -1859,6 +1865,117 @@ export interface SubagentEdge {
 /** Whether the parent Thread may give a subagent more to do. */
 export type SubagentEdgeStatus = "open" | "closed";
 
+/** A profile that subagents can have. */
+export interface SubagentProfile {
+  /** What the server brings. */
+  builtInDefaults?: SubagentProfileDefinition;
+  /** What it is. */
+  definition: SubagentProfileDefinition;
+  /** Whether it can be used, and why not. */
+  diagnostic: SubagentProfileDiagnostic;
+  /** Whether it is switched on. */
+  enabled: boolean;
+  /** Whether it is in the workspace's configuration. */
+  hasWorkspaceOverride: boolean;
+  /** Whether the server brings it. */
+  isBuiltIn: boolean;
+  /** Whether subagents have it that name none. */
+  isDefault: boolean;
+  /** Whether it has to be completed before it can be used. */
+  isTemplate: boolean;
+  /** Its name. */
+  name: string;
+}
+
+/**
+ * What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the command
+ * line of another agent.
+ */
+export interface SubagentProfileDefinition {
+  /** Its arguments, before all others. */
+  args?: string[];
+  /** `cli-oneshot`: the program. Needed. */
+  bin?: string;
+  /** Whether that file is removed afterwards. */
+  deleteOutputFileAfterRead?: boolean;
+  /** What it is for; the model reads it. */
+  description?: string;
+  /** Variables that are set for it. */
+  env?: Record<string, string>;
+  /** Variables of the server that it gets although they look like secrets. */
+  envPassthrough?: string[];
+  /** `arg-template`: arguments with `{task}` in one of them. */
+  inputArgTemplate?: string;
+  /** `env`: the variable with the task. */
+  inputEnvKey?: string;
+  /** The format of its task; only text is sent. */
+  inputFormat?: string;
+  /** How it gets its task. */
+  inputMode?: InputMode;
+  /** `native`: instructions beside those of every subagent. */
+  instructions?: string;
+  /** Most bytes of its output that are read; of more, the middle is left out. */
+  maxOutputBytes?: number;
+  /** `native`: the model, as `PROVIDER/MODEL`. */
+  model?: string;
+  /** Arguments with `{path}`, a file that it writes its answer to. */
+  outputFileArgTemplate?: string;
+  /** What its output is. */
+  outputFormat?: OutputFormat;
+  /** Where the count of tokens read is. */
+  outputInputTokensJsonPath?: string;
+  /** `json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`. */
+  outputJsonPath?: string;
+  /** Where the count of tokens written is. */
+  outputOutputTokensJsonPath?: string;
+  /** Where their sum is, for an agent that counts them together. */
+  outputTotalTokensJsonPath?: string;
+  /** Arguments for `interactive`, `auto-approve` and `restricted` Threads. */
+  permissionModeMapping?: Record<string, string>;
+  /** Whether the answer is read from that file. */
+  readOutputFile?: boolean;
+  /** Arguments with `{sessionId}` that go on with a session. */
+  resumeArgTemplate?: string;
+  /** Where the session's id is in the output. */
+  resumeSessionIdJsonPath?: string;
+  /** Finds the session's id in the output: its first group, else all of it. */
+  resumeSessionIdRegex?: string;
+  /** What runs it. */
+  runtime?: SubagentRuntime;
+  /** Without effect here. */
+  sanitizationRules?: unknown;
+  /** Without effect here. */
+  supportsModelSelection?: boolean;
+  /** Whether it can go on with a session of its own. */
+  supportsResume?: boolean;
+  /** Without effect here. */
+  supportsStreaming?: boolean;
+  /** Seconds after which it is killed. */
+  timeout?: number;
+  /** `native`: the only tools it has, of those that the Thread has that starts it. */
+  toolAllowList?: string[];
+  /** `native`: tools it does not have. */
+  toolDenyList?: string[];
+  /** How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word. */
+  trustLevel?: TrustLevel;
+  /** Where it starts: the folder of the Thread. */
+  workingDirectoryMode?: WorkingDirectoryMode;
+}
+
+/** Whether a profile can be used, and why not. */
+export interface SubagentProfileDiagnostic {
+  /** Whether its program is there. */
+  binaryResolved: boolean;
+  /** Whether it is switched on. */
+  enabled: boolean;
+  /** Whether the model is not offered it. */
+  hiddenFromPrompt: boolean;
+  /** Why the model is not offered it. */
+  hiddenReason?: string;
+  /** What of it has no effect. */
+  warnings: string[];
+}
+
 /** How far one child is. */
 export interface SubagentProgress {
   /** The tool it uses now; `null` while it thinks. */
@@ -1873,6 +1990,17 @@ export interface SubagentProgress {
   label: string;
   /** Tokens received from it. */
   outputTokens: number;
+}
+
+/** What runs the Turns of a subagent. */
+export type SubagentRuntime = "native" | "cli-oneshot";
+
+/** What is common to all profiles. */
+export interface SubagentSettings {
+  /** Whether command lines go on with sessions of their own. */
+  externalCliSessionResumeEnabled: boolean;
+  /** The model of native subagents whose profile has none. */
+  model?: string;
 }
 
 /** Another Thread's agent. */
@@ -2239,6 +2367,9 @@ export interface TrustItem {
 /** What a thing does once it counts. */
 export type TrustKind = "server" | "setting" | "text";
 
+/** How far the user trusts a command. */
+export type TrustLevel = "trusted" | "prompt" | "restricted";
+
 /** One Turn. */
 export interface Turn {
   /** When it ended. */
@@ -2390,6 +2521,9 @@ export interface WelcomeSuggestion {
 
 /** Where suggestions came from. */
 export type WelcomeSuggestionSource = "dynamic" | "none";
+
+/** Where the command of a profile starts. */
+export type WorkingDirectoryMode = "workspace" | "specified";
 
 /** A file or directory of the workspace. */
 export interface WorkspaceFile {
@@ -4023,6 +4157,72 @@ export interface PluginSetEnabledParams {
   id: string;
 }
 
+/** Result of `subagent/profiles/list`. */
+export interface SubagentProfilesListResult {
+  /** The profile of a subagent that names none. */
+  defaultName: string;
+  /** The profiles: `native` first, then by name. */
+  profiles: SubagentProfile[];
+  /** What is common to all of them. */
+  settings: SubagentSettings;
+}
+
+/** Params of `subagent/profiles/upsert`. */
+export interface SubagentProfileUpsertParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** What it is. */
+  definition: SubagentProfileDefinition;
+  /** Its name: letters, digits, `-`, `_` and `.`. */
+  name: string;
+}
+
+/** Result of `subagent/profiles/upsert` and `subagent/profiles/setEnabled`. */
+export interface SubagentProfileResult {
+  /** The profile. */
+  profile: SubagentProfile;
+}
+
+/** Params of `subagent/profiles/setEnabled`. */
+export interface SubagentProfileEnabledParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Whether it is switched on. */
+  enabled: boolean;
+  /** Its name. */
+  name: string;
+}
+
+/** Params of `subagent/profiles/remove`. */
+export interface SubagentProfileNameParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Its name. */
+  name: string;
+}
+
+/** Result of `subagent/profiles/remove`. */
+export interface SubagentProfileRemoveResult {
+  /** Always `true`. */
+  removed: boolean;
+}
+
+/** Params of `subagent/settings/update`: at least one setting. `null`, and an empty text, remove one. */
+export interface SubagentSettingsUpdateParams {
+  /** Extension: makes a repeated request safe. */
+  clientRequestId?: string;
+  /** Whether command lines go on with sessions of their own. */
+  externalCliSessionResumeEnabled?: boolean | null;
+  /** The model of native subagents whose profile has none. */
+  model?: string | null;
+}
+
+/** Result of `subagent/settings/update`. */
+export interface SubagentSettingsResult {
+  /** What counts now. */
+  settings: SubagentSettings;
+}
+
 /** What clients ask. */
 export interface Requests {
   /** Opens the connection. Must be the first request. */
@@ -4275,6 +4475,16 @@ export interface Requests {
   "plugin/remove": { params: PluginParams; result: PluginResult };
   /** Enables or disables an installed plugin in this workspace. */
   "plugin/setEnabled": { params: PluginSetEnabledParams; result: PluginResult };
+  /** Lists the profiles that subagents can have. */
+  "subagent/profiles/list": { params: EmptyParams; result: SubagentProfilesListResult };
+  /** Adds a profile to the workspace's configuration, or replaces it. It counts at once. */
+  "subagent/profiles/upsert": { params: SubagentProfileUpsertParams; result: SubagentProfileResult };
+  /** Switches a profile on or off. */
+  "subagent/profiles/setEnabled": { params: SubagentProfileEnabledParams; result: SubagentProfileResult };
+  /** Removes a profile from the workspace's configuration. */
+  "subagent/profiles/remove": { params: SubagentProfileNameParams; result: SubagentProfileRemoveResult };
+  /** Sets what is common to all profiles. */
+  "subagent/settings/update": { params: SubagentSettingsUpdateParams; result: SubagentSettingsResult };
 }
 
 /** Params of `$/cancelRequest`. */
@@ -5267,6 +5477,10 @@ export const ONCE: ReadonlySet<string> = new Set([
   "automation/task/updateBinding",
   "automation/template/save",
   "automation/template/delete",
+  "subagent/profiles/upsert",
+  "subagent/profiles/setEnabled",
+  "subagent/profiles/remove",
+  "subagent/settings/update",
 ]);
 
 /** The codes of {@link RpcError}. */

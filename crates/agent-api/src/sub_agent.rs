@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use bobbin_model::sub_agent::{EXPLORER, WORKER};
-use bobbin_model::{ThreadId, TokenUsage};
+use bobbin_model::{SubAgentProfile, ThreadId, TokenUsage};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use tokio::sync::watch;
@@ -23,8 +23,38 @@ pub struct Spawn {
     pub nickname: Option<String>,
     /// What it is for: [`WORKER`] or [`EXPLORER`].
     pub role: Option<String>,
+    /// Name of its profile, if it is to have another than the usual one.
+    pub profile: Option<String>,
     /// The call that wants it.
     pub call: String,
+}
+
+/// The profiles of subagents that a server has.
+pub trait SubAgentProfiles: Send + Sync + 'static {
+    /// Returns the name of each profile that can be named now, and what it is for. The usual one is not among them.
+    fn offered(&self) -> Vec<(String, String)>;
+
+    /// Returns a profile for a new subagent, by its name; `None` is the usual one. That is `None` while it changes nothing.
+    ///
+    /// # Errors
+    /// There is none of that name that counts now: a text for the agent.
+    fn resolve(&self, name: Option<&str>) -> Result<Option<SubAgentProfile>, String>;
+}
+
+/// Where there is no profile but the usual one.
+pub struct NoProfiles;
+
+impl SubAgentProfiles for NoProfiles {
+    fn offered(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn resolve(&self, name: Option<&str>) -> Result<Option<SubAgentProfile>, String> {
+        match name {
+            None => Ok(None),
+            Some(name) => Err(format!("there is no profile {name:?}; leave it out")),
+        }
+    }
 }
 
 /// How a subagent stands.
@@ -91,6 +121,11 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, SubAgentError>>;
 pub trait SubAgents: Send + Sync {
     /// Whether the Turn may have subagents at all.
     fn may_spawn(&self) -> bool;
+
+    /// Returns the name of each profile that a new one can have, and what it is for.
+    fn profiles(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 
     /// Returns what they have used so far: tokens, and the cost in millionths of the currency of the prices.
     fn used(&self) -> (TokenUsage, u64);

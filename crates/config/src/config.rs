@@ -20,6 +20,7 @@ use crate::hooks::{self, Hook, HookOrigin};
 use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
 use crate::plugins::PluginSettings;
+use crate::profiles::{self, DeclaredProfile, SubAgentSettings};
 use crate::rules::{self, Rules};
 use crate::sandbox::SandboxSettings;
 use crate::servers::{self, Declared, ServerFile};
@@ -57,6 +58,10 @@ pub struct Config {
     pub tool_servers: Vec<Declared>,
     /// External channels: the user's, then the workspace's.
     pub channels: Vec<DeclaredChannel>,
+    /// Profiles of subagents: the user's, then the workspace's.
+    pub profiles: Vec<DeclaredProfile>,
+    /// What is said of all subagents.
+    pub sub_agents: SubAgentSettings,
     /// Hermes extensions: the user's, then the workspace's. `None` without the section.
     pub hermes: Option<Vec<DeclaredExtension>>,
     /// Whether values of HL7 messages reach models.
@@ -177,6 +182,10 @@ impl Config {
             &HookOrigin::User,
             &mut warnings,
         ));
+        let own = profiles::read(std::mem::take(&mut file.sub_agent_profiles), &mut warnings);
+        let own = own.into_iter();
+        self.profiles
+            .extend(own.map(|profile| DeclaredProfile::own(profile, origin)));
         self.take_warnings(path, warnings);
         let servers = servers.into_iter().map(|config| Declared::own(config, origin));
         self.tool_servers.extend(servers);
@@ -269,6 +278,7 @@ impl Config {
         };
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         let channels = channels::read(std::mem::take(&mut file.external_channels), &mut warnings);
+        let profiles = profiles::read(std::mem::take(&mut file.sub_agent_profiles), &mut warnings);
         let hooks = hooks::read(
             file.hooks.take().unwrap_or_default(),
             &HookOrigin::User,
@@ -281,6 +291,11 @@ impl Config {
                 self.hooks.push(hook);
             }
             self.folder_items.push(item);
+        }
+        for profile in profiles {
+            let declared = DeclaredProfile::of_folder(profile, workspace, record);
+            self.folder_items.extend(declared.item());
+            self.profiles.push(declared);
         }
         for config in channels {
             let declared = DeclaredChannel::of_folder(config, workspace, record);
@@ -348,6 +363,7 @@ impl Config {
         let variables = std::mem::take(&mut file.commands.environment);
         commands::add(&mut self.variables, variables, gate)?;
         self.agent.add(file, gate);
+        self.sub_agents.add(std::mem::take(&mut file.sub_agent), gate);
         if let Some(policy) = permissions.default_approval_policy {
             let policy = match policy {
                 file::Policy::Default => ApprovalPolicy::Default,

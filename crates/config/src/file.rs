@@ -87,6 +87,14 @@ pub struct ConfigFile {
     /// Plugins: where they are, and which are disabled.
     #[serde(default)]
     pub plugins: Plugins,
+    /// Subagents.
+    #[serde(default)]
+    pub sub_agent: SubAgent,
+    /// Profiles of subagents, by name: agents with a model, instructions and tools of their own, and command lines of
+    /// other agents.
+    #[serde(default)]
+    #[schemars(extend("x-lenient" = true))]
+    pub sub_agent_profiles: BTreeMap<String, crate::profiles::ProfileDefinition>,
     /// Hermes extensions, in the order of their buttons and schemas. With the section, clients can edit HL7 messages.
     pub hermes_extensions: Option<Vec<crate::hermes::HermesExtension>>,
     /// Whether the agent works with HL7 messages, and their values reach models. A workspace can only switch it off.
@@ -517,6 +525,20 @@ pub struct ExternalChannel {
     #[serde(default)]
     #[schemars(extend("x-secret" = true))]
     pub env: BTreeMap<String, String>,
+}
+
+/// Subagents.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct SubAgent {
+    /// The model of subagents whose profile has none; that of the Thread that starts one when left out.
+    pub model: Option<String>,
+    /// Whether command lines of other agents go on with sessions of their own, where their profile says how.
+    #[schemars(extend("default" = false))]
+    pub enable_external_cli_session_resume: Option<bool>,
+    /// Profiles that are switched off.
+    #[serde(default)]
+    pub disabled_profiles: Vec<String>,
 }
 
 /// How the adapter of a channel comes.

@@ -53,7 +53,7 @@ pub use plan::{Plan, PlanChange, Todo, TodoPriority, TodoStatus};
 pub use question::{Choice, Inquiry, Question, QuestionAnswer};
 pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};
-pub use sub_agent::{Edge, EdgeStatus, SubAgentProgress, SubAgentSource};
+pub use sub_agent::{Edge, EdgeStatus, SubAgentProfile, SubAgentProgress, SubAgentRuntime, SubAgentSource};
 pub use terminal::{BackgroundReason, Terminal, TerminalChange, TerminalFacts, TerminalStatus};
 pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus, title_of_input};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolHints, ToolServer};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bobbin_agent::{AgentEngine, Helpers, Titles};
+use bobbin_agent::{AgentEngine, AgentSettings, Helpers, Titles};
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
@@ -25,12 +25,13 @@ use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
+use bobbin_profiles::{ProfileEngine, Profiles};
 use bobbin_prompts::Prompts;
 pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_tools::{Sandbox, ToolSet};
+use bobbin_tools::{Commands, Sandbox, ToolSet};
 use bobbin_transport::{Connections, Readiness, Router, web_socket};
 use bobbin_undo::FileUndo;
 use futures_util::FutureExt;
@@ -92,6 +93,8 @@ pub struct Opened {
     channels: Arc<Channels>,
     /// What brings further skills, commands and servers.
     plugins: Arc<Plugins>,
+    /// The profiles of its subagents.
+    profiles: Arc<Profiles>,
     /// The actions of its FineCode projects.
     finecode: FineCode,
     /// What its user says about what the folder brings.
@@ -123,6 +126,7 @@ impl Opened {
         self.plugins.begin(&self.hub);
         let plugins = self.plugins.clone();
         tokio::task::spawn_blocking(move || plugins.refresh()).await?;
+        self.profiles.begin(&self.hub);
         self.finecode.begin(&self.hub);
         self.terminals.begin(&self.hub);
         self.hermes.begin()?;
@@ -263,29 +267,34 @@ pub async fn prepare(
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
+    let search = commands.get("PATH").map(ToOwned::to_owned);
+    let profiles = Profiles::new(home.as_deref(), trust_file.clone(), search, config);
     let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &sandbox);
     let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers, &hooks);
-    let brought = (servers.clone(), channels.clone(), hooks.clone(), plugins.clone());
+    let brought = (
+        servers.clone(),
+        channels.clone(),
+        hooks.clone(),
+        plugins.clone(),
+        profiles.clone(),
+    );
     let trust = Arc::new(Folder::new(home.as_deref(), trust_file.clone(), config, brought));
     let agent = config.agent.agent().with_sandbox(&sandbox);
+    let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
-    let sources: [Arc<dyn ToolSource>; 6] = [
-        servers.source(),
-        finecode.source(),
-        jobs.tools(),
-        hermes.tools.clone(),
+    let tools = with_sources(
+        tools,
+        (&servers, &finecode, &jobs, &hermes, &channels),
         editor_tools.clone(),
-        channels.host().clone(),
-    ];
-    let tools = sources.into_iter().fold(tools, ToolSet::with_source);
+    );
     let (models, mut complaints) = current_models(config, home.as_deref())?;
     complaints.extend(without.into_iter().chain(foreign));
     let helpers = small_requests::helpers(config, &models, git.clone());
     let titles = small_requests::titles(config, &models);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
-        .with_settings(agent)
+        .with_settings(agent.clone())
         .with_git(git.0, git.1, git.2)
         .with_undo(undo::beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()))
@@ -293,14 +302,12 @@ pub async fn prepare(
         .with_hooks(Some(hooks));
     let policy = policy(config, home.as_deref(), guarded, workspace)?.finding(programs);
     let settings = core_settings(workspace, config, policy, undo::beside(&tools, undo.as_ref()));
-    let engine = WithSubAgents::new(managed::notifying(engine, &workspace.root), settings.sub_agents);
-    let hub = Hub::new(
-        settings,
-        store,
-        engine,
-        Arc::new(SystemClock),
-        Arc::new(RandomIds::default()),
-    );
+    let records = undo::beside(&tools, undo.as_ref());
+    let engine = profiled(engine, profiles.clone(), own_commands, agent, records);
+    let engine = managed::notifying(engine, &workspace.root);
+    let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, profiles.clone());
+    let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds::default()));
+    let hub = Hub::new(settings, store, engine, clock, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &hub, models.clone(), helpers.clone());
     Ok(Opened {
         config_files: Arc::new(config_files),
@@ -314,6 +321,7 @@ pub async fn prepare(
         servers,
         channels,
         plugins,
+        profiles,
         finecode,
         trust,
         editor_tools,
@@ -323,6 +331,41 @@ pub async fn prepare(
         process: ServerProcess::start(telemetry::memory_bytes),
         complaints,
     })
+}
+
+/// Returns the engine that also runs the command lines of subagents.
+fn profiled(
+    engine: AgentEngine,
+    profiles: Arc<Profiles>,
+    commands: Commands,
+    settings: AgentSettings,
+    undo: Option<Arc<dyn Undo>>,
+) -> ProfileEngine<AgentEngine> {
+    ProfileEngine {
+        engine,
+        profiles,
+        commands,
+        variables: managed::own_variables().into(),
+        settings,
+        undo,
+    }
+}
+
+/// Returns the tools together with those of what the server hosts.
+fn with_sources(
+    tools: ToolSet,
+    (servers, finecode, jobs, hermes, channels): (&Servers, &FineCode, &Schedules, &hermes::Parts, &Channels),
+    editor_tools: Arc<EditorTools>,
+) -> ToolSet {
+    let sources: [Arc<dyn ToolSource>; 6] = [
+        servers.source(),
+        finecode.source(),
+        jobs.tools(),
+        hermes.tools.clone(),
+        editor_tools,
+        channels.host().clone(),
+    ];
+    sources.into_iter().fold(tools, ToolSet::with_source)
 }
 
 /// Returns the configured models, and what is wrong with them.
@@ -533,6 +576,7 @@ pub fn services(opened: &Opened) -> Services {
             )
             .with(opened.channels.clone())
             .with(opened.plugins.clone())
+            .with(opened.profiles.clone())
             .with(FileNames::new(opened.hub.settings().workspace.clone())),
     }
 }

@@ -27,12 +27,10 @@ impl SubAgentScope {
             Some(_) => None,
             None => Some(self.reserve()?),
         };
-        let role = child
-            .header
-            .source
-            .sub_agent()
-            .and_then(|source| source.role.clone());
-        let config = self.configuration(role.as_deref()).await;
+        let source = child.header.source.sub_agent();
+        let role = source.and_then(|source| source.role.as_deref());
+        let profile = source.and_then(|source| source.profile.as_ref());
+        let config = self.configuration(role, profile).await;
         let turn = self.turn_with(input);
         let (done, sent) = oneshot::channel();
         let (context, shared) = (self.turn.clone(), self.shared.clone());

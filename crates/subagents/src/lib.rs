@@ -18,7 +18,7 @@ mod sub_agent;
 
 use std::sync::Arc;
 
-use bobbin_agent_api::sub_agent::SubAgentError;
+use bobbin_agent_api::sub_agent::{NoProfiles, SubAgentError, SubAgentProfiles};
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_core::{CoreError, SubAgentLimits};
 use bobbin_model::ContextWindow;
@@ -32,6 +32,7 @@ use scope::SubAgentScope;
 pub struct WithSubAgents {
     engine: Arc<dyn Engine>,
     limits: SubAgentLimits,
+    profiles: Arc<dyn SubAgentProfiles>,
     /// Room for subagents that run, in the whole workspace.
     room: Arc<Semaphore>,
 }
@@ -39,9 +40,19 @@ pub struct WithSubAgents {
 impl WithSubAgents {
     /// Returns an engine that runs Turns with `engine` and gives them subagents.
     pub fn new(engine: Arc<dyn Engine>, limits: SubAgentLimits) -> Arc<Self> {
+        Self::with_profiles(engine, limits, Arc::new(NoProfiles))
+    }
+
+    /// Returns the same, with profiles that a subagent can have.
+    pub fn with_profiles(
+        engine: Arc<dyn Engine>,
+        limits: SubAgentLimits,
+        profiles: Arc<dyn SubAgentProfiles>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             engine,
             limits,
+            profiles,
             room: Arc::new(Semaphore::new(limits.in_workspace)),
         })
     }
@@ -49,7 +60,7 @@ impl WithSubAgents {
 
 impl Engine for WithSubAgents {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
-        let scope = SubAgentScope::new(&turn, self.limits, self.room.clone());
+        let scope = SubAgentScope::new(&turn, self.limits, self.profiles.clone(), self.room.clone());
         let engine = self.engine.clone();
         let turn = turn.with_sub_agents(scope.clone());
         scope.around(async move { engine.run(turn).await }).boxed()

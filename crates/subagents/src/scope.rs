@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::sub_agent::{Answer, Report, Spawn, SubAgentError, SubAgents};
+use bobbin_agent_api::sub_agent::{Answer, Report, Spawn, SubAgentError, SubAgentProfiles, SubAgents};
 use bobbin_core::engine::{EngineFailure, TurnContext};
 use bobbin_core::{Closed, Hub, SubAgentLimits, ThreadSummary};
 use bobbin_model::sub_agent::{may_have_subagents, queue_of_users, started_by_parent};
@@ -37,6 +37,7 @@ pub(crate) struct SubAgentScope {
     pub(crate) turn: TurnContext,
     pub(crate) config: ThreadConfig,
     pub(crate) limits: SubAgentLimits,
+    pub(crate) profiles: Arc<dyn SubAgentProfiles>,
     /// Room for subagents that run, in the whole workspace.
     room: Arc<Semaphore>,
     pub(crate) shared: Arc<Shared>,
@@ -50,11 +51,17 @@ impl Drop for SubAgentScope {
 }
 
 impl SubAgentScope {
-    pub(crate) fn new(turn: &TurnContext, limits: SubAgentLimits, room: Arc<Semaphore>) -> Arc<Self> {
+    pub(crate) fn new(
+        turn: &TurnContext,
+        limits: SubAgentLimits,
+        profiles: Arc<dyn SubAgentProfiles>,
+        room: Arc<Semaphore>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             turn: turn.clone(),
             config: turn.header().config.clone().unwrap_or_default(),
             limits,
+            profiles,
             room,
             shared: Arc::new(Shared::new(turn.cancelled().child_token())),
         })
@@ -203,6 +210,10 @@ impl SubAgentScope {
 impl SubAgents for SubAgentScope {
     fn may_spawn(&self) -> bool {
         self.depth() < self.limits.depth && may_have_subagents(&self.config)
+    }
+
+    fn profiles(&self) -> Vec<(String, String)> {
+        self.profiles.offered()
     }
 
     fn used(&self) -> (TokenUsage, u64) {

@@ -4,7 +4,10 @@ use bobbin_agent_api::sub_agent::{Report, Spawn, Standing, SubAgentError};
 use bobbin_core::{Closed, CoreError, MAX_CHILDREN};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::sub_agent::{configuration, may_have_subagents, parent_agent};
-use bobbin_model::{HistoryMode, Identity, InputPart, Seq, SubAgentSource, ThreadConfig};
+use bobbin_model::{
+    HistoryMode, Identity, InputPart, Mode, Seq, SubAgentProfile, SubAgentRuntime, SubAgentSource,
+    ThreadConfig,
+};
 use tokio::sync::oneshot;
 
 use crate::failed;
@@ -21,6 +24,8 @@ impl SubAgentScope {
         if !may_have_subagents(&self.config) {
             return Err(SubAgentError::NotHere("its configuration says so"));
         }
+        let profile = self.profiles.resolve(request.profile.as_deref());
+        let profile = profile.map_err(SubAgentError::Failed)?;
         let mut reserved = self.reserve()?;
         let all = self.children(Closed::Included).await?;
         let open = all.iter().filter(|child| !is_closed(child));
@@ -38,8 +43,19 @@ impl SubAgentScope {
             )));
         }
         let nickname = request.nickname.clone().filter(|name| !name.trim().is_empty());
-        let config = self.configuration(request.role.as_deref()).await;
-        let (thread, source) = self.child(&request, config, nickname.clone());
+        let config = self
+            .configuration(request.role.as_deref(), profile.as_ref())
+            .await;
+        if config.mode() == Mode::Plan
+            && let Some(profile) = &profile
+            && profile.runtime == SubAgentRuntime::CliOneshot
+        {
+            return Err(SubAgentError::Failed(format!(
+                "the profile {:?} runs a command, which a subagent that only reads may not",
+                profile.name
+            )));
+        }
+        let (thread, source) = self.child(&request, profile, config, nickname.clone());
         let turn = self.turn_with(request.prompt);
         let (done, started) = oneshot::channel();
         let (context, shared) = (self.turn.clone(), self.shared.clone());
@@ -69,8 +85,12 @@ impl SubAgentScope {
     }
 
     /// Returns the configuration of a subagent: that of this Turn, with the approval policy in force now.
-    pub(crate) async fn configuration(&self, role: Option<&str>) -> ThreadConfig {
-        let mut config = configuration(&self.config, role);
+    pub(crate) async fn configuration(
+        &self,
+        role: Option<&str>,
+        profile: Option<&SubAgentProfile>,
+    ) -> ThreadConfig {
+        let mut config = configuration(&self.config, role, profile);
         let own = self.hub().settings().approval_policy_of(Some(&config));
         let now = self
             .hub()
@@ -86,6 +106,7 @@ impl SubAgentScope {
     fn child(
         &self,
         request: &Spawn,
+        profile: Option<SubAgentProfile>,
         config: ThreadConfig,
         nickname: Option<String>,
     ) -> (NewThread, SubAgentSource) {
@@ -110,6 +131,7 @@ impl SubAgentScope {
             depth: self.depth() + 1,
             nickname,
             role: request.role.clone(),
+            profile,
         };
         (thread, source)
     }

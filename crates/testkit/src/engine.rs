@@ -130,6 +130,7 @@ async fn spawn(turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFai
         prompt: task.replace("; ", "\n"),
         nickname: Some(name.to_owned()),
         role: None,
+        profile: None,
         call: format!("call_{n}"),
     };
     let agents = turn.sub_agents();

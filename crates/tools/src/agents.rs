@@ -38,7 +38,7 @@ const RESUME: &str = "ResumeAgent";
 /// The tools: every Turn has the same, since making their schemas is costly.
 pub(super) static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
     [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume]
-        .map(|kind| Arc::new(AgentTool::new(kind)) as Arc<dyn Tool>)
+        .map(|kind| Arc::new(AgentTool::new(kind, &[])) as Arc<dyn Tool>)
 });
 
 /// Returns the tools for the subagents of a Turn that its Thread may have.
@@ -46,10 +46,15 @@ pub fn agent_tools(sub_agents: &dyn SubAgents, config: &ThreadConfig) -> Vec<Arc
     if !sub_agents.may_spawn() {
         return Vec::new();
     }
-    TOOLS
-        .iter()
+    let profiles = sub_agents.profiles();
+    let tools = TOOLS.iter().cloned().map(|tool| {
+        if profiles.is_empty() || &*tool.spec().name != SPAWN {
+            return tool;
+        }
+        Arc::new(AgentTool::new(Kind::Spawn, &profiles))
+    });
+    tools
         .filter(|tool| is_listed(config, &tool.spec().name))
-        .cloned()
         .collect()
 }
 
@@ -87,9 +92,10 @@ impl Kind {
         }
     }
 
-    fn spec(self) -> ToolSpec {
+    /// Returns the tool as a model gets it. `profiles` are those that can be named, and what each is for.
+    fn spec(self, profiles: &[(String, String)]) -> ToolSpec {
         let agent = json!({ "type": "string", "description": "Its id or nickname." });
-        let (description, required, properties): (_, &[&str], _) = match self {
+        let (description, required, mut properties): (_, &[&str], _) = match self {
             Self::Spawn => (
                 "Starts a subagent: another agent with a conversation of its own, in the same workspace and under the same \
                  rules. It knows nothing of this conversation but the prompt. Use it for a part of the work that stands by \
@@ -139,8 +145,21 @@ impl Kind {
                 json!({ "agent": agent }),
             ),
         };
+        if self == Self::Spawn && !profiles.is_empty() {
+            properties["profile"] = profile_property(profiles);
+        }
         spec(self.name(), Effect::Reads, description, required, &properties)
     }
+}
+
+fn profile_property(profiles: &[(String, String)]) -> serde_json::Value {
+    let about = profiles.iter().map(|(name, about)| format!("{name}: {about}"));
+    let about: Vec<String> = about.collect();
+    json!({
+        "type": "string",
+        "enum": profiles.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "description": format!("Which agent it is; the usual one when left out. {}", about.join(" ")),
+    })
 }
 
 /// One of the tools.
@@ -152,16 +171,14 @@ struct AgentTool {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names that clients of the protocol know"
-)]
 struct SpawnArguments {
     agent_prompt: String,
     #[serde(default)]
     agent_nickname: Option<String>,
     #[serde(default)]
     agent_role: Option<String>,
+    #[serde(default)]
+    profile: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -195,8 +212,8 @@ enum AgentRequest {
 }
 
 impl AgentTool {
-    fn new(kind: Kind) -> Self {
-        let spec = kind.spec();
+    fn new(kind: Kind, profiles: &[(String, String)]) -> Self {
+        let spec = kind.spec(profiles);
         Self { kind, spec }
     }
 }
@@ -314,6 +331,7 @@ async fn run(request: AgentRequest, context: &CallContext) -> Result<String, Sub
                 prompt: wanted.agent_prompt,
                 nickname: wanted.agent_nickname,
                 role: wanted.agent_role,
+                profile: wanted.profile.filter(|name| !name.trim().is_empty()),
                 call: context.origin.call.clone(),
             };
             let started = agents.spawn(request).await?;
@@ -399,7 +417,8 @@ mod tests {
 
     fn refusal(kind: Kind, arguments: &serde_json::Value) -> Option<String> {
         let workspace = Workspace::new();
-        let prepared = AgentTool::new(kind).prepare(&Workspace::json(arguments), &workspace.environment());
+        let prepared =
+            AgentTool::new(kind, &[]).prepare(&Workspace::json(arguments), &workspace.environment());
         prepared.err().map(|refusal| refusal.to_string())
     }
 
@@ -462,7 +481,7 @@ mod tests {
     async fn where_no_turn_runs_there_are_no_subagents() {
         let workspace = Workspace::new();
         let arguments = Workspace::json(&json!({ "agentPrompt": "p" }));
-        let prepared = AgentTool::new(Kind::Spawn).prepare(&arguments, &workspace.environment());
+        let prepared = AgentTool::new(Kind::Spawn, &[]).prepare(&arguments, &workspace.environment());
         let output = prepared.unwrap().run(Workspace::context()).await;
         assert_eq!(output.text, "this thread cannot have subagents: no turn runs");
         assert!(!output.success);

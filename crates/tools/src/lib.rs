@@ -45,6 +45,7 @@ pub use client_tool::client_tools;
 pub use find_tools::{FIND_TOOLS, FindTools};
 pub use paths::{Access, locate};
 pub use sandbox::{CommandSandbox, Sandbox, WhenMissing};
+pub use shell::{CommandRequest, Commands};
 pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
 pub use view_image::VIEW_IMAGE;
 pub use view_skill::ViewSkill;

@@ -5,7 +5,9 @@
 //! its output. Snapshots before and after show which files a command changes, unless the rules have proved that the
 //! command only reads.
 
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::policy::{CommandRuling, Judgement};
@@ -14,6 +16,7 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
+use bobbin_sandbox::Files;
 use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
@@ -21,7 +24,7 @@ use super::arguments::{decode, spec};
 use super::editor::EditorOf;
 use super::paths::upper_first;
 use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
-use super::shell_run::{Patience, Prepared, Programs};
+use super::shell_run::{CAPTURED_BYTES, Patience, Prepared, Programs};
 use bobbin_policy::repository;
 
 /// Longest command line, bytes: half of what Linux accepts as one argument.
@@ -43,6 +46,64 @@ const OUTSIDE: &str = "outside of the sandbox";
 /// What a lasting answer about such a command means.
 const LASTING: &str = " An answer for the session or for ever covers exactly this line. Whatever it uses in the workspace \
                        (scripts, hooks, a Makefile) then runs like that too, also after the agent has changed it.";
+
+/// A command line that the server runs for an agent, judged and confined as one of `Exec`.
+#[derive(Debug, Clone)]
+pub struct CommandRequest {
+    /// The line.
+    pub command: String,
+    /// Further variables.
+    pub variables: Vec<(String, OsString)>,
+    /// What it reads on standard input.
+    pub input: Option<Vec<u8>>,
+    /// Whether it is to run outside of the sandbox, which takes a user's word for this very line.
+    pub outside_sandbox: bool,
+    /// When it is killed.
+    pub time_limit: Duration,
+    /// Bytes of output for its caller.
+    pub captured_bytes: usize,
+}
+
+/// Prepares command lines that no model has written. Cheap to clone.
+#[derive(Clone)]
+pub struct Commands(Arc<ShellTool>);
+
+impl Commands {
+    /// Returns what runs commands in `terminals` with the variables of `environment`, confined by `sandbox`.
+    pub fn new(terminals: Terminals, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
+        Self(Arc::new(ShellTool::new(terminals, environment, shell, sandbox)))
+    }
+
+    /// Prepares a command, as [`Tool::prepare`] does.
+    ///
+    /// # Errors
+    /// The line is not usable, or may not run.
+    pub fn prepare(
+        &self,
+        request: CommandRequest,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        self.0.prepare_command(request, None, environment)
+    }
+
+    /// Returns the directory for temporary files as a command in `root` sees it, and where it is on the disk; `None` if
+    /// there is none that the command may write.
+    pub fn temporary(&self, root: &Path, outside_sandbox: bool) -> Option<(PathBuf, PathBuf)> {
+        let sandbox = &self.0.sandbox;
+        let here = sandbox.temporary.clone()?;
+        match sandbox.of_command(root) {
+            CommandSandbox::Confined(_) if outside_sandbox => Some((here.clone(), here)),
+            CommandSandbox::Confined(plan) if plan.profile.files == Files::ReadOnly => None,
+            CommandSandbox::Confined(plan) if plan.is_apart() => Some((PathBuf::from("/tmp"), here)),
+            _ => Some((here.clone(), here)),
+        }
+    }
+
+    /// Returns the search path of commands.
+    pub fn search_path(&self) -> Option<&OsStr> {
+        self.0.environment.get("PATH")
+    }
+}
 
 pub(super) struct ShellTool {
     spec: ToolSpec,
@@ -134,7 +195,29 @@ impl Tool for ShellTool {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        let command = arguments.command.trim();
+        let patience = self.patience(&arguments);
+        let request = CommandRequest {
+            command: arguments.command.trim().to_owned(),
+            variables: Vec::new(),
+            // The input of a terminal comes from `WriteTerminal`.
+            input: patience.is_short().then(Vec::new),
+            outside_sandbox: arguments.outside_sandbox,
+            time_limit: Duration::MAX,
+            captured_bytes: CAPTURED_BYTES,
+        };
+        self.prepare_command(request, Some(patience), environment)
+    }
+}
+
+impl ShellTool {
+    /// Prepares a command. Without `patience`, it is not a model's: it is killed at its time limit, and runs here.
+    fn prepare_command(
+        &self,
+        request: CommandRequest,
+        patience: Option<Patience>,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let command = request.command.as_str();
         if command.is_empty() || command.len() > MAX_COMMAND_BYTES || command.contains('\0') {
             return Err(ToolRefusal::Unusable(format!(
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
@@ -146,13 +229,13 @@ impl Tool for ShellTool {
         }
         self.sandbox.settle_now();
         let hold = match self.sandbox.of_command(&environment.root) {
-            CommandSandbox::Confined(_) if arguments.outside_sandbox => None,
+            CommandSandbox::Confined(_) if request.outside_sandbox => None,
             hold => Some(hold),
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
         // A background command runs here, where its output is stored and can be read later. An allowed line runs here
         // too, where its names start the judged programs.
-        let may_leave = !arguments.run_in_background
+        let may_leave = patience.is_some_and(|patience| !patience.is_short())
             && ruled.ruling.judgement != Judgement::Allow
             && self.may_leave(hold.as_ref(), environment);
         let terminal = terminal.filter(|_| may_leave);
@@ -161,6 +244,9 @@ impl Tool for ShellTool {
             (_, hold) => permission(command, &ruled, hold.as_ref(), &self.sandbox, environment)?,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        for (name, value) in &request.variables {
+            spec.env.set(name, value);
+        }
         // Client tools that show the names show the programs. Outside of the sandbox, the programs must stay the same
         // after the answer, whatever else the agent runs meanwhile.
         let is_fixed = permission == Permission::Free || (hold.is_none() && ruled.programs.is_empty());
@@ -177,12 +263,9 @@ impl Tool for ShellTool {
                 spec.env.set(name, value);
             }
         }
-        let patience = self.patience(&arguments);
-        let spec = if patience.is_short() {
-            // Its input comes from `WriteTerminal`.
-            spec.input(Input::Bytes(Vec::new()))
-        } else {
-            spec
+        let spec = match request.input {
+            Some(input) => spec.input(Input::Bytes(input)),
+            None => spec,
         };
         let held = match hold {
             Some(CommandSandbox::Confined(plan)) => Some((plan, self.sandbox.clone())),
@@ -193,7 +276,11 @@ impl Tool for ShellTool {
             only_reads: ruled.only_reads(),
             root: environment.root.clone(),
             permission,
-            patience,
+            patience: patience.unwrap_or(Patience {
+                limit: Some(request.time_limit),
+                leave: None,
+            }),
+            captured: request.captured_bytes,
             held,
             spec,
             terminals: self.terminals.clone(),
@@ -205,9 +292,7 @@ impl Tool for ShellTool {
             },
         }))
     }
-}
 
-impl ShellTool {
     /// Returns how long a Turn waits for a command, and what happens then.
     fn patience(&self, arguments: &Arguments) -> Patience {
         let shortest = Duration::from_millis(1);

@@ -28,7 +28,7 @@ use bobbin_agent_api::cut::head_and_tail;
 /// Time between the first signal and SIGKILL; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
 /// Bytes of output for the terminal view.
-const CAPTURED_BYTES: usize = 1 << 20;
+pub(super) const CAPTURED_BYTES: usize = 1 << 20;
 /// Bytes of output for the model.
 const MODEL_BYTES: usize = 64 << 10;
 /// Default time of a command in a terminal of the editor.
@@ -78,6 +78,8 @@ pub(super) struct Prepared {
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
+    /// Bytes of output for its end.
+    pub(super) captured: usize,
     /// Its plan and its sandbox, if it is sandboxed.
     pub(super) held: Option<(Plan, Sandbox)>,
     pub(super) spec: ProcessSpec,
@@ -118,6 +120,7 @@ impl PreparedCall for Prepared {
             command,
             root,
             patience,
+            captured,
             mut held,
             spec,
             terminals,
@@ -172,7 +175,7 @@ impl PreparedCall for Prepared {
                 sandboxed,
                 time_limit: patience.limit,
                 grace: GRACE,
-                captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
+                captured_bytes: if requested { MODEL_BYTES } else { captured },
                 typed: requested,
             };
             let running = terminals.run(spec, order);

@@ -2119,6 +2119,125 @@ class SubagentEdge(_SubagentEdge, total=False):
     """What runs it."""
 
 
+class _SubagentProfile(TypedDict):
+    definition: SubagentProfileDefinition
+    """What it is."""
+    diagnostic: SubagentProfileDiagnostic
+    """Whether it can be used, and why not."""
+    enabled: bool
+    """Whether it is switched on."""
+    hasWorkspaceOverride: bool
+    """Whether it is in the workspace's configuration."""
+    isBuiltIn: bool
+    """Whether the server brings it."""
+    isDefault: bool
+    """Whether subagents have it that name none."""
+    isTemplate: bool
+    """Whether it has to be completed before it can be used."""
+    name: str
+    """Its name."""
+
+
+class SubagentProfile(_SubagentProfile, total=False):
+    """A profile that subagents can have."""
+
+    builtInDefaults: SubagentProfileDefinition
+    """What the server brings."""
+
+
+class SubagentProfileDefinition(TypedDict, total=False):
+    """What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the
+    command line of another agent.
+    """
+
+    args: list[str]
+    """Its arguments, before all others."""
+    bin: str
+    """`cli-oneshot`: the program. Needed."""
+    deleteOutputFileAfterRead: bool
+    """Whether that file is removed afterwards."""
+    description: str
+    """What it is for; the model reads it."""
+    env: dict[str, str]
+    """Variables that are set for it."""
+    envPassthrough: list[str]
+    """Variables of the server that it gets although they look like secrets."""
+    inputArgTemplate: str
+    """`arg-template`: arguments with `{task}` in one of them."""
+    inputEnvKey: str
+    """`env`: the variable with the task."""
+    inputFormat: str
+    """The format of its task; only text is sent."""
+    inputMode: InputMode
+    """How it gets its task."""
+    instructions: str
+    """`native`: instructions beside those of every subagent."""
+    maxOutputBytes: int
+    """Most bytes of its output that are read; of more, the middle is left out."""
+    model: str
+    """`native`: the model, as `PROVIDER/MODEL`."""
+    outputFileArgTemplate: str
+    """Arguments with `{path}`, a file that it writes its answer to."""
+    outputFormat: OutputFormat
+    """What its output is."""
+    outputInputTokensJsonPath: str
+    """Where the count of tokens read is."""
+    outputJsonPath: str
+    """`json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`."""
+    outputOutputTokensJsonPath: str
+    """Where the count of tokens written is."""
+    outputTotalTokensJsonPath: str
+    """Where their sum is, for an agent that counts them together."""
+    permissionModeMapping: dict[str, str]
+    """Arguments for `interactive`, `auto-approve` and `restricted` Threads."""
+    readOutputFile: bool
+    """Whether the answer is read from that file."""
+    resumeArgTemplate: str
+    """Arguments with `{sessionId}` that go on with a session."""
+    resumeSessionIdJsonPath: str
+    """Where the session's id is in the output."""
+    resumeSessionIdRegex: str
+    """Finds the session's id in the output: its first group, else all of it."""
+    runtime: SubagentRuntime
+    """What runs it."""
+    sanitizationRules: Any
+    """Without effect here."""
+    supportsModelSelection: bool
+    """Without effect here."""
+    supportsResume: bool
+    """Whether it can go on with a session of its own."""
+    supportsStreaming: bool
+    """Without effect here."""
+    timeout: int
+    """Seconds after which it is killed."""
+    toolAllowList: list[str]
+    """`native`: the only tools it has, of those that the Thread has that starts it."""
+    toolDenyList: list[str]
+    """`native`: tools it does not have."""
+    trustLevel: TrustLevel
+    """How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word."""
+    workingDirectoryMode: WorkingDirectoryMode
+    """Where it starts: the folder of the Thread."""
+
+
+class _SubagentProfileDiagnostic(TypedDict):
+    binaryResolved: bool
+    """Whether its program is there."""
+    enabled: bool
+    """Whether it is switched on."""
+    hiddenFromPrompt: bool
+    """Whether the model is not offered it."""
+    warnings: list[str]
+    """What of it has no effect."""
+
+
+class SubagentProfileDiagnostic(_SubagentProfileDiagnostic, total=False):
+    """Whether a profile can be used, and why not."""
+
+    hiddenReason: str
+    """Why the model is not offered it."""
+
+
 class _SubagentProgress(TypedDict):
     currentTool: Union[str, None]
     """The tool it uses now; `null` while it thinks."""
@@ -2137,6 +2256,18 @@ class SubagentProgress(_SubagentProgress, total=False):
 
     currentToolDisplay: str
     """The same, to show."""
+
+
+class _SubagentSettings(TypedDict):
+    externalCliSessionResumeEnabled: bool
+    """Whether command lines go on with sessions of their own."""
+
+
+class SubagentSettings(_SubagentSettings, total=False):
+    """What is common to all profiles."""
+
+    model: str
+    """The model of native subagents whose profile has none."""
 
 
 class SubagentThreadSource(TypedDict):
@@ -4641,6 +4772,89 @@ class PluginSetEnabledParams(TypedDict):
     """Which."""
 
 
+class SubagentProfilesListResult(TypedDict):
+    """Result of `subagent/profiles/list`."""
+
+    defaultName: str
+    """The profile of a subagent that names none."""
+    profiles: list[SubagentProfile]
+    """The profiles: `native` first, then by name."""
+    settings: SubagentSettings
+    """What is common to all of them."""
+
+
+class _SubagentProfileUpsertParams(TypedDict):
+    definition: SubagentProfileDefinition
+    """What it is."""
+    name: str
+    """Its name: letters, digits, `-`, `_` and `.`."""
+
+
+class SubagentProfileUpsertParams(_SubagentProfileUpsertParams, total=False):
+    """Params of `subagent/profiles/upsert`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class SubagentProfileResult(TypedDict):
+    """Result of `subagent/profiles/upsert` and `subagent/profiles/setEnabled`."""
+
+    profile: SubagentProfile
+    """The profile."""
+
+
+class _SubagentProfileEnabledParams(TypedDict):
+    enabled: bool
+    """Whether it is switched on."""
+    name: str
+    """Its name."""
+
+
+class SubagentProfileEnabledParams(_SubagentProfileEnabledParams, total=False):
+    """Params of `subagent/profiles/setEnabled`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class _SubagentProfileNameParams(TypedDict):
+    name: str
+    """Its name."""
+
+
+class SubagentProfileNameParams(_SubagentProfileNameParams, total=False):
+    """Params of `subagent/profiles/remove`."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+
+
+class SubagentProfileRemoveResult(TypedDict):
+    """Result of `subagent/profiles/remove`."""
+
+    removed: bool
+    """Always `true`."""
+
+
+class SubagentSettingsUpdateParams(TypedDict, total=False):
+    """Params of `subagent/settings/update`: at least one setting. `null`, and an empty text, remove one."""
+
+    clientRequestId: str
+    """Extension: makes a repeated request safe."""
+    externalCliSessionResumeEnabled: Union[bool, None]
+    """Whether command lines go on with sessions of their own."""
+    model: Union[str, None]
+    """The model of native subagents whose profile has none."""
+
+
+class SubagentSettingsResult(TypedDict):
+    """Result of `subagent/settings/update`."""
+
+    settings: SubagentSettings
+    """What counts now."""
+
+
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
     """What kind of thing is asked about."""
@@ -6083,6 +6297,8 @@ HermesShape = Literal['segments', 'keyed']
 """How a message is laid out."""
 HistoryMode = Literal['server', 'client']
 """Which side stores the model's history."""
+InputMode = Literal['arg', 'arg-template', 'stdin', 'env']
+"""How a command gets its task."""
 InputPart = Union[TextPart, CommandRefPart, SkillRefPart, FileRefPart, ImagePart, LocalImagePart]
 """One part of an input."""
 Item = Union[UserMessageItem, AgentMessageItem, ReasoningContentItem, ToolCallItem, ToolResultItem, CommandExecutionItem, ToolExecutionItem, PluginFunctionCallItem, DynamicToolCallItem, ApprovalRequestItem, ApprovalResponseItem, ErrorItem, SystemNoticeItem, FileChangeItem]
@@ -6105,6 +6321,8 @@ ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized',
 """A problem with a provider."""
 NoticeTrigger = Literal['auto', 'reactive', 'manual']
 """What made the server do something to the conversation."""
+OutputFormat = Literal['text', 'json']
+"""What the output of a command is."""
 OverlappingRun = Literal['skip']
 """What becomes of a time at which the last run still goes on."""
 PluginShadow = Literal['workspace']
@@ -6129,6 +6347,8 @@ SkillSource = Literal['workspace', 'plugin', 'builtin', 'user']
 """Whose a skill is."""
 SubagentEdgeStatus = Literal['open', 'closed']
 """Whether the parent Thread may give a subagent more to do."""
+SubagentRuntime = Literal['native', 'cli-oneshot']
+"""What runs the Turns of a subagent."""
 SubscribeMode = Literal['replay', 'snapshot']
 """How a subscriber gets from where it stopped to the present."""
 SystemEventKind = Literal['compactWarning', 'compactError', 'compacting', 'compacted', 'compactSkipped', 'compactFailed', 'consolidating', 'consolidated', 'consolidationSkipped', 'consolidationFailed', 'channelRejected', 'turnResumed', 'workspaceNotTrusted']
@@ -6151,20 +6371,24 @@ TriggerKind = Literal['heartbeat', 'cron', 'automation']
 """What sends an input in a user's place."""
 TrustKind = Literal['server', 'setting', 'text']
 """What a thing does once it counts."""
+TrustLevel = Literal['trusted', 'prompt', 'restricted']
+"""How far the user trusts a command."""
 TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cancelled']
 """Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever."""
 WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
+WorkingDirectoryMode = Literal['workspace', 'specified']
+"""Where the command of a profile starts."""
 
 Notification = Union[
     ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
 ]
 """A notification of the server."""
 
-NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete'])
+NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6922,6 +7146,36 @@ class Requests:
         self, method: Literal['plugin/setEnabled'], params: PluginSetEnabledParams, *, timeout: float | None = ...
     ) -> PluginResult:
         """Enables or disables an installed plugin in this workspace."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/profiles/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> SubagentProfilesListResult:
+        """Lists the profiles that subagents can have."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/profiles/upsert'], params: SubagentProfileUpsertParams, *, timeout: float | None = ...
+    ) -> SubagentProfileResult:
+        """Adds a profile to the workspace's configuration, or replaces it. It counts at once."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/profiles/setEnabled'], params: SubagentProfileEnabledParams, *, timeout: float | None = ...
+    ) -> SubagentProfileResult:
+        """Switches a profile on or off."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/profiles/remove'], params: SubagentProfileNameParams, *, timeout: float | None = ...
+    ) -> SubagentProfileRemoveResult:
+        """Removes a profile from the workspace's configuration."""
+
+    @overload
+    async def request(
+        self, method: Literal['subagent/settings/update'], params: SubagentSettingsUpdateParams | None = None, *, timeout: float | None = ...
+    ) -> SubagentSettingsResult:
+        """Sets what is common to all profiles."""
 
     async def request(self, method: str, params: Any = None, *, timeout: float | None = 60.0) -> Any:
         """Sends a request and returns its result, as `request_any` does."""

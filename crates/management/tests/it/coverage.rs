@@ -40,6 +40,8 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "channel/status",
                 "channel/send",
                 "channelStatus",
+                "subagent/profiles/",
+                "subagent/settings/",
                 "cron/",
                 "heartbeat/",
                 "automation/",
@@ -50,6 +52,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
             families.iter().any(|family| name.starts_with(family))
                 || [
                     "backgroundTerminals",
+                    "subAgentManagement",
                     "cronManagement",
                     "heartbeatManagement",
                     "automations",

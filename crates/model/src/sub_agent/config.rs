@@ -1,6 +1,6 @@
 //! The configuration of a subagent: never more than its parent Thread has.
 
-use super::EXPLORER;
+use super::{EXPLORER, SubAgentProfile};
 use crate::{ApprovalPolicy, Mode, ThreadConfig, ThreadState};
 
 /// Member of a Thread's configuration with the instructions of a subagent (02 §2.4).
@@ -15,8 +15,12 @@ const TASK: &str = "You are a subagent: another agent gave you this task and not
 const READ_ONLY: &str = " You only look: find out what is asked, and change nothing.";
 
 /// Returns the configuration of a new subagent. Mode, model, approvals, folder and lists of tools come from the
-/// parent's Turn.
-pub fn configuration(parent: &ThreadConfig, role: Option<&str>) -> ThreadConfig {
+/// parent's Turn. A profile can choose another model and withhold tools; it never gives more than the parent has.
+pub fn configuration(
+    parent: &ThreadConfig,
+    role: Option<&str>,
+    profile: Option<&SubAgentProfile>,
+) -> ThreadConfig {
     let mut config = parent.clone();
     let explores = role == Some(EXPLORER);
     if explores {
@@ -25,6 +29,22 @@ pub fn configuration(parent: &ThreadConfig, role: Option<&str>) -> ThreadConfig 
     let mut instructions = TASK.to_owned();
     if explores {
         instructions.push_str(READ_ONLY);
+    }
+    if let Some(profile) = profile {
+        if let Some(own) = &profile.instructions {
+            instructions.push_str("\n\n");
+            instructions.push_str(own);
+        }
+        if profile.model.is_some() {
+            config.model.clone_from(&profile.model);
+        }
+        let bounds = ThreadConfig {
+            approval_policy: config.approval_policy,
+            tool_allow_list: Some(profile.tools.clone()),
+            tool_deny_list: Some(profile.denied_tools.clone()),
+            ..ThreadConfig::default()
+        };
+        config = restricted(config, Some(&bounds));
     }
     config.extra.insert(INSTRUCTIONS.to_owned(), instructions.into());
     config
@@ -35,7 +55,10 @@ pub fn resumed_configuration(state: &ThreadState, parent: &ThreadState) -> Optio
     let source = state.header.source.sub_agent()?;
     let own = state.header.config.as_ref();
     let parent = parent.header.config.clone().unwrap_or_default();
-    let config = restricted(configuration(&parent, source.role.as_deref()), own);
+    let config = restricted(
+        configuration(&parent, source.role.as_deref(), source.profile.as_ref()),
+        own,
+    );
     (own != Some(&config)).then_some(config)
 }
 
@@ -99,16 +122,17 @@ mod tests {
             r#"{"mode":"plan","model":"m","approvalPolicy":"interrupt","toolDenyList":["Exec"],"x":1}"#,
         )
         .unwrap();
-        let worker = configuration(&parent, Some(WORKER));
+        let worker = configuration(&parent, Some(WORKER), None);
         assert_eq!(worker.mode(), Mode::Plan);
         assert_eq!(
             (worker.model.as_deref(), worker.approval_policy),
             (Some("m"), parent.approval_policy)
         );
         assert!(!worker.offers("Exec") && worker.extra.contains_key("x"));
-        let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
+        let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER), None);
         assert_eq!(explorer.mode(), Mode::Plan);
-        assert_eq!(configuration(&ThreadConfig::default(), None).mode(), Mode::Agent);
+        let plain = configuration(&ThreadConfig::default(), None, None);
+        assert_eq!(plain.mode(), Mode::Agent);
     }
 
     #[test]
@@ -121,8 +145,8 @@ mod tests {
         };
         let mut of_parent = state(Some(parent.clone()));
         of_parent.header.source = crate::ThreadSource::User;
-        let now = configuration(&parent, None);
-        let before = Some(configuration(&parsed(r#"{"model":"old"}"#), None));
+        let now = configuration(&parent, None, None);
+        let before = Some(configuration(&parsed(r#"{"model":"old"}"#), None, None));
         assert_eq!(
             resumed_configuration(&state(before), &of_parent),
             Some(now.clone())
@@ -154,6 +178,29 @@ mod tests {
         assert_eq!(restricted(of(parent), Some(&given)), given);
         assert_eq!(restricted(of(parent), Some(&of(parent))), of(parent));
         assert_eq!(restricted(of(parent), Some(&of("{}"))).approval_policy, None);
+    }
+
+    #[test]
+    fn a_profile_chooses_a_model_and_withholds_tools_and_gives_none() {
+        let profile = SubAgentProfile {
+            name: "critic".to_owned(),
+            model: Some("small".to_owned()),
+            instructions: Some("Find what is wrong.".to_owned()),
+            tools: vec!["ReadFile".to_owned(), "GrepFiles".to_owned(), "Exec".to_owned()],
+            denied_tools: vec!["Exec".to_owned()],
+            ..SubAgentProfile::default()
+        };
+        let parent =
+            parsed(r#"{"model":"m","approvalPolicy":"autoApprove","toolAllowList":["ReadFile","EditFile"]}"#);
+        let critic = configuration(&parent, None, Some(&profile));
+        assert_eq!(
+            (critic.model.as_deref(), critic.approval_policy),
+            (Some("small"), parent.approval_policy)
+        );
+        let offered = ["ReadFile", "GrepFiles", "Exec", "EditFile"].map(|tool| critic.offers(tool));
+        assert_eq!(offered, [true, false, false, false]);
+        let said = critic.extra[INSTRUCTIONS].as_str().unwrap();
+        assert!(said.starts_with(TASK) && said.ends_with("Find what is wrong."));
     }
 
     #[test]

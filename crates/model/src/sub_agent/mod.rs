@@ -18,6 +18,55 @@ pub const WORKER: &str = "worker";
 /// The role of a subagent that only reads.
 pub const EXPLORER: &str = "explorer";
 
+/// What runs the Turns of a subagent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SubagentRuntime")
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubAgentRuntime {
+    /// This server's agent.
+    #[default]
+    Native,
+    /// Another agent's command line, once for each Turn.
+    CliOneshot,
+}
+
+impl SubAgentRuntime {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::CliOneshot => "cli-oneshot",
+        }
+    }
+}
+
+/// The profile of a subagent, as it was when the subagent was started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubAgentProfile {
+    /// Its name.
+    pub name: String,
+    /// What runs it.
+    #[serde(default)]
+    pub runtime: SubAgentRuntime,
+    /// The model, if it is not the parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Instructions beside those of every subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The only tools that it has of its parent's; empty: all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Tools that it does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied_tools: Vec<String>,
+}
+
 /// The place of a subagent's Thread in the tree of Threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,6 +87,9 @@ pub struct SubAgentSource {
     /// Its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    /// Its profile; `None` is the native one, unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<SubAgentProfile>,
 }
 
 /// Whether the parent Thread may give a subagent more to do.

@@ -80,6 +80,7 @@ pub(super) mod tests {
             depth: 1,
             nickname: None,
             role: None,
+            profile: None,
         };
         thread.source = ThreadSource::SubAgent {
             sub_agent: Box::new(source),

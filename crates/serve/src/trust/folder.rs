@@ -20,6 +20,7 @@ use bobbin_channels::Channels;
 use bobbin_config::Config;
 use bobbin_hooks::HookRunner;
 use bobbin_plugins::Plugins;
+use bobbin_profiles::Profiles;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
 /// The trust of one served folder.
@@ -29,6 +30,7 @@ pub struct Folder {
     channels: Arc<Channels>,
     hooks: Arc<HookRunner>,
     plugins: Arc<Plugins>,
+    profiles: Arc<Profiles>,
     /// Settings of the folder that the server has started with.
     settings: BTreeSet<String>,
     hub: OnceLock<Weak<Hub>>,
@@ -67,7 +69,13 @@ impl Place {
 }
 
 /// What takes things that a folder brings.
-pub type Brought = (Arc<Servers>, Arc<Channels>, Arc<HookRunner>, Arc<Plugins>);
+pub type Brought = (
+    Arc<Servers>,
+    Arc<Channels>,
+    Arc<HookRunner>,
+    Arc<Plugins>,
+    Arc<Profiles>,
+);
 
 impl Folder {
     /// Returns the trust of a folder whose configuration was read as `config`.
@@ -75,7 +83,7 @@ impl Folder {
         home: Option<&Path>,
         file: TrustFile,
         config: &Config,
-        (servers, channels, hooks, plugins): Brought,
+        (servers, channels, hooks, plugins, profiles): Brought,
     ) -> Self {
         Self {
             place: Place {
@@ -87,6 +95,7 @@ impl Folder {
             channels,
             hooks,
             plugins,
+            profiles,
             settings: counted_settings(&config.folder_items),
             hub: OnceLock::new(),
             changing: tokio::sync::Mutex::default(),
@@ -134,7 +143,13 @@ impl WorkspaceTrust for Folder {
         async move {
             let _changing = self.changing.lock().await;
             let place = self.place.clone();
-            let changed = tokio::task::spawn_blocking(move || place.change(&change)).await;
+            let profiles = self.profiles.clone();
+            let changed = tokio::task::spawn_blocking(move || {
+                let changed = place.change(&change)?;
+                profiles.refresh(&changed.0);
+                Ok(changed)
+            });
+            let changed = changed.await;
             let (config, scan) =
                 changed.unwrap_or_else(|error| Err(TrustError::Unwritable(error.to_string())))?;
             self.servers.refresh(config.tool_servers);

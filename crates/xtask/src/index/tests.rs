@@ -77,6 +77,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         "externalChannel/list",
         "externalChannel/get",
         "subagent/children/list",
+        "subagent/profiles/list",
         "turn/picture/read",
         "turn/diff/read",
         "workspace/files/find",

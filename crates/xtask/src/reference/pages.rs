@@ -72,7 +72,11 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         name: "subagents",
         title: "Subagents",
-        methods: &[("subagent/", Some("subAgentSessions"))],
+        methods: &[
+            ("subagent/", Some("subAgentSessions")),
+            ("subagent/profiles/", Some("subAgentManagement")),
+            ("subagent/settings/", Some("subAgentManagement")),
+        ],
     },
     Page {
         name: "terminals",

@@ -230,6 +230,7 @@ fn a_subagent_is_put_away_with_the_thread_above() {
         depth: 1,
         nickname: None,
         role: None,
+        profile: None,
     };
     let mut header = thread().header;
     assert_eq!(

@@ -6,8 +6,16 @@ use bobbin_model as model;
 use crate::convert::time;
 use crate::wire;
 
-/// The one profile, and the one thing that runs subagents: this server.
+/// The usual profile.
 const NATIVE: &str = "native";
+
+/// Returns the name of a subagent's profile, and what runs it.
+fn profile(source: &model::SubAgentSource) -> (Option<String>, Option<String>) {
+    let profile = source.profile.as_ref();
+    let name = profile.map_or(NATIVE, |profile| &profile.name);
+    let runtime = profile.map(|profile| profile.runtime).unwrap_or_default();
+    (Some(name.to_owned()), Some(runtime.name().to_owned()))
+}
 
 /// What can be done with a subagent whose edge is so.
 struct Can {
@@ -34,6 +42,7 @@ pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
         return wire::ThreadSource::User;
     };
     let can = Can::with(model::EdgeStatus::Open);
+    let (profile_name, runtime_type) = profile(below);
     wire::ThreadSource::SubAgent {
         sub_agent: Box::new(wire::SubAgentSource {
             parent_thread_id: below.parent.to_string(),
@@ -43,8 +52,8 @@ pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
             depth: below.depth,
             agent_nickname: below.nickname.clone(),
             agent_role: below.role.clone(),
-            profile_name: Some(NATIVE.to_owned()),
-            runtime_type: Some(NATIVE.to_owned()),
+            profile_name,
+            runtime_type,
             supports_send_input: can.send_input,
             supports_resume: can.resume,
             supports_close: can.close,
@@ -56,6 +65,7 @@ pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
 pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> Option<wire::SubagentEdge> {
     let (source, edge) = (header.source.sub_agent()?, edge?);
     let can = Can::with(edge.status);
+    let (profile_name, runtime_type) = profile(source);
     Some(wire::SubagentEdge {
         parent_thread_id: source.parent.to_string(),
         child_thread_id: header.id.to_string(),
@@ -63,8 +73,8 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
         depth: source.depth,
         agent_nickname: source.nickname.clone(),
         agent_role: source.role.clone(),
-        profile_name: Some(NATIVE.to_owned()),
-        runtime_type: Some(NATIVE.to_owned()),
+        profile_name,
+        runtime_type,
         supports_send_input: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,
@@ -77,14 +87,15 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
 /// Returns what an edge is like that was just opened or closed.
 pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTargetResult {
     let (source, can) = (&edged.source, Can::with(edged.edge.status));
+    let (profile_name, runtime_type) = profile(source);
     wire::SubagentTargetResult {
         child_thread_id: child.to_string(),
         status: edged.edge.status,
         message: None,
         agent_nickname: source.nickname.clone(),
         agent_role: source.role.clone(),
-        profile_name: Some(NATIVE.to_owned()),
-        runtime_type: Some(NATIVE.to_owned()),
+        profile_name,
+        runtime_type,
         supports_send_input: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,

@@ -1,0 +1,551 @@
+//! `SubAgent` and `SubAgentProfiles` of a configuration file (AppServer protocol 05 §10.1).
+//!
+//! Profiles are entries by name; a broken one is reported and takes no other with it. A folder's profile counts once its
+//! user trusts it: it starts a program, or is read as an instruction.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use bobbin_agent_api::trust::{TrustItem, TrustKind};
+use bobbin_model::{ServerOrigin, SubAgentRuntime};
+use bobbin_workspace::TrustRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
+
+use crate::file;
+use crate::fingerprint;
+use crate::gate::Gate;
+use crate::shown::plain;
+
+/// Name of the section with the profiles.
+pub const SECTION: &str = "SubAgentProfiles";
+/// Name of the profile that is always there.
+pub const NATIVE: &str = "native";
+/// Longest name of a profile.
+const MAX_NAME: usize = 64;
+/// Longest text of an entry, all its texts together.
+const MAX_TEXT: usize = 64 << 10;
+/// Longest time of a run, in seconds; the schema of a file says so too.
+const MAX_SECONDS: u64 = 24 * 3600;
+/// Most bytes of output that are read; the schema of a file says so too.
+const MAX_OUTPUT: u64 = 16 << 20;
+
+/// What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the command
+/// line of another agent.
+#[skip_serializing_none]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SubagentProfileDefinition")]
+pub struct ProfileDefinition {
+    /// What runs it.
+    #[schemars(extend("default" = "native"))]
+    pub runtime: Option<SubAgentRuntime>,
+    /// What it is for; the model reads it.
+    pub description: Option<String>,
+    /// `native`: the model, as `PROVIDER/MODEL`.
+    pub model: Option<String>,
+    /// `native`: instructions beside those of every subagent.
+    pub instructions: Option<String>,
+    /// `native`: the only tools it has, of those that the Thread has that starts it.
+    pub tool_allow_list: Option<Vec<String>>,
+    /// `native`: tools it does not have.
+    pub tool_deny_list: Option<Vec<String>>,
+    /// `cli-oneshot`: the program. Needed.
+    pub bin: Option<String>,
+    /// Its arguments, before all others.
+    pub args: Option<Vec<String>>,
+    /// Variables that are set for it.
+    #[schemars(extend("x-secret" = true))]
+    pub env: Option<BTreeMap<String, String>>,
+    /// Variables of the server that it gets although they look like secrets.
+    pub env_passthrough: Option<Vec<String>>,
+    /// Where it starts: the folder of the Thread.
+    pub working_directory_mode: Option<WorkingDirectoryMode>,
+    /// How it gets its task.
+    #[schemars(extend("default" = "arg"))]
+    pub input_mode: Option<InputMode>,
+    /// `arg-template`: arguments with `{task}` in one of them.
+    pub input_arg_template: Option<String>,
+    /// `env`: the variable with the task.
+    pub input_env_key: Option<String>,
+    /// The format of its task; only text is sent.
+    pub input_format: Option<String>,
+    /// What its output is.
+    #[schemars(extend("default" = "text"))]
+    pub output_format: Option<OutputFormat>,
+    /// `json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`.
+    pub output_json_path: Option<String>,
+    /// Where the count of tokens read is.
+    pub output_input_tokens_json_path: Option<String>,
+    /// Where the count of tokens written is.
+    pub output_output_tokens_json_path: Option<String>,
+    /// Where their sum is, for an agent that counts them together.
+    pub output_total_tokens_json_path: Option<String>,
+    /// Arguments with `{path}`, a file that it writes its answer to.
+    pub output_file_arg_template: Option<String>,
+    /// Whether the answer is read from that file.
+    #[schemars(extend("default" = true))]
+    pub read_output_file: Option<bool>,
+    /// Whether that file is removed afterwards.
+    #[schemars(extend("default" = true))]
+    pub delete_output_file_after_read: Option<bool>,
+    /// Most bytes of its output that are read; of more, the middle is left out.
+    #[schemars(range(min = 1, max = 16_777_216), extend("default" = 1_048_576))]
+    pub max_output_bytes: Option<u64>,
+    /// Seconds after which it is killed.
+    #[schemars(range(min = 1, max = 86_400), extend("default" = 1800))]
+    pub timeout: Option<u64>,
+    /// Whether it can go on with a session of its own.
+    #[schemars(extend("default" = false))]
+    pub supports_resume: Option<bool>,
+    /// Arguments with `{sessionId}` that go on with a session.
+    pub resume_arg_template: Option<String>,
+    /// Where the session's id is in the output.
+    pub resume_session_id_json_path: Option<String>,
+    /// Finds the session's id in the output: its first group, else all of it.
+    pub resume_session_id_regex: Option<String>,
+    /// How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word.
+    #[schemars(extend("default" = "prompt"))]
+    pub trust_level: Option<TrustLevel>,
+    /// Arguments for `interactive`, `auto-approve` and `restricted` Threads.
+    pub permission_mode_mapping: Option<BTreeMap<String, String>>,
+    /// Without effect here.
+    pub supports_streaming: Option<bool>,
+    /// Without effect here.
+    pub supports_model_selection: Option<bool>,
+    /// Without effect here.
+    pub sanitization_rules: Option<Value>,
+}
+
+/// Where the command of a profile starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WorkingDirectoryMode {
+    /// In the folder of the Thread.
+    Workspace,
+    /// In the folder of the Thread too: no other can be specified here.
+    Specified,
+}
+
+/// How a command gets its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputMode {
+    /// As its last argument.
+    #[default]
+    Arg,
+    /// In arguments of a template.
+    ArgTemplate,
+    /// On its standard input.
+    Stdin,
+    /// In a variable.
+    Env,
+}
+
+/// What the output of a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputFormat {
+    /// The answer.
+    #[default]
+    Text,
+    /// JSON with the answer in it, or lines of JSON, the last of which have it.
+    Json,
+}
+
+/// How far the user trusts a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TrustLevel {
+    /// It runs outside of the sandbox, each time with a user's word.
+    Trusted,
+    /// It runs as other commands do.
+    Prompt,
+    /// The same.
+    Restricted,
+}
+
+impl fmt::Debug for ProfileDefinition {
+    // Values of variables are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProfileDefinition")
+            .field("runtime", &self.runtime)
+            .field("bin", &self.bin)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProfileDefinition {
+    /// Returns what runs it.
+    pub fn runtime(&self) -> SubAgentRuntime {
+        self.runtime.unwrap_or_default()
+    }
+
+    /// Returns what of it has no effect here, as sentences for its user.
+    pub fn warnings(&self) -> Vec<String> {
+        let is_text = |format: &String| format.trim().is_empty() || format.eq_ignore_ascii_case("text");
+        let without_effect = [
+            ("sanitizationRules", self.sanitization_rules.is_some()),
+            ("supportsStreaming", self.supports_streaming == Some(true)),
+            (
+                "supportsModelSelection",
+                self.supports_model_selection == Some(true),
+            ),
+            ("inputFormat", !self.input_format.as_ref().is_none_or(is_text)),
+            (
+                "workingDirectoryMode",
+                self.working_directory_mode == Some(WorkingDirectoryMode::Specified),
+            ),
+        ];
+        let without_effect = without_effect.iter().filter(|(_, is_set)| *is_set);
+        without_effect
+            .map(|(name, _)| format!("'{name}' has no effect here."))
+            .collect()
+    }
+
+    /// Checks what no profile can do without, and that nothing is out of all proportion.
+    ///
+    /// # Errors
+    /// What is wrong: a sentence for the user.
+    pub fn check(&self, name: &str) -> Result<(), String> {
+        let sound = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(sound) {
+            return Err(format!(
+                "A name has 1 to {MAX_NAME} letters, digits, '-', '_' and '.'."
+            ));
+        }
+        let text = serde_json::to_string(self).unwrap_or_default();
+        if text.len() > MAX_TEXT {
+            return Err(format!("The definition has more than {MAX_TEXT} bytes."));
+        }
+        if text.contains("\\u0000") {
+            return Err("A text of the definition has a zero byte.".to_owned());
+        }
+        match self.runtime() {
+            SubAgentRuntime::Native => match &self.bin {
+                Some(_) => {
+                    Err("A native profile has no 'bin'; 'runtime' is to be \"cli-oneshot\".".to_owned())
+                }
+                None => Ok(()),
+            },
+            SubAgentRuntime::CliOneshot => self.check_command(),
+        }
+    }
+
+    fn check_command(&self) -> Result<(), String> {
+        let within = |value: Option<u64>, most| value.is_none_or(|value| (1..=most).contains(&value));
+        if !within(self.timeout, MAX_SECONDS) || !within(self.max_output_bytes, MAX_OUTPUT) {
+            return Err(format!(
+                "'timeout' has 1 to {MAX_SECONDS} seconds, 'maxOutputBytes' 1 to {MAX_OUTPUT} bytes."
+            ));
+        }
+        let is_blank = |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
+        let with = |name: &str, template: &Option<String>, placeholder: &str| match template {
+            Some(template) if !template.contains(placeholder) => {
+                Err(format!("'{name}' needs {placeholder} in it."))
+            }
+            Some(template) if words(template).is_none() => {
+                Err(format!("'{name}' has a quote without its end."))
+            }
+            _ => Ok(()),
+        };
+        if is_blank(&self.bin) {
+            return Err("A cli-oneshot profile needs 'bin', its program.".to_owned());
+        }
+        let input = self.input_mode.unwrap_or_default();
+        if input == InputMode::ArgTemplate && self.input_arg_template.is_none() {
+            return Err("'inputMode' arg-template needs 'inputArgTemplate'.".to_owned());
+        }
+        if input == InputMode::Env && is_blank(&self.input_env_key) {
+            return Err("'inputMode' env needs 'inputEnvKey'.".to_owned());
+        }
+        with("inputArgTemplate", &self.input_arg_template, "{task}")?;
+        with("resumeArgTemplate", &self.resume_arg_template, "{sessionId}")?;
+        with("outputFileArgTemplate", &self.output_file_arg_template, "{path}")?;
+        for (mode, arguments) in self.permission_mode_mapping.iter().flatten() {
+            if words(arguments).is_none() {
+                return Err(format!(
+                    "'permissionModeMapping.{mode}' has a quote without its end."
+                ));
+            }
+        }
+        if self.output_format == Some(OutputFormat::Json) && is_blank(&self.output_json_path) {
+            return Err("'outputFormat' json needs 'outputJsonPath'.".to_owned());
+        }
+        let finds = self.resume_session_id_json_path.is_some() || self.resume_session_id_regex.is_some();
+        if self.supports_resume == Some(true) && !(finds && self.resume_arg_template.is_some()) {
+            return Err(
+                "'supportsResume' needs 'resumeArgTemplate', and 'resumeSessionIdJsonPath' or 'resumeSessionIdRegex'."
+                    .to_owned(),
+            );
+        }
+        let set = self.env.iter().flat_map(BTreeMap::keys);
+        let mut names = set
+            .chain(self.env_passthrough.iter().flatten())
+            .chain(&self.input_env_key);
+        match names.find(|name| name.is_empty() || name.contains('=') || is_reserved(name)) {
+            Some(name) => Err(format!("'{name}' is no variable that a profile can set.")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a variable decides which programs start: a command's line is judged without it.
+fn is_reserved(name: &str) -> bool {
+    ["PATH", "BASH_ENV", "ENV", "IFS"].contains(&name)
+        || name.starts_with("LD_")
+        || name.starts_with("BASH_FUNC_")
+}
+
+/// Splits a template into arguments, with the quotes of shells; `None` if a quote has no end.
+pub fn words(template: &str) -> Option<Vec<String>> {
+    shell_words::split(template).ok()
+}
+
+/// What a file says of all profiles.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubAgentSettings {
+    /// The model of native subagents; `None` is that of the Thread that starts one.
+    pub model: Option<String>,
+    /// Whether commands go on with sessions of their own.
+    pub resumes: bool,
+    /// Names of profiles that are switched off.
+    pub disabled: Vec<String>,
+}
+
+impl SubAgentSettings {
+    /// Adds what one file says, the user's before the workspace's.
+    pub(crate) fn add(&mut self, said: file::SubAgent, gate: &mut Gate<'_>) {
+        let model = said.model.filter(|model| !model.trim().is_empty());
+        if model.is_some() && gate.passes("SubAgent.Model") {
+            self.model = model;
+        }
+        if let Some(resumes) = said.enable_external_cli_session_resume
+            && (!resumes || gate.passes("SubAgent.EnableExternalCliSessionResume"))
+        {
+            self.resumes = resumes;
+        }
+        self.disabled.extend(said.disabled_profiles);
+    }
+}
+
+/// A profile in a configuration file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredProfile {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub definition: ProfileDefinition,
+    /// Whose file it is in.
+    pub origin: ServerOrigin,
+    /// Stands for its content; `None` in a file that only the user writes.
+    pub fingerprint: Option<String>,
+    /// Whether it counts.
+    pub trusted: bool,
+}
+
+impl DeclaredProfile {
+    /// Returns one that is in the user's own file.
+    pub(crate) fn own((name, definition): (String, ProfileDefinition), origin: ServerOrigin) -> Self {
+        Self {
+            name,
+            definition,
+            origin,
+            fingerprint: None,
+            trusted: true,
+        }
+    }
+
+    /// Returns one that is in the file of the folder `root`. Blocks on the disk.
+    pub(crate) fn of_folder(
+        (name, definition): (String, ProfileDefinition),
+        root: &Path,
+        record: &TrustRecord,
+    ) -> Self {
+        let fingerprint = fingerprint(&name, &definition, root);
+        Self {
+            trusted: record.has(&fingerprint),
+            fingerprint: Some(fingerprint),
+            name,
+            definition,
+            origin: ServerOrigin::Workspace,
+        }
+    }
+
+    /// Whether the files of the folder that it starts are those that the user trusts. Blocks on the disk.
+    pub fn is_unchanged(&self, root: &Path) -> bool {
+        let own = self.fingerprint.as_ref();
+        own.is_none_or(|own| *own == fingerprint(&self.name, &self.definition, root))
+    }
+
+    /// Returns what a profile of this name is called among the things that a folder brings.
+    pub fn item_name(name: &str) -> String {
+        format!("the subagent profile {name}")
+    }
+
+    /// Returns it as a thing that waits for its user's word or has it.
+    pub(crate) fn item(&self) -> Option<TrustItem> {
+        let fingerprint = self.fingerprint.clone()?;
+        let kind = match self.definition.runtime() {
+            SubAgentRuntime::Native => TrustKind::Setting,
+            SubAgentRuntime::CliOneshot => TrustKind::Server,
+        };
+        Some(TrustItem {
+            kind,
+            name: Self::item_name(&self.name),
+            detail: what_runs(&self.definition),
+            fingerprint: Some(fingerprint),
+            trusted: self.trusted,
+        })
+    }
+}
+
+/// Returns the fingerprint of a profile: its definition, and the files of the folder that it starts. Blocks on the disk.
+fn fingerprint(name: &str, definition: &ProfileDefinition, root: &Path) -> String {
+    let words = definition.bin.iter().chain(definition.args.iter().flatten());
+    let files = fingerprint::of_files(&words.cloned().collect::<Vec<_>>(), root);
+    fingerprint::of_setting(SECTION, &json!([name, definition, files]))
+}
+
+/// Returns what a profile starts or says, for the user to judge.
+fn what_runs(definition: &ProfileDefinition) -> String {
+    let Some(bin) = &definition.bin else {
+        return serde_json::to_string(definition).unwrap_or_default();
+    };
+    let line = [bin].into_iter().chain(definition.args.iter().flatten());
+    let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
+    let set = definition.env.iter().flatten();
+    let set = set.map(|(name, value)| format!("{}={value:?}", plain(name)));
+    let passed = definition.env_passthrough.iter().flatten();
+    let passed = passed.map(|name| format!("your {}", plain(name)));
+    let with: Vec<String> = set.chain(passed).collect();
+    let mut text = format!("runs {}", line.join(" "));
+    if !with.is_empty() {
+        text.push_str(" with ");
+        text.push_str(&with.join(", "));
+    }
+    if definition.trust_level == Some(TrustLevel::Trusted) {
+        text.push_str(" outside of the sandbox");
+    }
+    text
+}
+
+/// Returns the profiles of a section. What is wrong with it goes to `warnings`.
+pub(crate) fn read(
+    section: BTreeMap<String, ProfileDefinition>,
+    warnings: &mut Vec<String>,
+) -> Vec<(String, ProfileDefinition)> {
+    let mut profiles = BTreeMap::new();
+    for (name, definition) in section {
+        let shown: String = name.chars().take(MAX_NAME).collect();
+        let checked = match definition.check(&name) {
+            Ok(()) if name.eq_ignore_ascii_case(NATIVE) => {
+                Err("It has the name of the usual one.".to_owned())
+            }
+            checked => checked,
+        };
+        match checked {
+            // Of two names that differ in case only, the later counts, as with other settings.
+            Ok(()) => drop(profiles.insert(name.to_lowercase(), (name, definition))),
+            Err(why) => warnings.push(format!("the subagent profile {shown} is not used: {why}")),
+        }
+    }
+    profiles.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(section: &Value) -> (Vec<(String, ProfileDefinition)>, Vec<String>) {
+        let checked = crate::check::check(json!({ "SubAgentProfiles": section })).unwrap();
+        let mut warnings = checked.warnings;
+        let profiles = read(checked.file.sub_agent_profiles, &mut warnings);
+        (profiles, warnings)
+    }
+
+    #[test]
+    fn an_entry_is_read_in_any_case_and_comes_back_as_it_was() {
+        let (profiles, warnings) = of(&json!({ "taster": {
+            "Runtime": "CLI-oneshot", "Bin": "taste", "inputmode": "ARG", "Env": { "RING": "7" },
+        } }));
+        assert_eq!((profiles.len(), warnings), (1, Vec::new()));
+        let written = serde_json::to_value(&profiles[0].1).unwrap();
+        let expected =
+            json!({ "runtime": "cli-oneshot", "bin": "taste", "inputMode": "arg", "env": { "RING": "7" } });
+        assert_eq!(written, expected);
+        let shown = format!("{profiles:?}");
+        assert!(!shown.contains("\"7\""), "values of variables are secrets");
+    }
+
+    #[test]
+    fn a_broken_entry_is_one_sentence_and_the_others_are_used() {
+        let cli = |more: Value| {
+            let mut entry = json!({ "runtime": "cli-oneshot", "bin": "taste" });
+            entry
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            entry
+        };
+        let (profiles, warnings) = of(&json!({
+            "good": cli(json!({})),
+            "critic": { "model": "small", "instructions": "Find what is wrong." },
+            "a b": cli(json!({})),
+            "Native": {},
+            "none": { "runtime": "cli-oneshot" },
+            "both": { "bin": "taste" },
+            "robot": { "runtime": "robot" },
+            "fuzzy": cli(json!({ "outputFormat": "json" })),
+            "blind": cli(json!({ "inputMode": "arg-template" })),
+            "mute": cli(json!({ "inputMode": "env" })),
+            "open": cli(json!({ "inputMode": "arg-template", "inputArgTemplate": "--task 'x {task}" })),
+            "tired": cli(json!({ "supportsResume": true, "resumeArgTemplate": "-r {sessionId}" })),
+            "path": cli(json!({ "env": { "PATH": "/tmp" } })),
+        }));
+        let names: Vec<&str> = profiles.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["critic", "good"], "{warnings:?}");
+        assert_eq!(warnings.len(), 11, "{warnings:?}");
+        for part in [
+            "letters",
+            "usual one",
+            "needs 'bin'",
+            "no 'bin'",
+            "robot",
+            "outputJsonPath",
+            "inputArgTemplate",
+            "inputEnvKey",
+            "quote",
+            "supportsResume",
+            "'PATH'",
+        ] {
+            let said = warnings.iter().any(|warning| warning.contains(part));
+            assert!(said, "{part}: {warnings:?}");
+        }
+    }
+
+    #[test]
+    fn what_starts_decides_about_trust() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::write(root.join("taste.sh"), "one").unwrap();
+        let profile = |word: &str| {
+            let (mut profiles, _) =
+                of(&json!({ "taster": { "runtime": "cli-oneshot", "bin": "sh", "args": [word] } }));
+            DeclaredProfile::of_folder(profiles.remove(0), &root, &TrustRecord::default())
+        };
+        let before = profile("taste.sh");
+        assert!(!before.trusted);
+        let item = before.item().unwrap();
+        assert_eq!(
+            (item.kind, item.detail.as_str()),
+            (TrustKind::Server, r#"runs "sh" "taste.sh""#)
+        );
+        assert_ne!(before.fingerprint, profile("other.sh").fingerprint);
+        std::fs::write(root.join("taste.sh"), "two").unwrap();
+        assert_ne!(before.fingerprint, profile("taste.sh").fingerprint);
+    }
+}

@@ -1,0 +1,4 @@
+//! Profiles as clients meet them, over the wire.
+
+#[cfg(test)]
+mod methods;
