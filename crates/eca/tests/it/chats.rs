@@ -261,6 +261,7 @@ impl Engine for Deaf {
                     prompt: "look".to_owned(),
                     nickname: None,
                     role: None,
+                    profile: None,
                     call: "call_1".to_owned(),
                 };
                 assert!(turn.sub_agents().spawn(request).await.is_ok());
