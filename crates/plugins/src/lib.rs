@@ -1,7 +1,7 @@
 //! Plugins: folders with a manifest that bring skills, commands, MCP servers and hooks (AppServer protocol 05 §5).
 //!
-//! [`manifest`] reads one folder, [`discovery`] finds the plugins of a workspace and its user and says which count,
-//! [`install`] copies and removes folders, and [`Plugins`] puts into effect what the plugins bring, and changes it for
+//! `manifest` reads one folder, `discovery` finds the plugins of a workspace and its user and says which count,
+//! `install` copies and removes folders, and [`Plugins`] puts into effect what the plugins bring, and changes it for
 //! clients.
 //!
 //! A plugin outside of the workspace is its user's own. One in the workspace may have come with it: it counts once its
