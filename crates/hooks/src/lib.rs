@@ -1,7 +1,7 @@
 //! Runs hooks: programs of users that are asked at moments of a Turn, with JSON on their standard streams.
 //!
-//! [`HookRunner`] knows which hooks count and runs those of a moment at the same time; [`answer`] reads what they say;
-//! [`names`] has the names of other agents for our tools. What becomes of an answer is the agent's business.
+//! [`HookRunner`] knows which hooks count and runs those of a moment at the same time; `answer` reads what they say;
+//! `names` has the names of other agents for our tools. What becomes of an answer is the agent's business.
 //!
 //! A hook of the user's own configuration runs as the user's programs do. Hooks of a workspace and of plugins run in the
 //! sandbox of commands. All get the environment of commands, and end with the server. Bounds: [`MAX_AT_ONCE`] processes, the
