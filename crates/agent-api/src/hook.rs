@@ -58,7 +58,7 @@ impl HookEvent {
     }
 }
 
-/// What hooks are told of a moment.
+/// What hooks get about a moment.
 #[derive(Debug, Clone)]
 pub struct HookInput {
     /// The event.

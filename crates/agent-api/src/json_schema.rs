@@ -1,4 +1,4 @@
-//! A JSON Schema that somebody gives, and whether values are valid against it.
+//! A JSON Schema that a client or a user gives, and whether values are valid against it.
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;

@@ -152,7 +152,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 let message = Message::User { parts };
                 steps.push(Placed { at, message });
             }
-            // A hook has kept the message from the model.
+            // A hook has blocked the message.
             ItemBody::Error { code, .. } if code == PROMPT_BLOCKED => {
                 reply.end(turn, &mut steps);
                 let is_input = |step: &Placed| matches!(step.message, Message::User { .. });

@@ -56,7 +56,7 @@ fn members(value: Value) -> Map<String, Value> {
     }
 }
 
-fn told(said: &HookSaid) -> String {
+fn reason(said: &HookSaid) -> String {
     format!("{}: {}", said.hook, said.text)
 }
 
@@ -194,7 +194,7 @@ impl TurnRun {
         self.hook_context.extend(report.context);
         self.hook_ends = self.hook_ends.take().or_else(|| report.ends.clone());
         Ok(match report.blocked.or(report.ends) {
-            Some(said) => Before::Blocked(format!("refused: {}", told(&said))),
+            Some(said) => Before::Blocked(format!("refused: {}", reason(&said))),
             None => Before::Passes(report.asks),
         })
     }
