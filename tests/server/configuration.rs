@@ -180,6 +180,21 @@ async fn the_schema_of_configuration_files_is_printed() {
 }
 
 #[tokio::test]
+async fn a_completion_script_ends_well_where_its_reader_has_left() {
+    let workspace = Workspace::new();
+    let output = workspace.run(&["completions", "bash"]).await;
+    assert!(output.stdout.starts_with(b"_bobbin() {"));
+    let mut child = workspace.bobbin(&["completions", "bash"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().await.unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[tokio::test]
 async fn a_client_sets_model_key_and_policy_and_they_count_at_once() {
     let script = Script {
         models: vec!["scripted".into()],

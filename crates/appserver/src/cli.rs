@@ -181,7 +181,10 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Devices(command)) => devices::run(&command),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut std::io::stdout());
+            // Written at once it would panic where a reader such as `head` has left.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut script);
+            console::stream(&String::from_utf8_lossy(&script));
             Ok(ExitCode::SUCCESS)
         }
     }

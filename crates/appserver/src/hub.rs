@@ -53,7 +53,11 @@ async fn ask(action: &Action, directory: &Path) -> anyhow::Result<ExitCode> {
     };
     match action {
         Action::List => {
-            for server in hub.servers().await? {
+            let servers = hub.servers().await?;
+            if servers.is_empty() {
+                console::say("The Hub knows no workspace yet.");
+            }
+            for server in servers {
                 let pid = server
                     .pid
                     .map(|pid| format!("  process {pid}"))
