@@ -9,6 +9,7 @@ import asyncio
 import os
 import random
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from bobbin_client import Backoff, Client, RequestError, ThreadState, connect
@@ -54,27 +55,33 @@ class Chaos(ServedTest):
         def cut() -> None:
             nonlocal cuts
             cuts += 1
-            if chance.random() < 0.3 and all(task.done() for task in killing):
+            if left >= 0 and chance.random() < 0.3 and all(task.done() for task in killing):
                 killing.append(asyncio.create_task(again()))
+
+        async def calm() -> None:
+            nonlocal left
+            left = -1
+            await asyncio.gather(*killing)
 
         proxy = Proxy(self.server.port, self.server.proxy_port, trouble, cut)
         await proxy.start()
         try:
             quick = Backoff(first=0.01, most=0.1)
             async with connect(proxy.url, token=TOKEN, approval=accept, reconnect=quick) as client:
-                await self.work(client, chance)
+                await self.work(client, chance, calm)
         finally:
             await proxy.stop()
             await asyncio.gather(*killing)
         return cuts, len(killing)
 
-    async def work(self, client: Client, chance: random.Random) -> None:
+    async def work(self, client: Client, chance: random.Random, calm: Callable[[], Awaitable[None]]) -> None:
         seen: list[int] = []
         thread = await client.start_thread("chaos")
         with client.events(thread.id, limit=1_000_000) as events:
             reader = asyncio.create_task(self.watch(events, seen))
             for number in range(6):
                 await self.act(client, thread, number, chance.randrange(6))
+            await calm()
             await thread.until(lambda state: state.running is None and not state.info["queuedInputs"])
             await same_as_stored(self, thread)
             reader.cancel()
@@ -100,7 +107,9 @@ class Chaos(ServedTest):
             await client.request("turn/enqueue", {"threadId": thread.id, "input": [{"type": "text", "text": run}]})
             await thread.until(lambda state: len(state.turns) > turns and state.running is None)
         elif kind == 3:
-            await client.request("thread/rename", {"threadId": thread.id, "displayName": f"title {number}"})
+            title = f"title {number}"
+            await client.request("thread/rename", {"threadId": thread.id, "displayName": title})
+            await thread.until(lambda state: state.info.get("displayName") == title)
         elif kind == 4:
             turn = await thread.start("repeat 2000 word")
             try:

@@ -34,6 +34,8 @@ type Call = <M extends keyof Requests>(method: M, params: Requests[M]["params"])
 export class Follow {
   /** Number of the last message that was applied. */
   #cursor: number | undefined;
+  /** Number of the last message that listeners were given. */
+  #emitted = 0;
   /** Counts connections, so that an answer of an earlier one is ignored. */
   #life = 0;
   /** Messages that wait for an answer that says what to do with them; absent when they are applied at once. */
@@ -101,6 +103,7 @@ export class Follow {
       if (this.#isCovered(message)) return;
       this.#cursor = seq ?? this.#cursor;
       this.follower.apply(message);
+      this.#emitted = Math.max(this.#emitted, seq ?? 0);
     }
     this.emit(message);
   }
@@ -109,13 +112,20 @@ export class Follow {
     return method !== "thread/synced" && seq !== undefined && this.#cursor !== undefined && seq <= this.#cursor;
   }
 
+  /** Gives listeners, such as the list of Threads, what the reading covers, unless it has come before. */
+  #emitCovered(message: ThreadMessage): void {
+    const { seq = 0 } = message.params;
+    if (seq <= this.#emitted) return;
+    this.#emitted = seq;
+    this.emit(message);
+  }
+
   #release(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
     for (const message of waiting) {
-      // What the reading covers has not reached listeners, such as the list of Threads.
-      if (this.#isCovered(message)) this.emit(message);
-      else this.receive(message);
+      if (!this.#isCovered(message)) this.receive(message);
+      else this.#emitCovered(message);
     }
   }
 }

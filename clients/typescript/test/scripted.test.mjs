@@ -124,6 +124,8 @@ test("late timers, as in hidden pages, do not end a connection", async (t) => {
     t.mock.timers.setTime(60_000 * minute);
     const probes = () => server.seen.filter(({ method }) => method === "channel/list").length;
     while (probes() < minute && own.getSnapshot().state === "ready") await new Promise((resolve) => setTimeout(resolve, 5));
+    // Its answer has come before the next minute: one that comes in it would be a sign of life there.
+    await own.request("model/list");
   }
   assert.equal(own.getSnapshot().state, "ready");
 });
@@ -226,6 +228,33 @@ test("what was missed is replayed behind the cursor, or read where that cannot b
     await until(store, ({ phase }) => phase === "live" && shown(store) === text);
   }
   assert.deepEqual(cursors, [undefined, 20, 39]);
+});
+
+test("listeners get each message once, also when a replay overlaps what has come", async (t) => {
+  const overlap = (socket) => [10, 20].forEach((seq) => socket.notify("item/agentMessage/delta", delta(`${seq} `, seq)));
+  const answers = {
+    "thread/subscribe": ({ afterSeq }, socket) => {
+      overlap(socket);
+      setImmediate(() => {
+        overlap(socket);
+        socket.notify("item/agentMessage/delta", delta("30", 30));
+        socket.notify("thread/synced", { threadId: "t", seq: 39 });
+      });
+      return { seq: 39, mode: afterSeq === undefined ? "snapshot" : "replay" };
+    },
+    "thread/read": () => ({ thread: thread([turn([message("")])]), seq: 5 }),
+  };
+  const server = await scripted(t, answers);
+  const own = await client(t, server.url);
+  const seqs = [];
+  own.on("item/agentMessage/delta", ({ seq }) => seqs.push(seq));
+  const store = await own.openThread("t").ready();
+  await until(store, () => shown(store) === "10 20 30");
+  server.sockets.at(-1).terminate();
+  await until(store, ({ phase }) => phase === "stale");
+  await until(store, ({ phase }) => phase === "live");
+  await settled(own);
+  assert.deepEqual(seqs, [10, 20, 30]);
 });
 
 test("an answer that was lost is given when the server asks again", async (t) => {
