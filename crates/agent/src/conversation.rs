@@ -12,9 +12,10 @@ use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::model::{Call, Message};
 use bobbin_model::{
     Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, ToolAnswer,
-    TurnId, UnixMillis,
+    Trigger, TurnId, UnixMillis,
 };
 
+use bobbin_model::item::UserMessage;
 use bobbin_prompts::COMPACT;
 
 use super::hooks::PROMPT_BLOCKED;
@@ -132,6 +133,25 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
     steps.map(|placed| placed.message).collect()
 }
 
+/// Returns a user's message as a model gets it.
+fn parts(said: &UserMessage) -> Vec<InputPart> {
+    let job = said.trigger.as_deref().map(of_job);
+    let parts = said.native.iter().map(InputPart::materialized);
+    job.into_iter().chain(parts).collect()
+}
+
+/// Returns what a model has to know of a message that a job sends.
+fn of_job(trigger: &Trigger) -> InputPart {
+    let name = trigger.label.as_deref().unwrap_or_default();
+    InputPart::Context {
+        label: "job".to_owned(),
+        text: format!(
+            "The job {name:?} sends this message by itself. No user is there to answer questions, and what is not permitted is \
+             declined. Its user reads the last reply as a report: what was done, and what was declined."
+        ),
+    }
+}
+
 /// Returns the messages of a Turn's Items, each with its place.
 pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
     let mut steps = Vec::new();
@@ -148,8 +168,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
             ItemBody::UserMessage(_) if asks_to_compact(item) => reply.end(turn, &mut steps),
             ItemBody::UserMessage(said) => {
                 reply.end(turn, &mut steps);
-                let parts = said.native.iter().map(InputPart::materialized).collect();
-                let message = Message::User { parts };
+                let message = Message::User { parts: parts(said) };
                 steps.push(Placed { at, message });
             }
             // A hook has blocked the message.

@@ -104,6 +104,25 @@ fn one_reply_is_one_message_with_its_calls() {
     );
 }
 
+#[test]
+fn a_message_of_a_job_says_so_beside_what_it_asks_for() {
+    let ItemBody::UserMessage(mut said) = user("Look for lime.") else {
+        panic!("no message");
+    };
+    said.trigger = Some(Box::new(bobbin_model::Trigger {
+        kind: bobbin_model::TriggerKind::Cron,
+        label: Some("tea".to_owned()),
+        ref_id: None,
+    }));
+    let items = turn(vec![ItemBody::UserMessage(said)]);
+    let asked = messages(&items.items);
+    let [Message::User { parts }] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    assert!(matches!(&parts[0], InputPart::Context { text, .. } if text.contains("The job \"tea\"")));
+    assert_eq!(bobbin_model::input::typed_text(parts), "Look for lime.");
+}
+
 fn told_of(turns: &[Turn]) -> Vec<Message> {
     let done = newest_compaction(turns.iter().flat_map(|turn| &turn.items)).cloned();
     let earlier = Earlier {

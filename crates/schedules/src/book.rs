@@ -143,29 +143,25 @@ impl Book {
             id: id.to_owned(),
         };
         self.edit(&key, now, |job| {
-            job.enabled = enabled;
-            if !enabled {
-                return Ok(());
+            if enabled {
+                return switch_on(job, now);
             }
-            job.state.failures = 0;
-            job.state.note = None;
-            if job.state.due.is_none_or(|due| due <= now) {
-                let schedule = job.schedule.as_ref();
-                let first = schedule.map(|schedule| schedule.first(now)).transpose();
-                job.state.due = first.map_err(|bad| Refused::Invalid(bad.0))?;
-                job.state.set_at = now;
-            }
+            job.enabled = false;
             Ok(())
         })
     }
 
-    /// Has a job run as soon as there is room. Returns it, and whether it will: not while a run of it goes on.
-    pub(crate) fn run_now(&self, key: &Key) -> Decided<(Arc<Job>, bool)> {
+    /// Has a job run as soon as there is room. Returns it, and whether it will: not while a run of it goes on. A task that was
+    /// switched off is on again, since clients have no other way to say so.
+    pub(crate) fn run_now(&self, key: &Key, now: UnixMillis) -> Decided<(Arc<Job>, bool)> {
         let known = self.job(key.kind, &key.id)?;
         if known.state.run.is_some() {
             return Ok((Vec::new(), (known.clone(), false)));
         }
         let mut job = (**known).clone();
+        if job.kind == Kind::Task && !job.enabled {
+            switch_on(&mut job, now)?;
+        }
         job.state.wanted_now = true;
         let (changes, job) = put(job);
         Ok((changes, (job, true)))
@@ -253,6 +249,20 @@ impl Book {
         let (changes, job) = put(job);
         (changes, Some(job))
     }
+}
+
+/// Has a job run by the clock again, with all its attempts.
+fn switch_on(job: &mut Job, now: UnixMillis) -> Result<(), Refused> {
+    job.enabled = true;
+    job.state.failures = 0;
+    job.state.note = None;
+    if job.state.due.is_none_or(|due| due <= now) {
+        let schedule = job.schedule.as_ref();
+        let first = schedule.map(|schedule| schedule.first(now)).transpose();
+        job.state.due = first.map_err(|bad| Refused::Invalid(bad.0))?;
+        job.state.set_at = now;
+    }
+    Ok(())
 }
 
 fn put(job: Job) -> (Vec<Change>, Arc<Job>) {

@@ -248,8 +248,12 @@ impl Job {
         state.failures += 1;
         if state.failures >= MAX_FAILURES && self.enabled && self.kind != Kind::Heartbeat {
             self.enabled = false;
+            let again = match self.kind {
+                Kind::Task => "Run it to switch it on again.",
+                Kind::Cron | Kind::Heartbeat => "Switch it on to try again.",
+            };
             state.note = Some(format!(
-                "Switched off: its last {MAX_FAILURES} runs failed. Switch it on to try again."
+                "Switched off: its last {MAX_FAILURES} runs failed. {again}"
             ));
         }
         false

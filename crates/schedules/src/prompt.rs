@@ -34,17 +34,13 @@ pub(crate) async fn of(
     let late = job.state.run.as_ref().and_then(|run| run.late_ms);
     let late = late.map_or_else(String::new, |late| {
         format!(
-            " It comes {} minutes late, since nothing ran here at its time.",
+            "This comes {} minutes late, since nothing ran here at its time.\n\n",
             late / MINUTE
         )
     });
-    let about = format!(
-        "The clock sends this message, as the job '{}'. No user is there to answer questions. Do what it asks for now, and end \
-         with a short report. What is not permitted is declined: say so in the report.{late}\n\n",
-        job.name
-    );
-    let parts = [about, text].map(|text| InputPart::Text { text });
-    Ok(Some(parts.into()))
+    // The agent knows from the trigger that a job sends it.
+    let text = InputPart::Text { text: late + &text };
+    Ok(Some(vec![text]))
 }
 
 /// Returns a task's workflow without its front matter, with the task's words filled in.

@@ -132,8 +132,8 @@ pub(super) async fn run(
         Ok(job) => first.ok(&wire::AutomationTaskResult { task: task(&job) }),
         Err(error) => first.err(wire_error(Kind::Task, &error)),
     };
-    let decide = |book: &crate::book::Book, _| {
-        let (changes, (job, starts)) = book.run_now(&key(task_id))?;
+    let decide = |book: &crate::book::Book, now| {
+        let (changes, (job, starts)) = book.run_now(&key(task_id), now)?;
         if starts {
             Ok((changes, job))
         } else {

@@ -92,7 +92,7 @@ pub(super) async fn run(
         Err(error) => first.err(wire_error(Kind::Cron, &error)),
     };
     schedules
-        .submit(move |book, _| book.run_now(&key(job_id)), reply)
+        .submit(move |book, now| book.run_now(&key(job_id), now), reply)
         .await;
 }
 

@@ -88,6 +88,39 @@ async fn a_task_without_a_schedule_runs_once_and_at_once() {
 }
 
 #[tokio::test]
+async fn a_task_that_fails_five_times_in_a_row_is_off_until_it_is_run_by_hand() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let schedule = json!({ "kind": "every", "everyMs": HOUR });
+    let make = json!({ "title": "Boil", "description": "fail no water", "schedule": schedule });
+    let id = client.call("automation/task/create", make).await["taskId"].clone();
+    let mut task = Value::Null;
+    for _ in 0..5 {
+        server.pass(&mut client, HOUR).await;
+        let failed = client
+            .find("its end", |message| {
+                message["params"]["task"]["status"] == "failed"
+            })
+            .await;
+        task = failed["params"]["task"].clone();
+    }
+    assert!(task["note"].as_str().unwrap().contains("Run it"), "{task}");
+    assert_eq!(task.get("nextRunAt"), None);
+    server.pass(&mut client, 10 * HOUR).await;
+    let read = client.call("automation/task/read", json!({ "taskId": id })).await;
+    assert_eq!(read["task"], task);
+    // By hand it runs at once, and by the clock from then on.
+    let run = client.call("automation/task/run", json!({ "taskId": id })).await;
+    assert_eq!(run["task"].get("note"), None);
+    let failed = client
+        .find("its end", |message| {
+            message["params"]["task"]["status"] == "failed"
+        })
+        .await;
+    assert!(failed["params"]["task"]["nextRunAt"].is_string(), "{failed}");
+}
+
+#[tokio::test]
 async fn a_bound_task_runs_in_its_thread_after_the_turn_that_runs_there() {
     let server = Server::start().await;
     let mut client = server.client().await;

@@ -50,6 +50,64 @@ async fn a_job_runs_with_the_mode_policy_and_tools_of_its_author() {
 }
 
 #[tokio::test]
+async fn a_workspace_that_became_stricter_binds_jobs_too() {
+    let server = Server::with(ApprovalPolicy::AutoApprove).await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let arguments = json!({ "action": "add", "message": "ask boil", "everySeconds": 3600 });
+    add(&mut client, &thread, &arguments).await;
+    server.pass(&mut client, HOUR).await;
+    client.wait_for("system/jobResult").await;
+    assert_eq!(server.engine.effects(), ["boil"]);
+    let policy = &server.hub.settings().approval_policy;
+    policy.set(ApprovalPolicy::Default);
+    server.pass(&mut client, HOUR).await;
+    client.wait_for("system/jobResult").await;
+    assert_eq!(server.engine.effects(), ["boil"]);
+}
+
+/// Triggers the heartbeat with this file. Returns the answer and the Turns of its Thread.
+async fn beat(server: &Server, text: &str) -> (Value, Value) {
+    let file = server.hub.settings().workspace.join("HEARTBEAT.md");
+    std::fs::write(&file, text).unwrap();
+    let mut client = server.client().await;
+    let answer = client.call("heartbeat/trigger", json!({})).await;
+    let all = json!({ "identity": { "channelName": "test" }, "crossChannelOrigins": ["heartbeat"] });
+    let threads = client.call("thread/list", all).await["data"].clone();
+    let Some(id) = threads.get(0).map(|thread| thread["id"].clone()) else {
+        return (answer, Value::Null);
+    };
+    let read = json!({ "threadId": id, "includeTurns": true });
+    let read = client.call("thread/read", read).await;
+    (answer, read["thread"]["turns"].clone())
+}
+
+#[tokio::test]
+async fn the_heartbeat_does_unasked_only_what_the_workspace_allows() {
+    let server = Server::start().await;
+    let (answer, turns) = beat(&server, "ask boil\nsay Done.").await;
+    assert_eq!(answer, json!({ "result": "Done." }));
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    let items = turns[0]["items"].to_string();
+    assert!(items.contains("decline"), "{items}");
+    // Its author is the user who triggers it, so the policy is that of this moment.
+    let policy = &server.hub.settings().approval_policy;
+    policy.set(ApprovalPolicy::AutoApprove);
+    beat(&server, "ask boil\nsay Done.").await;
+    assert_eq!(server.engine.effects(), ["boil"]);
+}
+
+#[tokio::test]
+async fn the_heartbeat_of_a_folder_that_is_not_trusted_does_nothing_and_says_why() {
+    let server = Server::untrusted().await;
+    let (answer, turns) = beat(&server, "call boil").await;
+    let why = answer["error"].as_str().unwrap();
+    assert!(why.contains("`bobbin trust`"), "{why}");
+    assert_eq!(turns, Value::Null);
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_workspace_that_became_freer_frees_no_job() {
     let server = Server::start().await;
     let mut client = server.client().await;

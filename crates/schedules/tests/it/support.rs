@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::channel::{ChannelDelivery, ChatAddress, ChatMessage, Delivered, DeliveryError};
+use bobbin_agent_api::trust::{TrustChange, TrustError, TrustStatus, WorkspaceTrust};
 use bobbin_agent_api::{Features, Services};
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
@@ -34,6 +35,30 @@ pub(crate) struct Server {
     policy: bobbin_model::ApprovalPolicy,
 }
 
+/// What the user has said of the folder.
+struct Said {
+    trusted: bool,
+}
+
+impl WorkspaceTrust for Said {
+    fn status(&self) -> BoxFuture<'_, Result<TrustStatus, TrustError>> {
+        let trusted = self.trusted;
+        let status = TrustStatus {
+            trusted,
+            ..TrustStatus::default()
+        };
+        async move { Ok(status) }.boxed()
+    }
+
+    fn set(&self, _: TrustChange) -> BoxFuture<'_, Result<TrustStatus, TrustError>> {
+        async { Err(TrustError::Changed) }.boxed()
+    }
+
+    fn notice(&self) -> BoxFuture<'_, Option<String>> {
+        async { None }.boxed()
+    }
+}
+
 impl Server {
     pub(crate) async fn start() -> Self {
         Self::with(bobbin_model::ApprovalPolicy::Default).await
@@ -41,10 +66,16 @@ impl Server {
 
     /// Starts a server whose workspace has this approval policy.
     pub(crate) async fn with(policy: bobbin_model::ApprovalPolicy) -> Self {
-        Self::open(TestWorkspace::default(), policy).await
+        Self::open(TestWorkspace::default(), policy, true).await
     }
 
-    async fn open(workspace: TestWorkspace, policy: bobbin_model::ApprovalPolicy) -> Self {
+    /// Starts a server in a folder that its user does not trust.
+    pub(crate) async fn untrusted() -> Self {
+        let policy = bobbin_model::ApprovalPolicy::AutoApprove;
+        Self::open(TestWorkspace::default(), policy, false).await
+    }
+
+    async fn open(workspace: TestWorkspace, policy: bobbin_model::ApprovalPolicy, trusted: bool) -> Self {
         let path = workspace.path().join("schedule.db");
         let store = Arc::new(SqliteStore::open(&path, Options::default()).await.unwrap());
         let schedules = Schedules::new(store.clone());
@@ -56,7 +87,7 @@ impl Server {
             by_clock: ByClock::Runs,
             hub: hub.clone(),
             channels: Some(chats.clone()),
-            trust: None,
+            trust: Some(Arc::new(Said { trusted })),
         };
         schedules.begin(surroundings).await.unwrap();
         Self {
@@ -75,7 +106,7 @@ impl Server {
         self.hub.stop().await;
         self.store.close().await;
         self.workspace.clock.advance(millis);
-        Self::open(self.workspace, self.policy).await
+        Self::open(self.workspace, self.policy, true).await
     }
 
     pub(crate) fn link(&self) -> Link {

@@ -10,6 +10,8 @@
 //! | `pause MS`, `stall`, `cut` | waits, goes silent, breaks the connection off |
 //! | anything else | says what was asked |
 //!
+//! Attached content, in a `<context>`, is no instruction.
+//!
 //! After results of calls it says what they were.
 
 use serde_json::{Value, json};
@@ -53,7 +55,13 @@ pub(super) fn reply(body: &Value, bytes: usize, request: usize) -> Reply {
     }
     let parts = if results.is_empty() {
         let mut parts = Vec::new();
+        let mut attached = false;
         for (line, n) in prompt.lines().zip(1..) {
+            attached |= line.starts_with("<context ");
+            if attached {
+                attached = line != "</context>";
+                continue;
+            }
             match step(line.trim(), request, n) {
                 Ok(part) => parts.extend(part),
                 Err(error) => return *error,
