@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Child;
 
 use crate::support::{PATIENCE, Workspace, rich};
@@ -89,4 +89,28 @@ async fn a_killed_hub_takes_its_server_along_and_the_next_one_starts_another() {
     assert!(ended.unwrap().unwrap().success());
     assert!(!home.path().join(".craft/hub/hub.lock").exists());
     assert!(!root.join(".craft/appserver.lock").exists());
+}
+
+#[tokio::test]
+async fn the_hub_listens_where_its_user_says_and_on_no_other_machines_network() {
+    let home = Workspace::new();
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = free.local_addr().unwrap().port();
+    home.configure(&json!({ "Hub": { "Host": "localhost", "Port": port } }));
+    let taken = home.run(&["hub"]).await;
+    let why = String::from_utf8(taken.stderr).unwrap();
+    assert!(!taken.status.success() && why.contains("Hub.Port"), "{why}");
+    drop(free);
+    let (_hub, lock) = start(&home).await;
+    assert_eq!(lock["apiBaseUrl"], format!("http://127.0.0.1:{port}"));
+    assert!(home.run(&["hub", "stop"]).await.status.success());
+
+    home.configure(&json!({ "Hub": { "Host": "0.0.0.0" } }));
+    let refused = home.run(&["hub"]).await;
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && why.contains("Hub.Host"), "{why}");
+    // Servers have nothing to do with it.
+    let server = home.web_socket();
+    server.client("kettle").await;
+    assert!(server.terminate().await.success());
 }

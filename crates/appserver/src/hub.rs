@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use bobbin_children::Environment;
+use bobbin_config::Config;
 use bobbin_hub::{Hub, Launch, LockContent, Remote, Settings, Started};
 use clap::{Args, Subcommand};
 
@@ -20,9 +21,9 @@ use bobbin_serve::{config, console, state, telemetry};
 pub(crate) struct HubCommand {
     #[command(subcommand)]
     action: Option<Action>,
-    /// The port on 127.0.0.1; a free one when left out.
-    #[arg(long, default_value_t = 0)]
-    port: u16,
+    /// The port, 0 for a free one; the configuration's Hub.Port when left out.
+    #[arg(long)]
+    port: Option<u16>,
     #[command(flatten)]
     log: LogOptions,
 }
@@ -78,6 +79,17 @@ async fn serve(command: &HubCommand, home: &Path, directory: PathBuf) -> anyhow:
     telemetry::start(&command.log, "warn")?;
     let mut signals = Signals::listen()?;
     leave_the_terminal();
+    let mut address = match config::read(home, Some(home)) {
+        Ok(config) => config.hub_address()?,
+        Err(error) => {
+            // Clients start the Hub, and read from it why their servers do not start.
+            console::complain(&format!("{error:#}"));
+            Config::default().hub_address()?
+        }
+    };
+    if let Some(port) = command.port {
+        address.set_port(port);
+    }
     let state = state::directory()?;
     let home_ = home.to_owned();
     let token = move || {
@@ -102,7 +114,7 @@ async fn serve(command: &HubCommand, home: &Path, directory: PathBuf) -> anyhow:
     };
     let settings = Settings {
         directory,
-        port: command.port,
+        address,
         launch,
         children: server::children(),
         state,

@@ -48,6 +48,8 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// The files with the listener's certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    hub_host: Option<String>,
+    hub_port: Option<u16>,
     /// What happens to calls that no rule speaks of.
     pub approval_policy: ApprovalPolicy,
     /// How long a call waits for an answer.
@@ -97,6 +99,20 @@ impl Config {
     pub fn address(&self) -> SocketAddr {
         let host = self.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         SocketAddr::new(host, self.port.unwrap_or(DEFAULT_PORT))
+    }
+
+    /// Returns where the Hub listens.
+    ///
+    /// # Errors
+    /// The host is not an address of this machine alone.
+    pub fn hub_address(&self) -> anyhow::Result<SocketAddr> {
+        let host = match self.hub_host.as_deref() {
+            None => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Some(host) => ip(host).filter(IpAddr::is_loopback).ok_or_else(|| {
+                anyhow!("Hub.Host is {host:?}: the Hub listens on this machine alone, such as 127.0.0.1")
+            })?,
+        };
+        Ok(SocketAddr::new(host, self.hub_port.unwrap_or(0)))
     }
 
     /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it:
@@ -209,13 +225,13 @@ impl Config {
         self.port = listener.web_socket.port;
         self.token = listener.web_socket.token;
         if let Some(host) = listener.web_socket.host {
-            let address = if host.eq_ignore_ascii_case("localhost") {
-                "127.0.0.1"
-            } else {
-                &host
-            };
             let why = || format!("AppServer.WebSocket.Host is {host:?}, which is no IP address");
-            self.host = Some(address.parse().with_context(why)?);
+            self.host = Some(ip(&host).with_context(why)?);
+        }
+        (self.hub_host, self.hub_port) = (file.hub.host, file.hub.port);
+        if let Err(error) = self.hub_address() {
+            // It stops the Hub alone.
+            self.take_warnings(path, vec![error.to_string()]);
         }
         Ok(())
     }
@@ -409,6 +425,14 @@ impl Config {
     }
 }
 
+/// Returns the address that a host's text names.
+fn ip(host: &str) -> Option<IpAddr> {
+    if host.eq_ignore_ascii_case("localhost") {
+        return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    host.parse().ok()
+}
+
 /// Returns the path that a setting of the user's own file names.
 fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
     let path = match text.strip_prefix("~/") {
@@ -450,21 +474,23 @@ fn read_file(
     Ok(Some(checked))
 }
 
-/// Takes out what no workspace decides: whether and where the server listens and who may connect is for its user alone,
+/// Takes out what no workspace decides: whether and where processes listen and who may connect is for their user alone,
 /// whatever folders that user trusts.
 fn withhold(value: &mut Value) -> Vec<String> {
     let Some(members) = value.as_object_mut() else {
         return Vec::new();
     };
-    let before = members.len();
-    members.retain(|name, _| !name.eq_ignore_ascii_case("AppServer"));
-    if members.len() == before {
-        return Vec::new();
-    }
-    vec![
-        "AppServer is not used: no workspace says who may connect; put it into your own ~/.craft/config.json"
-            .to_owned(),
-    ]
+    let mut withheld = Vec::new();
+    members.retain(|name, _| {
+        let own = ["AppServer", "Hub"].into_iter().find(|own| name.eq_ignore_ascii_case(own));
+        withheld.extend(own.map(|own| {
+            format!(
+                "{own} is not used: no workspace says who may connect; put it into your own ~/.craft/config.json"
+            )
+        }));
+        own.is_none()
+    });
+    withheld
 }
 
 /// Returns the servers of a section, and what is wrong with it.

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(title = "Bobbin configuration")]
-#[schemars(extend("x-unread" = ["$schema", "Hub", "Skills", "Memory", "ExternalChannels"]))]
+#[schemars(extend("x-unread" = ["$schema", "Skills", "Memory", "ExternalChannels"]))]
 pub struct ConfigFile {
     /// The usual model, as `PROVIDER/MODEL`; `offline` or `Default` for none.
     #[schemars(extend("default" = "offline"))]
@@ -105,6 +105,9 @@ pub struct ConfigFile {
     /// Where the server listens and who may connect. Counts in your own file only.
     #[serde(default)]
     pub app_server: AppServer,
+    /// Where the Hub listens. Counts in your own file only.
+    #[serde(default)]
+    pub hub: Hub,
     /// What a commit to the database waits for.
     #[schemars(extend("default" = "full"))]
     pub durability: Option<Durability>,
@@ -603,6 +606,18 @@ pub struct WebSocket {
     /// What clients present instead of what `bobbin token` prints; empty for nothing, on loopback only.
     #[schemars(extend("x-secret" = true))]
     pub token: Option<String>,
+}
+
+/// Where the Hub listens. `bobbin hub --port` goes before it.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct Hub {
+    /// IP address of this machine alone, such as `::1`, or `localhost`. The Hub is not reached from other machines.
+    #[schemars(extend("default" = "127.0.0.1"))]
+    pub host: Option<String>,
+    /// Port; 0 for a free one.
+    #[schemars(extend("default" = 0))]
+    pub port: Option<u16>,
 }
 
 /// TLS for other machines. Both files or none.

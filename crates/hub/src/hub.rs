@@ -1,7 +1,7 @@
 //! The Hub from its start to its end.
 
 use std::io::Read as _;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +35,8 @@ const TOKEN_BYTES: usize = 32;
 pub struct Settings {
     /// Where its files are: `~/.craft/hub`.
     pub directory: PathBuf,
-    /// The port; 0 for a free one.
-    pub port: u16,
+    /// Where it listens, on loopback; port 0 for a free one.
+    pub address: SocketAddr,
     /// How it starts servers.
     pub launch: Launch,
     /// What starts their processes.
@@ -60,10 +60,12 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// Its port is taken.
-    #[error("cannot listen on 127.0.0.1:{port}; choose another with --port")]
+    #[error(
+        "cannot listen on {address}; choose another port with --port, or Hub.Port in ~/.craft/config.json"
+    )]
     Listen {
-        /// The port.
-        port: u16,
+        /// The address.
+        address: SocketAddr,
         /// Why.
         source: std::io::Error,
     },
@@ -116,6 +118,7 @@ impl Hub {
     /// # Errors
     /// [`StartError`].
     pub async fn start(settings: Settings) -> Result<Started, StartError> {
+        let wanted = settings.address;
         let directory = settings.directory.clone();
         let file = |source| StartError::File {
             path: directory.join("hub.lock"),
@@ -134,16 +137,16 @@ impl Hub {
             lock.keep();
             return Ok(Started::Already(Some(other)));
         }
-        let port = settings.port;
-        let failed = |source| StartError::Listen { port, source };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .await
-            .map_err(failed)?;
+        let failed = |source| StartError::Listen {
+            address: wanted,
+            source,
+        };
+        let listener = TcpListener::bind(wanted).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let token = random_token().map_err(file)?;
         let content = LockContent {
             pid: std::process::id(),
-            api_base_url: format!("http://127.0.0.1:{}", address.port()),
+            api_base_url: format!("http://{address}"),
             token: token.clone(),
             started_at: jiff::Timestamp::now().to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

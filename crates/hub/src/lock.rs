@@ -25,7 +25,7 @@ const MAX_TRIES: usize = 8;
 pub struct LockContent {
     /// The Hub's process.
     pub pid: u32,
-    /// `http://127.0.0.1:PORT`.
+    /// `http://HOST:PORT`.
     pub api_base_url: String,
     /// What requests present.
     pub token: String,

@@ -220,7 +220,7 @@ impl Place {
                     .chain(field.key.split('.'))
                     .collect();
                 // No workspace says where a server listens and where keys are sent.
-                let is_own = matches!(name[0], "AppServer" | "EndPoint");
+                let is_own = matches!(name[0], "AppServer" | "Hub" | "EndPoint");
                 let folders = if is_own || waits(&name.join(".")) {
                     None
                 } else {

@@ -117,6 +117,36 @@ fn no_workspace_says_who_may_connect() {
 }
 
 #[test]
+fn the_hub_listens_on_this_machine_alone_and_where_its_user_says() {
+    let hub = |hub: Value| users(&json!({ "Hub": hub })).unwrap();
+    for (said, address) in [
+        (json!({}), "127.0.0.1:0"),
+        (json!({ "Host": "localhost", "Port": 49_000 }), "127.0.0.1:49000"),
+        (json!({ "host": "::1", "port": "7" }), "[::1]:7"),
+        (json!({ "Host": null, "Port": null }), "127.0.0.1:0"),
+    ] {
+        let config = hub(said.clone());
+        assert_eq!(config.hub_address().unwrap().to_string(), address, "{said}");
+        assert_eq!(config.warnings, Vec::<String>::new());
+    }
+    for host in ["0.0.0.0", "192.168.0.4", "::", "tea.example", ""] {
+        let config = hub(json!({ "Host": host }));
+        let why = config.hub_address().unwrap_err().to_string();
+        assert!(why.contains("on this machine alone"), "{why}");
+        // Servers start all the same, and say it.
+        assert!(config.warnings[0].contains(&why), "{:?}", config.warnings);
+    }
+    let mine = json!({ "Hub": { "Port": 7 } });
+    let config = both(&mine, &json!({ "hub": { "Host": "::1", "Port": 8 } }), true);
+    assert_eq!(config.hub_address().unwrap().to_string(), "127.0.0.1:7");
+    assert!(
+        config.warnings[0].contains("Hub is not used"),
+        "{:?}",
+        config.warnings
+    );
+}
+
+#[test]
 fn tls_is_two_files_or_none() {
     let tls = |certificate: Value, key: Value| {
         users(&json!({ "AppServer": { "Tls": { "Certificate": certificate, "Key": key } } }))
@@ -189,6 +219,9 @@ fn the_defaults_of_the_schema_are_those_in_force() {
     let mut value = defaults(&file::schema()).unwrap();
     let host = value["AppServer"]["WebSocket"]["Host"].take();
     assert_eq!(host, Config::default().address().ip().to_string());
+    let hub = Config::default().hub_address().unwrap();
+    let said = json!({ "Host": hub.ip(), "Port": hub.port() });
+    assert_eq!(value["Hub"].take(), said);
     // What is said does not give way to a free port, and is a wait of its own.
     assert_eq!(value["AppServer"]["WebSocket"]["Port"].take(), DEFAULT_PORT);
     let wait = value["Approvals"]["MaxWaitSeconds"].take();
@@ -230,6 +263,7 @@ fn unknown_members_are_named_with_the_nearest_name_at_every_level() {
             true,
         ),
         (json!({ "Modle": "m" }), "Modle", "Model", false),
+        (json!({ "Hub": { "Prot": 1 } }), "Hub.Prot", "Port", false),
         (
             json!({ "AppServer": { "WebSocket": { "Prot": 1 } } }),
             "AppServer.WebSocket.Prot",
@@ -263,7 +297,7 @@ fn unknown_members_are_named_with_the_nearest_name_at_every_level() {
         let sentence = format!("{path} is not a setting; did you mean {nearest}?");
         assert!(said.contains(FILE) && said.contains(&sentence), "{said}");
     }
-    let others = json!({ "Hub": { "Port": 0 }, "skills": {}, "$schema": "x", "McpServers": [{ "Name": "a", "Command": "x" }] });
+    let others = json!({ "Memory": { "Port": 0 }, "skills": {}, "$schema": "x", "McpServers": [{ "Name": "a", "Command": "x" }] });
     assert_eq!(users(&others).unwrap().warnings, Vec::<String>::new());
     let many: serde_json::Map<String, Value> = (0..100)
         .map(|number| (format!("{number:0200}"), json!(1)))

@@ -35,7 +35,7 @@ fn settings(home: &Path, files: &Path) -> Settings {
     };
     Settings {
         directory: files.join("hub"),
-        port: 0,
+        address: ([127, 0, 0, 1], 0).into(),
         launch,
         children: Children::new(None),
         state: StateDirectory::at(&home.join("state")),
