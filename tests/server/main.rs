@@ -81,6 +81,8 @@ mod overload;
 #[cfg(test)]
 mod pictures;
 #[cfg(test)]
+mod plugin;
+#[cfg(test)]
 mod profiles;
 #[cfg(test)]
 mod protocol;

@@ -106,11 +106,12 @@ pub(crate) async fn call(peer: &PeerHandle, method: &str, params: &Value) -> any
                 .as_ref()
                 .and_then(|data| serde_json::from_str(data.get()).ok())
                 .unwrap_or_default();
-            let detail = data["detail"]
-                .as_str()
-                .map(|detail| format!(": {detail}"))
-                .unwrap_or_default();
-            bail!("{}{detail}", error.message)
+            match data["detail"].as_str() {
+                // A sentence for the user; the message only says that the parameters are not right.
+                Some(detail) if error.code == bobbin_peer::code::INVALID_PARAMS => bail!("{detail}"),
+                Some(detail) => bail!("{}: {detail}", error.message),
+                None => bail!("{}", error.message),
+            }
         }
         Err(error) => bail!("{method} got no answer: {error}"),
     }

@@ -10,8 +10,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, resume, rules, setup,
-    state_command, threads, token, tool_servers, trust,
+    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, plugin, resume,
+    rules, setup, state_command, threads, token, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
@@ -78,6 +78,8 @@ enum Command {
     Forward(forward::Forward),
     /// Show the workspace's MCP servers, try one, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
+    /// List, install and remove plugins, and switch them on and off.
+    Plugin(plugin::PluginCommand),
     /// List the Hermes extensions of the configuration, or check an HL7 message.
     Hermes(hermes::HermesCommand),
     /// List and run the actions of FineCode projects.
@@ -167,6 +169,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Threads(threads)) => threads::run(threads).await,
         Some(Command::Forward(forward)) => forward::run(forward).await,
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp).await,
+        Some(Command::Plugin(command)) => plugin::run(command).await,
         Some(Command::FineCode(finecode)) => finecode::run(finecode).await,
         Some(Command::Backup(backup)) => copies::backup(backup).await,
         Some(Command::Import(import)) => copies::import(import).await,

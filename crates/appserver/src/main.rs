@@ -13,6 +13,7 @@ mod forward;
 mod hermes;
 mod hub;
 mod models;
+mod plugin;
 mod resume;
 mod rules;
 mod setup;
