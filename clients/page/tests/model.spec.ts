@@ -214,3 +214,14 @@ test("a job that the agent makes is listed, run at once and removed", async ({ p
   await job.getByRole("button", { name: "Remove water the tea" }).click();
   await expect(job).toHaveCount(0);
 });
+
+test("a subagent's question is there for a browser that comes later", async ({ page, bench }) => {
+  const task = JSON.stringify({ agentNickname: "scout", agentPrompt: 'call Exec {"command":"touch scouted"}' });
+  await fresh(page, `call SpawnAgent ${task}\ncall WaitAgent`);
+  await expect(page.getByRole("link", { name: /Waits for you/ })).toContainText("1");
+  await page.goto("/#/waiting");
+  await page.reload();
+  await allow(page).click();
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect.poll(() => existsSync(join(bench.workspace, "scouted"))).toBe(true);
+});

@@ -1,6 +1,6 @@
 //! The list of Threads and single Threads, live, for the parts of the page.
-import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore } from "@bobbin/client";
-import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from "react";
+import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore, ThreadSummary } from "@bobbin/client";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { identity, useClient } from "./context";
 
 /** Turns that are read at first, and with each further page. */
@@ -11,7 +11,16 @@ export const openThread = (client: Client, id: string) => client.openThread(id, 
 const EMPTY: ThreadListSnapshot = { threads: [], phase: "loading", error: undefined };
 const ListContext = createContext<ThreadListSnapshot>(EMPTY);
 
-export const useThreadList = () => useContext(ListContext);
+const isSubagent = (thread: ThreadSummary) => thread.source.kind === "subagent";
+
+/** Returns the list of Threads without those of subagents. */
+export function useThreadList(): ThreadListSnapshot {
+  const list = useContext(ListContext);
+  return useMemo(() => ({ ...list, threads: list.threads.filter((thread) => !isSubagent(thread)) }), [list]);
+}
+
+/** Returns the Threads of subagents too. */
+export const useAllThreads = () => useContext(ListContext).threads;
 
 const nothing = () => () => {};
 
@@ -24,7 +33,7 @@ export function ThreadListProvider({ children }: { children: ReactNode }) {
     let current = true;
     const open = (origins: string[]) => {
       if (!current) return;
-      opened = client.openThreadList({ identity, includeArchived: true, crossChannelOrigins: origins });
+      opened = client.openThreadList({ identity, includeArchived: true, includeSubAgents: true, crossChannelOrigins: origins });
       setList(opened);
     };
     client.request("channel/list", {}).then(

@@ -1,14 +1,14 @@
 //! Follows each Thread that waits, so that the server asks this page, whatever is open.
 import { useEffect, useRef } from "react";
 import { useClient } from "../server/context";
-import { openThread, useThreadList } from "../server/threads";
+import { openThread, useAllThreads } from "../server/threads";
 
 /** Threads that are followed for their questions at the same time. */
 const MOST = 50;
 
 export function FollowWaiting() {
   const client = useClient();
-  const { threads } = useThreadList();
+  const threads = useAllThreads();
   const open = useRef(new Map<string, () => void>());
 
   useEffect(() => {

@@ -2,7 +2,7 @@
 import type { Question } from "@bobbin/client";
 import { links } from "../app/route";
 import { useQuestions } from "../server/context";
-import { useThreadList } from "../server/threads";
+import { useAllThreads, useThreadList } from "../server/threads";
 import { Icon } from "../ui/Icon";
 import { NotifySwitch } from "./NotifySwitch";
 import { QuestionCard } from "./QuestionCard";
@@ -10,6 +10,7 @@ import { QuestionCard } from "./QuestionCard";
 export function Waiting() {
   const questions = useQuestions();
   const { threads } = useThreadList();
+  const all = useAllThreads();
   const plans = threads.filter((thread) => thread.runtime?.waitingOnPlanConfirmation && !thread.runtime.running);
   return (
     <main className="page">
@@ -25,7 +26,7 @@ export function Waiting() {
         {byThread(questions).map(([threadId, asked]) => (
           <section key={threadId} className="waiting-thread">
             <h2 className="cut">
-              <a href={links.thread(threadId)}>{threads.find((thread) => thread.id === threadId)?.displayName ?? "Thread"}</a>
+              <a href={links.thread(threadId)}>{all.find((thread) => thread.id === threadId)?.displayName ?? "Thread"}</a>
             </h2>
             {asked.map((question) => (
               <QuestionCard key={question.requestId} question={question} />
