@@ -219,6 +219,8 @@ test("a subagent's question is there for a browser that comes later", async ({ p
   const task = JSON.stringify({ agentNickname: "scout", agentPrompt: 'call Exec {"command":"touch scouted"}' });
   await fresh(page, `call SpawnAgent ${task}\ncall WaitAgent`);
   await expect(page.getByRole("link", { name: /Waits for you/ })).toContainText("1");
+  await page.getByRole("button", { name: /^scout/ }).click();
+  await expect(page.locator(".entry .meta")).toContainText("waits for you");
   await page.goto("/#/waiting");
   await page.reload();
   await allow(page).click();

@@ -3,6 +3,7 @@ import type { ThreadSnapshot } from "@bobbin/client";
 import { useEffect } from "react";
 import { links } from "../app/route";
 import { useClient } from "../server/context";
+import { useAllThreads } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { count } from "../ui/format";
 import { complain } from "../ui/toast";
@@ -16,6 +17,7 @@ export function Agents({ snapshot }: { snapshot: ThreadSnapshot }) {
 
 function Children({ parent, subagents, depth }: { parent: string; subagents: ThreadSnapshot["subagents"]; depth: number }) {
   const client = useClient();
+  const all = useAllThreads();
   const { data, error, again } = useRequest("subagent/children/list", { parentThreadId: parent, includeThreads: true, includeClosed: true });
   useEffect(() => client.on("subagent/graphChanged", ({ parentThreadId }) => parentThreadId === parent && again()), [client, parent, again]);
   if (error) return <p className="note bad">{error}</p>;
@@ -25,6 +27,8 @@ function Children({ parent, subagents, depth }: { parent: string; subagents: Thr
     <ul className={depth > 0 ? "entries agents-children" : "entries"}>
       {children.map(({ edge, thread }) => {
         const now = subagents.find((agent) => agent.label === edge.agentNickname && !agent.isCompleted);
+        const runtime = all.find(({ id }) => id === edge.childThreadId)?.runtime ?? thread?.runtime;
+        const state = runtime?.waitingOnApproval ? "waits for you" : runtime?.running ? "at work" : edge.status;
         const parameters = { parentThreadId: edge.parentThreadId, childThreadId: edge.childThreadId };
         return (
           <li key={edge.childThreadId}>
@@ -32,7 +36,7 @@ function Children({ parent, subagents, depth }: { parent: string; subagents: Thr
               <div className="grow">
                 <a href={links.thread(edge.childThreadId)}>{edge.agentNickname ?? thread?.displayName ?? edge.childThreadId}</a>
                 <p className="meta">
-                  {[edge.agentRole, thread?.runtime.running ? "at work" : edge.status, now && (now.currentToolDisplay ?? now.currentTool ?? "thinks"), now && `${count(now.inputTokens + now.outputTokens)} tokens`].filter(Boolean).join(" · ")}
+                  {[edge.agentRole, state, now && (now.currentToolDisplay ?? now.currentTool ?? "thinks"), now && `${count(now.inputTokens + now.outputTokens)} tokens`].filter(Boolean).join(" · ")}
                 </p>
               </div>
               {edge.status === "open" && edge.supportsClose && (
