@@ -171,6 +171,54 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
 }
 
 #[tokio::test]
+async fn clients_of_a_running_server_get_the_findings_of_the_doctor() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let servers = json!({ "gone": { "command": "no-such-program", "env": { "KEY": "sesame" } } });
+    write(&home, &json!({ "McpServers": servers }).to_string());
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+    let answer = client.call("doctor/run", json!({})).await;
+    assert!(!answer.to_string().contains("sesame"), "{answer}");
+    let findings = answer["findings"].as_array().unwrap();
+    let gone = json!({
+        "level": "error",
+        "subject": "MCP server",
+        "message": "gone (~/.craft/config.json): there is no program \"no-such-program\"",
+        "mend": "install it, or correct its Command",
+    });
+    assert!(findings.contains(&gone), "{answer:#}");
+    let of = |subject: &str| {
+        let found: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding["subject"] == subject)
+            .collect();
+        found
+    };
+    assert_eq!(of("workspace")[0]["level"], "ok");
+    assert!(
+        of("server")[0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("running, process")
+    );
+    for left_out in ["port", "database"] {
+        assert!(of(left_out).is_empty(), "{answer:#}");
+    }
+
+    // The command beside it says the same, and exits with 1.
+    let (code, said) = run(&home, &workspace, &["doctor"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    let line = "gone (~/.craft/config.json): there is no program \"no-such-program\"; install it, or correct its Command";
+    assert!(said.contains(line), "{said}");
+
+    // What was mended meanwhile is found on the next call.
+    write(&home, "{}");
+    let answer = client.call("doctor/run", json!({})).await;
+    assert!(!answer.to_string().contains("no-such-program"), "{answer:#}");
+    client.finish().await;
+    server.wait().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_schema_of_configuration_files_is_printed() {
     let workspace = Workspace::new();
     let output = workspace.run(&["config", "schema"]).await;

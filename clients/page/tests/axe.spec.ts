@@ -15,7 +15,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "Decline", exact: true }).click();
       await expect(ends(page)).toBeVisible();
       await clean();
-      for (const place of ["", "waiting", "new", ...["page", "devices", "workspace", "rules", "mcp", "skills", "schedules", "channels", "terminals", "trust", "server"].map((name) => `settings/${name}`)]) {
+      for (const place of ["", "waiting", "new", ...["page", "devices", "workspace", "rules", "mcp", "skills", "schedules", "channels", "terminals", "trust", "checks", "server"].map((name) => `settings/${name}`)]) {
         await page.goto(`/#/${place}`);
         await expect(page.locator("h1:visible, nav:visible").first()).toBeVisible();
         await clean();

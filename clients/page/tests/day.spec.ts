@@ -1,5 +1,5 @@
 //! A working day beyond the short story.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { allow, ask, ends, expect, field, fresh, test } from "./fixtures";
 
@@ -101,4 +101,27 @@ test("settings show what the files say, and what was stored", async ({ page }) =
   await suggestions.selectOption("no");
   await page.getByRole("button", { name: "Store" }).click();
   await expect(suggestions).toContainText("As it is: No");
+});
+
+test("checks say what is missing and what mends it, and look again", async ({ page, context, bench }) => {
+  const file = join(bench.folder, ".craft/config.json");
+  const before = readFileSync(file, "utf8");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(before), McpServers: { pantry: { Command: "no-such-program" } } }));
+  writeFileSync(join(bench.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { cellar: { command: "true" } } }));
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto("/#/settings/checks");
+  const broken = page.getByRole("region", { name: "Does not work" }).getByRole("listitem").filter({ hasText: "pantry" });
+  await expect(broken).toContainText('there is no program "no-such-program"');
+  await broken.getByRole("button", { name: "Copy: install it, or correct its Command" }).click();
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  expect(await copied()).toBe("install it, or correct its Command");
+  await page.getByRole("button", { name: "Copy: bobbin mcp allow cellar" }).click();
+  expect(await copied()).toBe("bobbin mcp allow cellar");
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "checks.png"), fullPage: true });
+
+  writeFileSync(file, before);
+  rmSync(join(bench.workspace, ".mcp.json"));
+  await page.getByRole("button", { name: "Check again" }).click();
+  await expect(page.getByRole("button", { name: "Check again" })).toBeEnabled();
+  await expect(page.locator(".settings-body")).not.toContainText("pantry");
 });

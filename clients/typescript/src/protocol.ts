@@ -637,6 +637,21 @@ export interface DiffFile {
 /** Kind of change. */
 export type DiffFileStatus = "added" | "modified" | "deleted" | "renamed";
 
+/** What one check has found. */
+export interface DoctorFinding {
+  /** How good or bad it is. */
+  level: DoctorLevel;
+  /** What mends it, where something does. Commands and settings stand between backquotes. */
+  mend?: string;
+  /** What was found, for users. It has no secret in it. */
+  message: string;
+  /** What was checked, in a word or two, as `sandbox` or `MCP server`. */
+  subject: string;
+}
+
+/** How good or bad a finding is. */
+export type DoctorLevel = "ok" | "warning" | "error";
+
 /** What to ask the user before a tool is called. */
 export interface DynamicToolApproval {
   /** What kind of thing the tool touches. */
@@ -3486,6 +3501,12 @@ export interface WorkspaceConfigResult {
   welcomeSuggestionsEnabled: boolean | null;
 }
 
+/** Result of `doctor/run`. */
+export interface DoctorRunResult {
+  /** What was found, in the order of the checks. Those of one subject follow each other. */
+  findings: DoctorFinding[];
+}
+
 /** Parameters of `workspace/files/find`. */
 export interface WorkspaceFilesFindParams {
   /** Most files to answer, 1 to 100; 50 when left out. */
@@ -4359,6 +4380,8 @@ export interface Requests {
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
   /** Sets or removes settings of the workspace, and returns what the files say then. */
   "workspace/config/update": { params: WorkspaceConfigUpdateParams; result: WorkspaceConfigResult };
+  /** Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing. */
+  "doctor/run": { params: EmptyParams; result: DoctorRunResult };
   /** Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out. */
   "workspace/files/find": { params: WorkspaceFilesFindParams; result: WorkspaceFilesFindResult };
   /** Extension: says what the folder brings along, and what of it counts. */

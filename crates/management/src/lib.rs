@@ -1,12 +1,13 @@
 //! Method groups of the native dialect that manage what a server has beside its conversations: models, tool servers,
-//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, file names, trust, figures; and what
-//! reads their history.
+//! terminals, forwarded ports, commands, skills, suggestions, rules, configuration, the doctor, file names, trust, figures;
+//! and what reads their history.
 //!
 //! A group is one folder: its types, handlers, notifications, capability and tests; and one line here. It knows its feature
 //! by the trait in `bobbin-agent-api`, and a connection by [`bobbin_native::client::Client`].
 
 pub mod command;
 pub mod config;
+pub mod doctor;
 pub mod file;
 pub mod forward;
 pub mod history;
@@ -35,6 +36,7 @@ pub static GROUPS: &[&Group] = &[
     &stats::GROUP,
     &policy::GROUP,
     &config::GROUP,
+    &doctor::GROUP,
     &file::GROUP,
     &trust::GROUP,
 ];

@@ -7,6 +7,7 @@ pub use bobbin_native::wire::*;
 
 pub use crate::command::types::*;
 pub use crate::config::types::*;
+pub use crate::doctor::types::*;
 pub use crate::file::types::*;
 pub use crate::forward::types::*;
 pub use crate::history::types::*;

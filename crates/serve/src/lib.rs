@@ -6,6 +6,7 @@ pub mod config;
 pub mod config_files;
 pub mod console;
 mod database;
+pub mod doctor;
 pub mod eca;
 pub mod exit;
 pub mod finecode;

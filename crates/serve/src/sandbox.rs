@@ -6,7 +6,7 @@ use bobbin_children::Children;
 use bobbin_sandbox::Support;
 use bobbin_tools::{Bubblewrap, Sandbox};
 
-use bobbin_config::SandboxSettings;
+use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
 /// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
@@ -150,15 +150,10 @@ fn services() -> Vec<PathBuf> {
     std::iter::once(SERVICES.into()).chain(named).collect()
 }
 
-/// Returns how the commands of a workspace are sandboxed on this machine. `keys` are files that none may read; `children`
-/// starts what has to be tried.
-pub fn of(
-    said: &SandboxSettings,
-    workspace: &Workspace,
-    home: Option<&Path>,
-    keys: Vec<PathBuf>,
-    children: &Children,
-) -> Sandbox {
+/// Returns how the commands of a workspace are sandboxed on this machine. None may read the files of the models' keys;
+/// `children` starts what has to be tried.
+pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children: &Children) -> Sandbox {
+    let said = &config.sandbox;
     let place = |text: &String| match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => workspace.root.join(text),
@@ -170,7 +165,7 @@ pub fn of(
         .flat_map(|home| SETTINGS.iter().map(|name| home.join(name)));
     hide.extend(settings.filter(|path| holds_a_secret(path)));
     hide.extend(said.hidden.iter().map(place));
-    hide.extend(keys);
+    hide.extend(config.models.key_files(home));
     Sandbox {
         profile: said.profile,
         support: Support::probe(),

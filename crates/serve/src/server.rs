@@ -51,9 +51,11 @@ use crate::telemetry::Metrics;
 use crate::tool_servers::{self, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{
-    console, database, exit, join, managed, models, plugins, prompts, small_requests, state, telemetry, undo,
+    console, database, doctor, exit, join, managed, models, plugins, prompts, small_requests, state,
+    telemetry, undo,
 };
 use bobbin_config::Config;
+use bobbin_management::doctor::Doctor;
 use bobbin_management::file::FileNames;
 use bobbin_workspace::{LockedWorkspace, Workspace};
 
@@ -107,6 +109,8 @@ pub struct Opened {
     jobs: Schedules,
     /// What files were before Turns changed them.
     undo: Option<Arc<FileUndo>>,
+    /// The checks of what is missing.
+    doctor: Doctor,
     /// The configuration files.
     pub(crate) config_files: Arc<ConfigFiles>,
     pub(crate) models: CurrentModels,
@@ -246,8 +250,7 @@ pub async fn prepare(
     let state = state::directory()?;
     let trust_file = TrustFile::of(&state, &workspace.root);
     let home = state::home();
-    let keys = config.models.key_files(home.as_deref());
-    let mut sandbox = crate::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
+    let mut sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
     let terminals = terminals(workspace, &children)?;
@@ -282,6 +285,7 @@ pub async fn prepare(
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
+    let doctor = doctor::of_server(workspace, &own);
     let git = (children, own, sandbox.clone());
     let tools = ToolSet::with_terminals(&terminals, commands, shell(), sandbox);
     let tools = with_sources(
@@ -326,6 +330,7 @@ pub async fn prepare(
         trust,
         editor_tools,
         undo,
+        doctor,
         models,
         titles,
         process: ServerProcess::start(telemetry::memory_bytes),
@@ -577,6 +582,7 @@ pub fn services(opened: &Opened) -> Services {
             .with(opened.channels.clone())
             .with(opened.plugins.clone())
             .with(opened.profiles.clone())
+            .with(opened.doctor.clone())
             .with(FileNames::new(opened.hub.settings().workspace.clone())),
     }
 }

@@ -1,4 +1,5 @@
 //! The server and its models.
+import { links } from "../app/route";
 import { useServer } from "../server/context";
 import { useThreadList } from "../server/threads";
 import { useRequest } from "../server/useRequest";
@@ -43,7 +44,7 @@ export function ServerInfo() {
           ))}
         </ul>
         <p className="meta">
-          Models and providers are set in <code>~/.craft/config.json</code>. <code>bobbin doctor</code> says what is missing.
+          Models and providers are set in <code>~/.craft/config.json</code>. <a href={links.settings("checks")}>Checks</a> says what is missing.
         </p>
       </section>
     </div>

@@ -3,6 +3,7 @@ import { links } from "../app/route";
 import { Icon } from "../ui/Icon";
 import { Terminals } from "../side/Terminals";
 import { Channels } from "./Channels";
+import { Checks } from "./Checks";
 import { Devices } from "./Devices";
 import { Mcp } from "./Mcp";
 import { PageSettings } from "./PageSettings";
@@ -24,6 +25,7 @@ const sections = {
   channels: { label: "Channels", view: Channels },
   terminals: { label: "Terminals", view: Terminals },
   trust: { label: "Trust", view: Trust },
+  checks: { label: "Checks", view: Checks },
   server: { label: "Server", view: ServerInfo },
 };
 

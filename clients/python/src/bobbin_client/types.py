@@ -672,6 +672,22 @@ class DiffFile(_DiffFile, total=False):
     """Where a renamed file was."""
 
 
+class _DoctorFinding(TypedDict):
+    level: DoctorLevel
+    """How good or bad it is."""
+    message: str
+    """What was found, for users. It has no secret in it."""
+    subject: str
+    """What was checked, in a word or two, as `sandbox` or `MCP server`."""
+
+
+class DoctorFinding(_DoctorFinding, total=False):
+    """What one check has found."""
+
+    mend: str
+    """What mends it, where something does. Commands and settings stand between backquotes."""
+
+
 class _DynamicToolApproval(TypedDict):
     kind: ApprovalKind
     """What kind of thing the tool touches."""
@@ -3941,6 +3957,13 @@ class WorkspaceConfigResult(TypedDict):
     """Whether `welcome/suggestions` suggests anything."""
 
 
+class DoctorRunResult(TypedDict):
+    """Result of `doctor/run`."""
+
+    findings: list[DoctorFinding]
+    """What was found, in the order of the checks. Those of one subject follow each other."""
+
+
 class _WorkspaceFilesFindParams(TypedDict):
     query: str
     """A part of the path, without regard to case; empty for the first files."""
@@ -6275,6 +6298,8 @@ DiagnosticSeverity = Literal['error', 'warning', 'info']
 """How much a problem matters."""
 DiffFileStatus = Literal['added', 'modified', 'deleted', 'renamed']
 """Kind of change."""
+DoctorLevel = Literal['ok', 'warning', 'error']
+"""How good or bad a finding is."""
 ExternalChannelTransport = Literal['subprocess', 'websocket', 'managedWebsocket']
 """How the adapter of an external channel comes."""
 FileChangeKind = Literal['add', 'modify', 'delete', 'rename']
@@ -6388,7 +6413,7 @@ Notification = Union[
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6798,6 +6823,14 @@ class Requests:
         self, method: Literal['workspace/config/update'], params: WorkspaceConfigUpdateParams | None = None, *, timeout: float | None = ...
     ) -> WorkspaceConfigResult:
         """Sets or removes settings of the workspace, and returns what the files say then."""
+
+    @overload
+    async def request(
+        self, method: Literal['doctor/run'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> DoctorRunResult:
+        """Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes
+    nothing.
+    """
 
     @overload
     async def request(

@@ -30,6 +30,7 @@ bobbin_testkit::examples! {
     TerminalCleanParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-7"}"#;
     WorkspaceFilesFindParams: r#"{"query":"lid","limit":20}"#;
     WorkspaceFilesFindResult: r#"{"files":[{"path":"src/kettle","isDirectory":true},{"path":"src/kettle/lid.rs","isDirectory":false}]}"#;
+    DoctorRunResult: r#"{"findings":[{"level":"ok","subject":"workspace","message":"/srv/pots"},{"level":"warning","subject":"undo","message":"turns cannot be undone: there is no git","mend":"install git"}]}"#;
     ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173,"to":8080}"#;
     ForwardStartParams: r#"{"threadId":"thread_20270301_ab12cd","port":5173}"#;
     ForwardResult: format!(r#"{{"forward":{FORWARD}}}"#);

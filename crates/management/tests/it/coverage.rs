@@ -22,7 +22,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
         // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands and forwards no
-        // ports, suggests nothing, changes no configuration, keeps no checkpoints and no record of trust, runs no jobs, and so has none of those families; the method
+        // ports, suggests nothing, has no doctor, changes no configuration, keeps no checkpoints and no record of trust, runs no jobs, and so has none of those families; the method
         // of the last says so.
         let beside = |name: &str| {
             let families = [
@@ -34,6 +34,7 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
                 "workspace/commitMessage/",
                 "workspace/config/",
                 "workspace/files/",
+                "doctor/",
                 "turn/picture/",
                 "device/",
                 "externalChannel",

@@ -120,6 +120,7 @@ pub(super) const PAGES: &[Page] = &[
             ("workspace/trust", Some("workspaceTrust")),
             ("workspace/files/", Some("extensions.workspaceFiles")),
             ("workspace/commitMessage/", None),
+            ("doctor/", Some("extensions.doctor")),
             ("welcome/", Some("extensions.welcomeSuggestions")),
         ],
     },

@@ -6,24 +6,29 @@ use bobbin_children::{Children, Environment, Exit, ProcessSpec, ResourceLimits, 
 use bobbin_sandbox::{Files, Network, Outer, Support};
 use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
-use super::{Report, Verdict, run_child};
+use super::{Report, run_child};
+use crate::server::children;
+use crate::state;
 use bobbin_config::Config;
-use bobbin_serve::server::children;
-use bobbin_serve::state;
+use bobbin_management::wire::DoctorLevel;
 use bobbin_workspace::Workspace;
 
 /// Says what confines commands here, and tries it.
-pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut Report) {
+pub(super) async fn sandbox(
+    config: &Config,
+    workspace: &Workspace,
+    environment: &Environment,
+    report: &mut Report,
+) {
     const WHAT: &str = "sandbox";
     let children = children();
     let home = state::home();
-    let keys = config.models.key_files(home.as_deref());
-    let sandbox = bobbin_serve::sandbox::of(&config.sandbox, workspace, home.as_deref(), keys, &children);
+    let sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let profile = sandbox.profile;
     if !profile.holds_something() {
         let text =
             "none, as configured: commands run with your own rights, guarded by approvals and rules only";
-        return report.add(WHAT, Verdict::Note, text);
+        return report.add(WHAT, DoctorLevel::Warning, text);
     }
     sandbox.settle().await;
     let plan = match sandbox.confinement(&workspace.root) {
@@ -34,51 +39,50 @@ pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut
                 WhenMissing::Refuse => "commands are refused",
             };
             let text = format!("wanted ({profile}), but {missing}; {then}");
-            return report.add(WHAT, Verdict::Bad, text);
+            return report.add(WHAT, DoctorLevel::Error, text);
         }
     };
     let tried = match tempfile::tempdir() {
-        Ok(place) => try_sandbox(&sandbox, &children, place.path()).await,
+        Ok(place) => try_sandbox(&sandbox, &children, environment, place.path()).await,
         Err(error) => Err(format!("no temporary directory: {error}")),
     };
     match tried {
         Ok(()) => {
             let holders = plan.holders();
             let text = format!("{profile}; {holders}, tried just now");
-            report.add(WHAT, Verdict::Good, text);
+            report.add(WHAT, DoctorLevel::Ok, text);
             match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
                 (_, Some(Ok(_))) if plan.outer == Outer::Nothing => {
                     let text = "bubblewrap is not used: the .craft of this workspace is a link";
-                    report.add(WHAT, Verdict::Note, text);
+                    report.add(WHAT, DoctorLevel::Warning, text);
                 }
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());
-                    report.add(WHAT, Verdict::Good, text);
+                    report.add(WHAT, DoctorLevel::Ok, text);
                 }
                 (_, Some(Err(why))) => {
-                    let text = format!(
-                        "bubblewrap is not used: {why}; `apt install bubblewrap` or `dnf install bubblewrap` installs it"
-                    );
-                    report.add(WHAT, Verdict::Note, text);
+                    let text = format!("bubblewrap is not used: {why}");
+                    let mend = "`apt install bubblewrap` or `dnf install bubblewrap` installs it";
+                    report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
                     lacks(&sandbox, report);
                 }
                 (BubblewrapUse::Off, None) => {
                     let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
-                    report.add(WHAT, Verdict::Note, text);
+                    report.add(WHAT, DoctorLevel::Warning, text);
                     lacks(&sandbox, report);
                 }
                 (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
             }
-            report.add(WHAT, Verdict::Good, limits(&sandbox));
+            report.add(WHAT, DoctorLevel::Ok, limits(&sandbox));
             let support = Support {
                 outer: plan.outer,
                 ..sandbox.support
             };
             for gap in support.gaps(profile) {
-                report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
+                report.add(WHAT, DoctorLevel::Warning, format!("not held: {gap}"));
             }
         }
-        Err(error) => report.add(WHAT, Verdict::Bad, error),
+        Err(error) => report.add(WHAT, DoctorLevel::Error, error),
     }
 }
 
@@ -87,7 +91,7 @@ fn lacks(sandbox: &Sandbox, report: &mut Report) {
     if sandbox.profile.network == Network::Off {
         let text = "without bubblewrap commands have no sockets, not even on 127.0.0.1: tests that start a server, worker \
                     pools and development servers fail";
-        report.add("sandbox", Verdict::Note, text);
+        report.add("sandbox", DoctorLevel::Warning, text);
     }
 }
 
@@ -115,15 +119,19 @@ fn limits(sandbox: &Sandbox) -> String {
     format!("a command may have {processes}, {memory}, {files}")
 }
 
-async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &Path) -> Result<(), String> {
+async fn try_sandbox(
+    sandbox: &Sandbox,
+    children: &Children,
+    environment: &Environment,
+    place: &Path,
+) -> Result<(), String> {
     let (inside, outside) = (place.join("inside"), place.join("outside"));
     for directory in [&inside, &outside] {
         std::fs::create_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     }
     let plan = sandbox.plan(vec![inside.clone()]);
     let script = "true > file; true > ../outside/file; exit 0";
-    let environment = Environment::from_base(std::env::vars_os());
-    let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
+    let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment.clone());
     let spec = sandbox.confined(&plan, spec)?;
     let outcome = run_child(children, spec)
         .await

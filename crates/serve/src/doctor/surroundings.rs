@@ -12,11 +12,12 @@ use bobbin_transport::Tls;
 use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
-use super::{Report, Verdict};
-use bobbin_config::Config;
-use bobbin_config::{Declared, KeyPlace};
-use bobbin_serve::models::variable;
-use bobbin_serve::server::children;
+use super::Report;
+use crate::managed;
+use crate::models::variable;
+use crate::server::children;
+use bobbin_config::{Config, Declared};
+use bobbin_management::wire::DoctorLevel;
 use bobbin_workspace::Workspace;
 
 /// Says whether files of the workspace can be changed.
@@ -24,62 +25,46 @@ pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
     let root = &workspace.root;
     if let Err(error) = access(root, AccessFlags::W_OK) {
         let text = format!(
-            "you cannot write to it ({}): the agent reads and changes nothing; `chmod u+w {}`, or serve a copy",
-            error.desc(),
-            root.display()
+            "you cannot write to it ({}): the agent reads and changes nothing",
+            error.desc()
         );
-        report.add("workspace", Verdict::Bad, text);
-    }
-}
-
-/// Returns the providers whose keys the environment has, each with its variable.
-fn keys(config: &Config) -> Vec<(&str, &str)> {
-    let providers = config.models.providers.iter();
-    let named = providers.filter_map(|entry| match &entry.key {
-        KeyPlace::Variable(name) => Some((entry.name.as_str(), name.as_str())),
-        _ => None,
-    });
-    named.filter(|(_, name)| variable(name).is_some()).collect()
-}
-
-/// Returns what to do to have a model, as the end of a sentence.
-pub(super) fn how_to_have_a_model(config: &Config) -> String {
-    match keys(config).first() {
-        Some((provider, variable)) => format!(
-            "{variable} is set: put {{ \"Model\": \"{provider}/NAME\" }} into ~/.craft/config.json, or try \
-             `bobbin exec --model {provider}/NAME`"
-        ),
-        None => "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, and put \
-                 { \"Model\": \"PROVIDER/NAME\" } into ~/.craft/config.json"
-            .to_owned(),
+        let mend = format!("`chmod u+w {}`, or serve a copy", root.display());
+        report.add_mendable("workspace", DoctorLevel::Error, text, mend);
     }
 }
 
 /// Says whether Turns can be undone, by opening snapshots in a temporary place.
-pub(super) async fn undo(workspace: &Workspace, report: &mut Report) {
+pub(super) async fn undo(workspace: &Workspace, environment: &Environment, report: &mut Report) {
     const WHAT: &str = "undo";
     let Ok(place) = tempfile::tempdir() else {
-        return report.add(WHAT, Verdict::Note, "not tried: there is no temporary directory");
+        return report.add(
+            WHAT,
+            DoctorLevel::Warning,
+            "not tried: there is no temporary directory",
+        );
     };
-    let environment = Environment::from_base(std::env::vars_os());
     let clock = Arc::new(SystemClock);
-    match FileUndo::open(place.path(), &workspace.root, children(), &environment, clock).await {
+    match FileUndo::open(place.path(), &workspace.root, children(), environment, clock).await {
         Ok(undo) => {
             undo.end().await;
-            report.add(WHAT, Verdict::Good, "turns can be undone");
+            report.add(WHAT, DoctorLevel::Ok, "turns can be undone");
         }
-        Err(error) => report.add(WHAT, Verdict::Note, format!("turns cannot be undone: {error}")),
+        Err(error) => report.add(
+            WHAT,
+            DoctorLevel::Warning,
+            format!("turns cannot be undone: {error}"),
+        ),
     }
 }
 
 /// Says which variables commands do not get, by their names only.
 pub(super) fn variables(config: &Config, report: &mut Report) {
     const WHAT: &str = "environment";
-    let (environment, dropped) = config.variables.environment(std::env::vars_os());
+    let (environment, dropped) = config.variables.environment(managed::own_variables());
     let count = environment.iter().count();
     report.add(
         WHAT,
-        Verdict::Good,
+        DoctorLevel::Ok,
         format!("commands get {count} variables of yours"),
     );
     for kind in [Dropped::Rule, Dropped::Name, Dropped::Value] {
@@ -88,45 +73,59 @@ pub(super) fn variables(config: &Config, report: &mut Report) {
         if names.is_empty() {
             continue;
         }
-        let way = match kind {
-            Dropped::Name | Dropped::Value => "; Commands.Environment.Keep keeps one",
-            Dropped::Rule | Dropped::Shell => "",
-        };
-        report.add(WHAT, Verdict::Note, format!("{kind}: {}{way}", names.join(", ")));
+        let text = format!("{kind}: {}", names.join(", "));
+        match kind {
+            Dropped::Name | Dropped::Value => {
+                let mend = "Commands.Environment.Keep keeps one";
+                report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
+            }
+            Dropped::Rule | Dropped::Shell => report.add(WHAT, DoctorLevel::Warning, text),
+        }
     }
 }
 
 /// Says of each MCP server what keeps it from running.
-pub(super) fn tool_servers(config: &Config, workspace: &Workspace, report: &mut Report) {
-    let environment = Environment::from_base(std::env::vars_os());
+pub(super) fn tool_servers(
+    config: &Config,
+    workspace: &Workspace,
+    environment: &Environment,
+    report: &mut Report,
+) {
     let path = environment.get("PATH").unwrap_or_default();
     for declared in &config.tool_servers {
-        let (verdict, text) = tool_server(declared, workspace, path);
-        report.add(
-            "MCP server",
-            verdict,
-            format!("{} ({}): {text}", declared.config.name, declared.place()),
-        );
+        let (level, text, mend) = tool_server(declared, workspace, path);
+        let text = format!("{} ({}): {text}", declared.config.name, declared.place());
+        match mend {
+            Some(mend) => report.add_mendable("MCP server", level, text, mend),
+            None => report.add("MCP server", level, text),
+        }
     }
 }
 
-fn tool_server(declared: &Declared, workspace: &Workspace, path: &OsStr) -> (Verdict, String) {
+fn tool_server(
+    declared: &Declared,
+    workspace: &Workspace,
+    path: &OsStr,
+) -> (DoctorLevel, String, Option<&'static str>) {
+    const EXPORT: Option<&str> = Some("export it before you start bobbin");
     let ToolServerConfig { name, enabled, .. } = &declared.config;
     if !enabled {
-        return (Verdict::Note, "disabled; set Enabled of it to true".to_owned());
+        return (
+            DoctorLevel::Warning,
+            "disabled".to_owned(),
+            Some("set Enabled of it to true"),
+        );
     }
     if !declared.trusted {
         let text =
             format!("waits for your word: `bobbin mcp allow {name}`, once you have read `bobbin mcp list`");
-        return (Verdict::Note, text);
+        return (DoctorLevel::Warning, text, None);
     }
     let access = match declared.access(&variable) {
         Ok(access) => access,
         Err(missing) => {
-            let text = format!(
-                "the variable {missing}, which it is filled in with, is not set; export it before you start bobbin"
-            );
-            return (Verdict::Bad, text);
+            let text = format!("the variable {missing}, which it is filled in with, is not set");
+            return (DoctorLevel::Error, text, EXPORT);
         }
     };
     let (named, program) = match &access {
@@ -151,19 +150,22 @@ fn tool_server(declared: &Declared, workspace: &Workspace, path: &OsStr) -> (Ver
     if let Some((command, cwd)) = &program
         && !is_there(command, cwd, path)
     {
-        let text = format!("there is no program {command:?}; install it, or correct its Command");
-        return (Verdict::Bad, text);
+        let text = format!("there is no program {command:?}");
+        return (
+            DoctorLevel::Error,
+            text,
+            Some("install it, or correct its Command"),
+        );
     }
     if let Some(missing) = named.iter().find(|name| variable(name).is_none()) {
-        let text =
-            format!("the variable {missing}, which it gets, is not set; export it before you start bobbin");
-        return (Verdict::Note, text);
+        let text = format!("the variable {missing}, which it gets, is not set");
+        return (DoctorLevel::Warning, text, EXPORT);
     }
     let text = match program {
         Some((command, _)) => format!("starts {command:?}"),
         None => "is reached over HTTP, not tried".to_owned(),
     };
-    (Verdict::Good, text)
+    (DoctorLevel::Ok, text, None)
 }
 
 /// Whether a command names a file, by a path or by a name on the search path.
@@ -179,18 +181,19 @@ pub(super) fn tls(config: &Config, report: &mut Report) {
     const WHAT: &str = "TLS";
     let Some((certificate, key)) = &config.tls else {
         if !config.address().ip().is_loopback() {
-            let text = "none: others on the network can read along; AppServer.Tls names a certificate, or use a proxy";
-            report.add(WHAT, Verdict::Note, text);
+            let text = "none: others on the network can read along";
+            let mend = "AppServer.Tls names a certificate, or use a proxy";
+            report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
         }
         return;
     };
     match Tls::open(certificate, key) {
         Ok(_) => report.add(
             WHAT,
-            Verdict::Good,
+            DoctorLevel::Ok,
             format!("{} and its key belong together", certificate.display()),
         ),
-        Err(error) => report.add(WHAT, Verdict::Bad, error.to_string()),
+        Err(error) => report.add(WHAT, DoctorLevel::Error, error.to_string()),
     }
 }
 
@@ -199,20 +202,16 @@ pub(super) fn port(config: &Config, report: &mut Report) {
     const WHAT: &str = "port";
     let address = config.address();
     match TcpListener::bind(address) {
-        Ok(_) => report.add(WHAT, Verdict::Good, format!("{address} is free")),
+        Ok(_) => report.add(WHAT, DoctorLevel::Ok, format!("{address} is free")),
         Err(error) if config.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
-            let text = format!(
-                "{address} is taken, so `bobbin` takes a free one and prints it; `bobbin serve --listen ws://HOST:PORT` \
-                 chooses one"
-            );
-            report.add(WHAT, Verdict::Note, text);
+            let text = format!("{address} is taken, so `bobbin` takes a free one and prints it");
+            let mend = "`bobbin serve --listen ws://HOST:PORT` chooses one";
+            report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
         }
         Err(error) => {
-            let text = format!(
-                "{address} cannot be listened on ({error}); change AppServer.WebSocket in ~/.craft/config.json, or use \
-                 `bobbin serve --listen ws://127.0.0.1:0`"
-            );
-            report.add(WHAT, Verdict::Bad, text);
+            let text = format!("{address} cannot be listened on ({error})");
+            let mend = "change AppServer.WebSocket in ~/.craft/config.json, or use `bobbin serve --listen ws://127.0.0.1:0`";
+            report.add_mendable(WHAT, DoctorLevel::Error, text, mend);
         }
     }
 }

@@ -1,0 +1,95 @@
+//! What the server finds missing on its machine, and what mends it.
+import type { DoctorFinding } from "@bobbin/client";
+import { Fragment, useState } from "react";
+import { useServer } from "../server/context";
+import { useRequest } from "../server/useRequest";
+import { CopyButton } from "../text/CodeBlock";
+
+const levels: [DoctorFinding["level"], string][] = [
+  ["error", "Does not work"],
+  ["warning", "Worth knowing"],
+  ["ok", "Works"],
+];
+
+export function Checks() {
+  const can = useServer()?.capabilities.extensions?.doctor === true;
+  const { data, error, again } = useRequest("doctor/run", {}, can);
+  const [before, setBefore] = useState<typeof data>();
+  const busy = !error && data === before;
+  if (!can) return <p className="empty">This server makes no checks.</p>;
+  return (
+    <div className="stack-list">
+      <div className="row wrap">
+        <button
+          type="button"
+          className="btn"
+          disabled={busy}
+          onClick={() => {
+            setBefore(data);
+            again();
+          }}
+        >
+          {busy ? "Checking…" : "Check again"}
+        </button>
+        <span className="meta" role="status">
+          {!busy && data && summary(data.findings)}
+        </span>
+      </div>
+      {error && <p className="note bad">{error}</p>}
+      {levels.map(([level, title]) => {
+        const findings = data?.findings.filter((finding) => finding.level === level) ?? [];
+        if (findings.length === 0) return null;
+        return (
+          <section key={level} aria-label={title}>
+            <h3 className={level === "error" ? "del" : undefined}>{title}</h3>
+            <ul className="entries">
+              {findings.map((finding) => (
+                <li key={finding.subject + finding.message} className="entry">
+                  <div className="grow">
+                    <strong>{finding.subject}</strong>
+                    <p className="meta">
+                      <Marked text={finding.message} />
+                    </p>
+                    {finding.mend && <Mend text={finding.mend} />}
+                  </div>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+      <p className="meta">
+        What the files say counts from the next start of the server where it does not count at once. <code>bobbin doctor</code> prints the same.
+      </p>
+    </div>
+  );
+}
+
+function summary(findings: DoctorFinding[]): string {
+  const errors = findings.filter(({ level }) => level === "error").length;
+  return errors === 0 ? "Nothing is broken." : errors === 1 ? "One thing does not work." : `${errors} things do not work.`;
+}
+
+/** What mends a finding; the whole can be copied where it names no command. */
+function Mend({ text }: { text: string }) {
+  return (
+    <p>
+      <Marked text={text} />
+      {!text.includes("`") && <CopyButton text={text} label={`Copy: ${text}`} />}
+    </p>
+  );
+}
+
+/** A text whose parts between backquotes are code that can be copied. */
+function Marked({ text }: { text: string }) {
+  return text.split("`").map((part, at) =>
+    at % 2 === 0 ? (
+      part
+    ) : (
+      <Fragment key={at}>
+        <code>{part}</code>
+        <CopyButton text={part} label={`Copy: ${part}`} />
+      </Fragment>
+    ),
+  );
+}
