@@ -1,6 +1,6 @@
 //! Documents and extensions, as an interface engineer uses them.
 import AxeBuilder from "@axe-core/playwright";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -69,6 +69,30 @@ test("text is changed as text, line ends and all", async ({ page, bench }) => {
   await page.keyboard.press("Control+s");
   await expect(state(page)).toContainText(/^saved/);
   expect(readFileSync(join(bench.workspace, "text.hl7"), "utf8")).toContain("\rZLB|B|tube 7\rZLB|R|Röhrchen 8 🧪\r");
+});
+
+test("a file that is there is replaced only after a question", async ({ page, bench }) => {
+  const other = join(bench.workspace, "other.hl7");
+  writeFileSync(other, "MSH|^~\\&|KEEP\r");
+  await opened(page, bench, "mine.hl7");
+  await write(page, "PV1.2", "E");
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Save as…" }).click();
+  const dialog = page.getByRole("dialog");
+  const path = dialog.getByLabel(/^Path on/);
+  await path.fill("other.hl7");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("other.hl7 is there already");
+  expect(readFileSync(other, "utf8")).toContain("KEEP");
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "replace.png") });
+  // The answer is about this path alone.
+  await path.fill("third.hl7");
+  await expect(dialog.getByRole("button", { name: "Replace the file" })).toHaveCount(0);
+  await path.fill("other.hl7");
+  await dialog.getByRole("button", { name: "Replace the file" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(state(page)).toContainText(/^saved/);
+  expect(readFileSync(other, "utf8")).not.toContain("KEEP");
 });
 
 test("findings lead to their fields, and help says what fits", async ({ page, bench }) => {

@@ -3680,6 +3680,11 @@ export interface HermesStepParams {
 export interface HermesSaveParams {
   /** Another file, which is the document's from then on. */
   path?: string;
+  /**
+   * Replaces a file that is at `path`, whatever is in it. Default `false`: the answer is an error with the reason `exists`, or
+   * `changedOnDisk` where the file is the document's own.
+   */
+  replace?: boolean;
   /** The Thread. */
   threadId: string;
 }

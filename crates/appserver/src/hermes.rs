@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use bobbin_agent_api::SystemClock;
 use bobbin_children::Environment;
 use bobbin_config::DeclaredExtension;
-use bobbin_hermes::{ExtensionState, ExtensionStatus, Host, News, Source};
+use bobbin_hermes::{ExtensionState, ExtensionStatus, Host, News, SaveTo, Source};
 use bobbin_hl7::{Document, Findings, Limits, Schema};
 use bobbin_model::{Lines, ThreadId, visible};
 use clap::{Args, Subcommand};
@@ -223,7 +223,8 @@ impl Extension {
             return Ok(ExitCode::from(UNCHANGED));
         }
         let output = output.map(std::path::absolute).transpose()?;
-        let saved = self.host.save(&thread, output).await?;
+        let to = output.map_or(SaveTo::OwnFile, SaveTo::AnyFile);
+        let saved = self.host.save(&thread, to).await?;
         let path = saved.file_path.unwrap_or(file);
         console::say(&format!("saved {}", path.display()));
         Ok(ExitCode::SUCCESS)

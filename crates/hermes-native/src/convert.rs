@@ -176,6 +176,7 @@ pub(crate) fn document_error(error: &DocumentError) -> RpcError {
         DocumentError::TooMany(_) => "tooMany",
         DocumentError::Encode(_) => "encoding",
         DocumentError::NoFile => "noFile",
+        DocumentError::Exists(_) => "exists",
         DocumentError::ChangedOnDisk(_) => "changedOnDisk",
         DocumentError::File { .. } => "file",
         DocumentError::Failed => "failed",

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use bobbin_hermes::{Change, DocumentError, DocumentStatus, Origin, Source};
+use bobbin_hermes::{Change, DocumentError, DocumentStatus, Origin, SaveTo, Source};
 use bobbin_hl7::{Format, Patch, Shape, TextEdit};
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, handle, refuse};
@@ -112,7 +112,11 @@ pub(crate) async fn patch(_: &Client, host: &Hermes, asked: HermesPatchParams, r
 }
 
 pub(crate) async fn save(client: &Client, host: &Hermes, asked: HermesSaveParams, responder: Responder) {
-    let to = asked.path.map(|path| in_workspace(client, &path));
+    let to = match asked.path.map(|path| in_workspace(client, &path)) {
+        None => SaveTo::OwnFile,
+        Some(path) if asked.replace => SaveTo::AnyFile(path),
+        Some(path) => SaveTo::NewFile(path),
+    };
     status(responder, host.save(&ThreadId::new(asked.thread_id), to).await);
 }
 

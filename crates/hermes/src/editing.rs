@@ -27,6 +27,17 @@ pub enum Change {
     Redo,
 }
 
+/// The file that a document is saved to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaveTo {
+    /// The one that it was read from or saved to last.
+    OwnFile,
+    /// This one, unless there is a file that is not the document's own.
+    NewFile(PathBuf),
+    /// This one, whatever is in it.
+    AnyFile(PathBuf),
+}
+
 impl Host {
     /// Opens a document in a Thread and focuses the Thread.
     ///
@@ -160,21 +171,23 @@ impl Host {
         patched.await
     }
 
-    /// Writes a document to its file, or to another one, which is its file from then on.
+    /// Writes a document to a file, which is its own from then on.
     ///
     /// # Errors
     /// [`DocumentError`].
-    pub async fn save(
-        &self,
-        thread: &ThreadId,
-        to: Option<PathBuf>,
-    ) -> Result<DocumentStatus, DocumentError> {
-        let save_as = to.is_some();
+    pub async fn save(&self, thread: &ThreadId, to: SaveTo) -> Result<DocumentStatus, DocumentError> {
+        let save_as = !matches!(to, SaveTo::OwnFile);
         let saved = self.documents().with(thread, Origin::Client, move |state| {
             let bytes = state.document.to_bytes()?;
+            let own = state.file.clone();
             let mut file = match to {
-                Some(path) => File::at(&path)?,
-                None => state.file.clone().ok_or(DocumentError::NoFile)?,
+                SaveTo::OwnFile => own.ok_or(DocumentError::NoFile)?,
+                SaveTo::AnyFile(path) => File::at(&path)?,
+                SaveTo::NewFile(path) => match (File::at(&path)?, own) {
+                    (file, Some(own)) if own.path == file.path => own,
+                    (file, _) if file.exists() => return Err(DocumentError::Exists(file.path)),
+                    (file, _) => file,
+                },
             };
             file.write(&bytes)?;
             state.document.mark_saved();

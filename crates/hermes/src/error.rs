@@ -26,8 +26,11 @@ pub enum DocumentError {
     /// The document has no file, and none was named.
     #[error("the document has no file; name one to save it")]
     NoFile,
+    /// The file is not the document's own, and may not be replaced.
+    #[error("{} is there already; replace it, or save the document under another name", .0.display())]
+    Exists(PathBuf),
     /// Another program has written the file.
-    #[error("{} has changed on disk; save the document under another name, or open it again", .0.display())]
+    #[error("{} has changed on disk; replace it, save the document under another name, or open it again", .0.display())]
     ChangedOnDisk(PathBuf),
     /// The file cannot be read or written.
     #[error("{}: {source}", .path.display())]

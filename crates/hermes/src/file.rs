@@ -56,6 +56,11 @@ impl File {
         Ok(Self { path, content })
     }
 
+    /// Returns whether there was a file when it was read or written last.
+    pub(crate) fn exists(&self) -> bool {
+        self.content.is_some()
+    }
+
     /// Replaces the content.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub mod ui;
 
 pub use agent::{AgentTools, AgentValues};
 pub use documents::{DocumentStatus, Source};
-pub use editing::Change;
+pub use editing::{Change, SaveTo};
 pub use error::{CommandError, DocumentError, ScreenError, UnknownExtension};
 pub use extension::{ExtensionState, ExtensionStatus};
 pub use host::{Host, MAX_EXTENSIONS, ToolbarButton};

@@ -192,6 +192,7 @@ fn refused(error: &DocumentError) -> HandlerError {
         | DocumentError::TooMany(_)
         | DocumentError::Encode(_)
         | DocumentError::NoFile
+        | DocumentError::Exists(_)
         | DocumentError::ChangedOnDisk(_)
         | DocumentError::File { .. }
         | DocumentError::Failed => code::INTERNAL_ERROR,

@@ -124,9 +124,16 @@ function SaveAs({ id, why, path, onClose }: { id: string; why?: string; path: st
   const client = useClient();
   const [to, setTo] = useState(path);
   const [error, setError] = useState(why);
+  // The path whose file the user was asked about.
+  const [taken, setTaken] = useState(why === undefined ? undefined : path);
+  const replace = to.trim() !== "" && to.trim() === taken;
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("hermes/document/save", { threadId: id, path: to.trim() }).then(onClose, (failed: unknown) => setError(message(failed)));
+    client.request("hermes/document/save", { threadId: id, path: to.trim(), replace }).then(onClose, (failed: unknown) => {
+      const reason = reasonOf(failed);
+      if (reason === "exists" || reason === "changedOnDisk") setTaken(to.trim());
+      setError(message(failed));
+    });
   }
   return (
     <Dialog title="Save as" onClose={onClose}>
@@ -134,8 +141,8 @@ function SaveAs({ id, why, path, onClose }: { id: string; why?: string; path: st
         <PathField label="Path on the server's machine; a relative one is of the workspace" value={to} onValue={setTo} />
         {error && <p className="note bad" role="alert">{error}</p>}
         <div className="sheet-foot">
-          <button type="submit" className="btn primary" disabled={!to.trim()}>
-            Save
+          <button type="submit" className={replace ? "btn danger" : "btn primary"} disabled={!to.trim()}>
+            {replace ? "Replace the file" : "Save"}
           </button>
         </div>
       </form>

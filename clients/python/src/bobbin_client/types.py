@@ -4193,6 +4193,10 @@ class HermesSaveParams(_HermesSaveParams, total=False):
 
     path: str
     """Another file, which is the document's from then on."""
+    replace: bool
+    """Replaces a file that is at `path`, whatever is in it. Default `false`: the answer is an error with the
+    reason `exists`, or `changedOnDisk` where the file is the document's own.
+    """
 
 
 class _HermesCloseParams(TypedDict):

@@ -223,6 +223,10 @@ pub struct HermesSaveParams {
     pub thread_id: String,
     /// Another file, which is the document's from then on.
     pub path: Option<String>,
+    /// Replaces a file that is at `path`, whatever is in it. Default `false`: the answer is an error with the reason `exists`, or
+    /// `changedOnDisk` where the file is the document's own.
+    #[serde(default)]
+    pub replace: bool,
 }
 
 /// Params of `hermes/document/close`.

@@ -29,7 +29,7 @@ bobbin_testkit::examples! {
     HermesPatchParams: r#"{"threadId":"thread_1","patches":[{"path":"PID.5.1","value":"DOE"},{"path":"NK1","create":true}],"version":7}"#;
     HermesPatchResult: r#"{"success":false,"patchesApplied":1,"errors":[{"index":1,"path":"NK1","message":"no"}]}"#;
     HermesStepParams: r#"{"threadId":"thread_1","version":7}"#;
-    HermesSaveParams: r#"{"threadId":"thread_1","path":"b.hl7"}"#;
+    HermesSaveParams: r#"{"threadId":"thread_1","path":"b.hl7","replace":true}"#;
     HermesCloseParams: r#"{"threadId":"thread_1","discard":false}"#;
     HermesFocusParams: r#"{"threadId":"thread_1"}"#;
     HermesFindings: r#"{"findings":[{"path":"PID.5","message":"it is required"}],"truncated":false}"#;

@@ -65,6 +65,15 @@ async fn a_document_is_opened_changed_taken_back_saved_and_closed() {
     let file = server.hub.settings().workspace.join("a.hl7");
     assert_eq!(saved["dirty"], false);
     assert_eq!(std::fs::read_to_string(file).unwrap(), TEXT.replace("ANN", "Zoë"));
+    let taken = server.hub.settings().workspace.join("b.hl7");
+    std::fs::write(&taken, "other").unwrap();
+    let over = json!({ "threadId": thread, "path": "b.hl7" });
+    let refused = client.error("hermes/document/save", over).await;
+    assert_eq!(refused["data"]["reason"], "exists");
+    assert_eq!(std::fs::read_to_string(&taken).unwrap(), "other");
+    let over = json!({ "threadId": thread, "path": "b.hl7", "replace": true });
+    client.call("hermes/document/save", over).await;
+    assert_ne!(std::fs::read_to_string(&taken).unwrap(), "other");
     let set = json!({ "threadId": thread, "text": "no message" });
     assert_eq!(
         client.error("hermes/document/set", set).await["data"]["reason"],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_hermes::{Change, DocumentError, ExtensionState, News, Origin, Source};
+use bobbin_hermes::{Change, DocumentError, ExtensionState, News, Origin, SaveTo, Source};
 use bobbin_hl7::{Format, Patch, Shape, TextEdit};
 use bobbin_model::ThreadId;
 use serde_json::{Value, json};
@@ -280,11 +280,12 @@ async fn behaviour_55_opening_and_saving_are_events_at_once() {
     );
 
     assert!(matches!(
-        world.host.save(&thread, None).await,
+        world.host.save(&thread, SaveTo::OwnFile).await,
         Err(DocumentError::NoFile)
     ));
     let file = world.directory.path().canonicalize().unwrap().join("a.hl7");
-    let status = world.host.save(&thread, Some(file.clone())).await.unwrap();
+    let to = SaveTo::NewFile(file.clone());
+    let status = world.host.save(&thread, to).await.unwrap();
     assert_eq!((status.dirty, status.file_path.as_ref()), (false, Some(&file)));
     let saved = fake.receive_method("message/saved").await;
     assert_eq!(saved["params"], json!({ "filePath": file, "saveAs": true }));
@@ -293,7 +294,7 @@ async fn behaviour_55_opening_and_saving_are_events_at_once() {
         .change(&thread, None, Change::Set("MSH|^~\\&\r".to_owned(), Format::Hl7))
         .await
         .unwrap();
-    world.host.save(&thread, None).await.unwrap();
+    world.host.save(&thread, SaveTo::OwnFile).await.unwrap();
     let saved = fake.receive_method("message/saved").await;
     assert_eq!(saved["params"], json!({ "filePath": file, "saveAs": false }));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "MSH|^~\\&\r");
@@ -332,12 +333,48 @@ async fn a_file_that_another_program_has_written_is_not_replaced() {
     let other = world.host.open(&thread, Source::Text(String::new()), false).await;
     assert!(matches!(other, Err(DocumentError::Unsaved)));
     std::fs::write(&file, "MSH|^~\\&|TWO\r").unwrap();
-    let saved = world.host.save(&thread, None).await;
-    assert!(matches!(saved, Err(DocumentError::ChangedOnDisk(_))), "{saved:?}");
+    for to in [SaveTo::OwnFile, SaveTo::NewFile(file.clone())] {
+        let saved = world.host.save(&thread, to).await;
+        assert!(matches!(saved, Err(DocumentError::ChangedOnDisk(_))), "{saved:?}");
+    }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "MSH|^~\\&|TWO\r");
-    // To name the file is to know what is there.
-    world.host.save(&thread, Some(file.clone())).await.unwrap();
+    let to = SaveTo::AnyFile(file.clone());
+    world.host.save(&thread, to).await.unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "MSH|^~\\&|MINE\r");
+    world.host.close(&thread, false).await.unwrap();
+}
+
+#[tokio::test]
+async fn another_file_is_replaced_only_on_request_and_the_own_one_needs_none() {
+    let world = World::new();
+    let (own, other, thread) = (
+        world.path("a.hl7"),
+        world.path("b.hl7"),
+        ThreadId::new("thread_1"),
+    );
+    for file in [&own, &other] {
+        std::fs::write(file, "MSH|^~\\&|ONE\r").unwrap();
+    }
+    let source = Source::File(own.clone());
+    world.host.open(&thread, source, false).await.unwrap();
+    let set = Change::Set("MSH|^~\\&|MINE\r".to_owned(), Format::Hl7);
+    world.host.change(&thread, Some(0), set).await.unwrap();
+    let saved = world.host.save(&thread, SaveTo::NewFile(other.clone())).await;
+    assert!(matches!(saved, Err(DocumentError::Exists(_))), "{saved:?}");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "MSH|^~\\&|ONE\r");
+
+    let saved = world
+        .host
+        .save(&thread, SaveTo::NewFile(own.clone()))
+        .await
+        .unwrap();
+    assert!(!saved.dirty);
+    let to = SaveTo::AnyFile(other.clone());
+    let saved = world.host.save(&thread, to).await.unwrap();
+    assert_eq!(saved.file_path.unwrap().file_name(), other.file_name());
+    for file in [&own, &other] {
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "MSH|^~\\&|MINE\r");
+    }
     world.host.close(&thread, false).await.unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use bobbin_hermes::{Change, ExtensionState, Level};
+use bobbin_hermes::{Change, ExtensionState, Level, SaveTo};
 use bobbin_hl7::Format;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -132,10 +132,11 @@ async fn no_value_of_a_message_is_in_the_log_of_the_server() {
     let set = Change::Set("Ottoline".to_owned(), Format::Hl7);
     world.host.change(&thread, None, set).await.unwrap_err();
     let file = world.path("a.hl7");
-    world.host.save(&thread, Some(file.clone())).await.unwrap();
+    let to = SaveTo::NewFile(file.clone());
+    world.host.save(&thread, to).await.unwrap();
     world.host.change(&thread, None, Change::Undo).await.unwrap();
     std::fs::write(&file, "MSH|^~\\&|OTHER\r").unwrap();
-    world.host.save(&thread, None).await.unwrap_err();
+    world.host.save(&thread, SaveTo::OwnFile).await.unwrap_err();
     world.host.validate(&thread).await.unwrap();
     world.host.execute("tea/boil", Some(&thread), None).await.unwrap();
     fake.receive_method("command/execute").await;
