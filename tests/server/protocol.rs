@@ -35,6 +35,7 @@ fn runner_process() {
 #[case("device")]
 #[case("schedules")]
 #[case("plugin")]
+#[case("channel")]
 #[tokio::test]
 async fn play_fits_the_schemas_and_gives_the_examples(#[case] play: &str) {
     let examples = stage::play(play).await;

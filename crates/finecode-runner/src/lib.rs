@@ -67,7 +67,7 @@ pub use call::Call;
 pub use command_line::{CommandLine, run};
 pub use dialect::Dialect;
 pub use document::{Document, EditError, Position, Range};
-pub use manager::{Manager, Nested};
+pub use manager::{Manager, MessageLevel, Nested};
 pub use program::Program;
 pub use serve::{Setup, framed, serve};
 

@@ -74,6 +74,18 @@ pub struct Manager {
     meta: Meta,
 }
 
+/// How much a message matters to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum MessageLevel {
+    /// Good to know.
+    Info,
+    /// Something may be wrong.
+    Warning,
+    /// Something went wrong.
+    Error,
+}
+
 /// The outcome of a nested run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +133,15 @@ impl Manager {
     pub async fn apply_edit(&self, edit: &Value) -> Result<Value, Failure> {
         let answer = self.peer.call("workspace/applyEdit", json!({ "edit": edit }));
         Ok(answer.await?)
+    }
+
+    /// Shows the user a message, in every editor that is there. It is not an answer: nobody waits for it.
+    ///
+    /// # Errors
+    /// The manager is gone.
+    pub async fn show_message(&self, level: MessageLevel, message: &str) -> Result<(), Failure> {
+        let params = json!({ "message": message, "type": level });
+        Ok(self.peer.notify("er/userMessage", params).await?)
     }
 
     /// Asks the manager anything.

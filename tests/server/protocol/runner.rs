@@ -1,6 +1,8 @@
 //! A FineCode runner with one action, which finds misspelled words.
 
-use bobbin_finecode_runner::{Action, ActionResult, Call, CommandLine, Done, Failure, Program, run};
+use bobbin_finecode_runner::{
+    Action, ActionResult, Call, CommandLine, Done, Failure, MessageLevel, Program, run,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,8 @@ impl ActionResult for Misses {
 
 async fn spell(call: Call<Words, Misses>) -> Result<Done<Misses>, Failure> {
     call.begin("spelling", None).await?;
+    let old = "The dictionary is ten years old.";
+    call.manager().show_message(MessageLevel::Warning, old).await?;
     for word in call.payload()?.words {
         if word == "wait" {
             std::future::pending::<()>().await;
