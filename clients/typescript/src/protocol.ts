@@ -4093,7 +4093,7 @@ export interface AutomationTemplateListParams {
 
 /** Result of `automation/template/list`. */
 export interface AutomationTemplateListResult {
-  /** The built-in ones, then those that users saved. */
+  /** The built-in ones, those that a trusted folder brings, then those that users saved. */
   templates: AutomationTemplate[];
 }
 

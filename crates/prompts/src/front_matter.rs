@@ -76,6 +76,12 @@ pub(crate) fn parts(text: &str) -> Parts<'_> {
     }
 }
 
+/// Splits a file into the fields of its front matter and the text after it.
+pub fn front_matter(text: &str) -> (BTreeMap<String, Value>, &str) {
+    let parts = parts(text);
+    (parts.metadata, parts.body)
+}
+
 fn split(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
     let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?;

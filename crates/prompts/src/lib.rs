@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 pub use commands::Command;
 pub use error::PromptError;
+pub use front_matter::front_matter;
 pub use own::{COMPACT, OwnCommand};
 use parking_lot::Mutex;
 pub use skills::{RemovedSkill, Skill, SkillText};

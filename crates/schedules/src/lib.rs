@@ -9,6 +9,7 @@ mod book;
 mod due;
 #[cfg(test)]
 mod due_tests;
+mod folder;
 mod group;
 mod heartbeat;
 mod job;
@@ -21,5 +22,6 @@ mod task;
 mod template;
 mod tool;
 
+pub use folder::folder_templates;
 pub use group::{GROUPS, wire};
 pub use owner::{ByClock, Schedules, Surroundings};

@@ -92,6 +92,14 @@ impl Surroundings {
             trust: services.trust.clone(),
         }
     }
+
+    /// Whether the texts of the folder count.
+    pub(crate) async fn trusts_folder(&self) -> bool {
+        match &self.trust {
+            Some(trust) => trust.status().await.is_ok_and(|status| status.trusted),
+            None => true,
+        }
+    }
 }
 
 impl Schedules {

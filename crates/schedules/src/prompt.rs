@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bobbin_model::InputPart;
+pub(crate) use bobbin_prompts::front_matter;
 
 use crate::job::{Job, Kind};
 use crate::owner::Surroundings;
@@ -51,9 +52,8 @@ fn filled(job: &Job) -> String {
         ("task.title", job.name.as_str()),
         ("task.description", description),
     ];
-    let body = body(&job.prompt);
+    let (_, mut rest) = front_matter(job.prompt.trim_start());
     let mut text = String::new();
-    let mut rest = body;
     while let Some((before, after)) = rest.split_once("{{") {
         text.push_str(before);
         let filled = after.split_once("}}").and_then(|(name, behind)| {
@@ -76,13 +76,6 @@ fn filled(job: &Job) -> String {
     }
 }
 
-/// Returns a Markdown text without the front matter at its beginning.
-pub(crate) fn body(text: &str) -> &str {
-    let text = text.trim_start();
-    let after = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
-    after.map_or(text, |(_, body)| body.trim_start_matches('-').trim_start())
-}
-
 async fn heartbeat(root: &Path, around: &Surroundings) -> Result<Option<String>, String> {
     let path = root.join(HEARTBEAT);
     let read = tokio::task::spawn_blocking(move || self::read(&path)).await;
@@ -99,9 +92,7 @@ async fn heartbeat(root: &Path, around: &Surroundings) -> Result<Option<String>,
     if !text.lines().any(says_something) {
         return Ok(None);
     }
-    if let Some(trust) = &around.trust
-        && !trust.status().await.is_ok_and(|status| status.trusted)
-    {
+    if !around.trusts_folder().await {
         return Err(format!(
             "{HEARTBEAT} comes with the folder and counts once you trust it: run `bobbin trust`."
         ));
@@ -113,27 +104,9 @@ async fn heartbeat(root: &Path, around: &Surroundings) -> Result<Option<String>,
 }
 
 /// Reads an ordinary file, no link.
-fn read(path: &Path) -> std::io::Result<String> {
+pub(crate) fn read(path: &Path) -> std::io::Result<String> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no ordinary file"));
     }
     bobbin_files::read_text(path, MAX_HEARTBEAT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::body;
-
-    #[test]
-    fn front_matter_is_left_out() {
-        let table = [
-            ("Boil.", "Boil."),
-            ("---\nmax_rounds: 3\n---\n\nBoil.\n", "Boil.\n"),
-            ("---\r\na: 1\r\n---\r\nBoil.", "Boil."),
-            ("--- no end", "--- no end"),
-        ];
-        for (text, expected) in table {
-            assert_eq!(body(text), expected, "{text:?}");
-        }
-    }
 }

@@ -16,7 +16,7 @@ const FULL_AUTO: &str = "fullAuto";
 /// What the workspace's own policy says.
 const DEFAULT: &str = "default";
 /// The workflow of a task without one.
-const WORKFLOW: &str = "{{ task.description }}";
+pub(crate) const WORKFLOW: &str = "{{ task.description }}";
 /// Longest slug of a title in an id.
 const SLUG: usize = 40;
 /// Longest id of a task or template.

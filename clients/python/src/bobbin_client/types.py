@@ -4695,7 +4695,7 @@ class AutomationTemplateListResult(TypedDict):
     """Result of `automation/template/list`."""
 
     templates: list[AutomationTemplate]
-    """The built-in ones, then those that users saved."""
+    """The built-in ones, those that a trusted folder brings, then those that users saved."""
 
 
 class _AutomationTemplateSaveParams(TypedDict):

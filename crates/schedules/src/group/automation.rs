@@ -85,6 +85,10 @@ pub(super) fn create(
             Ok(bound_to) => bound_to,
             Err(refused) => return first.err(wire_error(Kind::Task, &refused.into())),
         };
+        let of_folder = match &params.template_id {
+            Some(_) => of_folder(&schedules).await,
+            None => Vec::new(),
+        };
         let reply = move |job: Result<Arc<Job>, ScheduleError>| match job {
             Ok(job) => first.ok(&wire::AutomationTaskCreateResult {
                 task_id: job.id.clone(),
@@ -98,7 +102,8 @@ pub(super) fn create(
             let has_workflow = params.workflow_template.is_some();
             let template = template.map(|id| {
                 let own = book.template(id).map(|template| (**template).clone());
-                let found = own.or_else(|| built_in().into_iter().find(|own| own.id == id));
+                let mut others = built_in().into_iter().chain(of_folder);
+                let found = own.or_else(|| others.find(|other| other.id == id));
                 // A request with a workflow of its own says only where that comes from.
                 let found = found.or_else(|| has_workflow.then(Template::default));
                 found.ok_or_else(|| Refused::Invalid(format!("There is no template '{id}'.")))
@@ -229,6 +234,19 @@ async fn bound_to(
     Ok(Some(id))
 }
 
+/// Returns the templates that the folder brings, if its user trusts it.
+async fn of_folder(schedules: &Schedules) -> Vec<Template> {
+    let Some(around) = schedules.around() else {
+        return Vec::new();
+    };
+    if !around.trusts_folder().await {
+        return Vec::new();
+    }
+    let root = around.hub.settings().workspace.clone();
+    let read = tokio::task::spawn_blocking(move || crate::folder::templates(&root)).await;
+    read.unwrap_or_default()
+}
+
 pub(super) fn templates(
     client: &Client,
     schedules: &Schedules,
@@ -240,13 +258,14 @@ pub(super) fn templates(
         let own = schedules.ask(|book, _| Ok((Vec::new(), book.templates()))).await;
         match own {
             Ok(own) => {
-                let templates = built_in()
-                    .iter()
-                    .map(|one| template(one, false))
-                    .collect::<Vec<_>>();
+                let mut others = built_in();
+                others.extend(of_folder(&schedules).await);
+                // One that the user saved is in the place of the folder's.
+                others.retain(|other| own.iter().all(|own| own.id != other.id));
+                let others = others.iter().map(|one| template(one, false));
                 let own = own.iter().map(|one| template(one, true));
                 responder.ok(wire::AutomationTemplateListResult {
-                    templates: templates.into_iter().chain(own).collect(),
+                    templates: others.chain(own).collect(),
                 });
             }
             Err(error) => refuse(responder, wire_error(Kind::Task, &error)),

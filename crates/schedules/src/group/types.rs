@@ -433,7 +433,7 @@ pub struct AutomationTemplateListParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutomationTemplateListResult {
-    /// The built-in ones, then those that users saved.
+    /// The built-in ones, those that a trusted folder brings, then those that users saved.
     pub templates: Vec<AutomationTemplate>,
 }
 

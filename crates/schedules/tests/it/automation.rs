@@ -265,6 +265,79 @@ async fn templates_are_saved_used_and_deleted() {
     }
 }
 
+/// Writes a template and a task as other servers have them, and what is neither.
+fn bring(server: &Server) {
+    let craft = server.hub.settings().workspace.join(".craft");
+    let file = |path: &str, text: &str| {
+        let path = craft.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let task =
+        "---\ntitle: Water\nschedule: { kind: every, everyMs: 60000 }\nstatus: running\n---\nthe ivy\n";
+    file("tasks/water/task.md", task);
+    file(
+        "tasks/water/workflow.md",
+        "---\nmax_rounds: 3\n---\nask water\nsay {{ task.description }}",
+    );
+    let template = "---\ntitle: Scale\napprovalPolicy: fullAuto\n---\nsay Lime.\n";
+    file("automations/templates/scale/template.md", template);
+    file("automations/templates/.hidden/template.md", "say Hm.");
+    file("automations/templates/empty/template.md", "---\ntitle: x\n---\n");
+    file("automations/templates/run-the-tests/template.md", "say Hm.");
+    file("elsewhere/template.md", "say Hm.");
+    let link = craft.join("automations/templates/link");
+    std::os::unix::fs::symlink(craft.join("elsewhere"), link).unwrap();
+}
+
+/// Returns the templates that are not built in: their ids, titles, and whether they are the user's.
+async fn templates(client: &mut bobbin_testkit::Client) -> Value {
+    let listed = client.call("automation/template/list", json!({})).await;
+    let listed = listed["templates"].as_array().unwrap().iter().skip(5);
+    let shown = listed.map(|template| json!([template["id"], template["title"], template["isUser"]]));
+    shown.collect()
+}
+
+#[tokio::test]
+async fn templates_of_a_trusted_folder_make_tasks_when_a_user_says_so() {
+    let server = Server::start().await;
+    bring(&server);
+    let mut client = server.client().await;
+    let found = json!([["scale", "Scale", null], ["water", "Water", null]]);
+    assert_eq!(templates(&mut client).await, found);
+    server.pass(&mut client, HOUR).await;
+    assert_eq!(server.stored().await, 0);
+    let make = json!({ "title": "Water", "templateId": "water" });
+    let made = client.call("automation/task/create", make).await;
+    assert_eq!(made["task"]["approvalPolicy"], "workspaceScope");
+    assert_eq!(made["task"].get("schedule"), None);
+    let done = client
+        .find("its end", |message| {
+            message["params"]["task"]["status"] == "completed"
+        })
+        .await;
+    assert_eq!(done["params"]["task"]["agentSummary"], "the ivy");
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    // A user's own one is in the place of the folder's.
+    let own = json!({ "id": "scale", "title": "Mine", "workflowMarkdown": "say Mine." });
+    client.call("automation/template/save", own).await;
+    let found = json!([["water", "Water", null], ["scale", "Mine", true]]);
+    assert_eq!(templates(&mut client).await, found);
+}
+
+#[tokio::test]
+async fn templates_of_a_folder_that_is_not_trusted_are_not_there() {
+    let server = Server::untrusted().await;
+    bring(&server);
+    let mut client = server.client().await;
+    assert_eq!(templates(&mut client).await, json!([]));
+    let make = json!({ "title": "Water", "templateId": "water" });
+    let error = client.error("automation/task/create", make).await;
+    assert!(error.to_string().contains("no template 'water'"), "{error}");
+    let brought: Vec<String> = bobbin_schedules::folder_templates(&server.hub.settings().workspace).collect();
+    assert_eq!(brought, ["scale", "water"]);
+}
+
 #[tokio::test]
 async fn the_heartbeat_runs_what_its_file_says_and_answers_at_the_end() {
     let server = Server::start().await;

@@ -118,6 +118,8 @@ fn texts(root: &Path) -> Vec<String> {
             .filter(|skill| own(skill.source))
             .map(|skill| format!("the skill {}", skill.name)),
     );
+    let templates = bobbin_schedules::folder_templates(root);
+    names.extend(templates.map(|id| format!("the automation template {id}")));
     names
 }
 
