@@ -68,11 +68,9 @@ impl Book {
     }
 
     pub(crate) fn job(&self, kind: Kind, id: &str) -> Result<&Arc<Job>, Refused> {
-        let key = Key {
-            kind,
-            id: id.to_owned(),
-        };
-        self.jobs.get(&key).ok_or_else(|| Refused::Unknown(id.to_owned()))
+        self.jobs
+            .get(&Key::new(kind, id))
+            .ok_or_else(|| Refused::Unknown(id.to_owned()))
     }
 
     /// Returns the jobs of a kind, oldest first.
@@ -138,11 +136,7 @@ impl Book {
     }
 
     pub(crate) fn enable(&self, id: &str, enabled: bool, now: UnixMillis) -> Decided<Arc<Job>> {
-        let key = Key {
-            kind: Kind::Cron,
-            id: id.to_owned(),
-        };
-        self.edit(&key, now, |job| {
+        self.edit(&Key::new(Kind::Cron, id), now, |job| {
             if enabled {
                 return switch_on(job, now);
             }

@@ -4,6 +4,7 @@
 //! still goes on is left out until its next time.
 
 use bobbin_model::UnixMillis;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{BadSchedule, Schedule};
@@ -13,11 +14,11 @@ pub(crate) const ON_TIME_MS: i64 = 60_000;
 /// A clock that was set back by more than this was wrong before: due times follow the new time.
 const CLOCK_CORRECTED_MS: i64 = 3_600_000;
 
-/// What happens to a time that passed while no server looked: the machine slept, or the server did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What becomes of a time that passed while no server ran, or the machine slept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum WhenMissed {
-    /// The job runs once, late.
+pub enum MissedRun {
+    /// The job runs once, late, however many times have passed.
     #[default]
     Run,
     /// The job waits for its next time.
@@ -34,7 +35,7 @@ pub(crate) struct Times<'a> {
     /// The wall clock when `due` was worked out.
     pub(crate) set_at: UnixMillis,
     /// What happens to a missed time.
-    pub(crate) when_missed: WhenMissed,
+    pub(crate) when_missed: MissedRun,
     /// Whether a run of it goes on.
     pub(crate) running: bool,
 }
@@ -77,7 +78,7 @@ impl Times<'_> {
         let late_ms = (late > ON_TIME_MS).then_some(late);
         if self.running {
             Verdict::LeaveOut(LeftOut::StillRunning)
-        } else if late_ms.is_some() && self.when_missed == WhenMissed::Skip {
+        } else if late_ms.is_some() && self.when_missed == MissedRun::Skip {
             Verdict::LeaveOut(LeftOut::Missed)
         } else {
             Verdict::Run { late_ms }

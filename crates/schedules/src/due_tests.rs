@@ -3,7 +3,7 @@
 use bobbin_model::UnixMillis;
 use jiff::Timestamp;
 
-use crate::due::{LeftOut, Times, Verdict, WhenMissed};
+use crate::due::{LeftOut, MissedRun, Times, Verdict};
 use crate::schedule::Schedule;
 
 const HOUR: i64 = 3_600_000;
@@ -156,9 +156,9 @@ fn a_look_runs_a_job_once_at_most_and_moves_it_into_the_future() {
     let hourly = every(HOUR);
     let at_noon = daily(12, 0, "");
     let once = Schedule::At { at_ms: noon.0 };
-    let keep = (WhenMissed::Run, false);
-    let skip = (WhenMissed::Skip, false);
-    let runs = (WhenMissed::Run, true);
+    let keep = (MissedRun::Run, false);
+    let skip = (MissedRun::Skip, false);
+    let runs = (MissedRun::Run, true);
     let day = 24 * HOUR;
     // Due at noon; the moment of the look after noon, what is done, the next time after noon.
     let table = [

@@ -6,9 +6,6 @@ use tokio::sync::oneshot;
 use crate::job::{Job, Key, Kind, Rights, RunEnd, State};
 use crate::owner::{ScheduleError, Schedules};
 
-/// Id and name of the job.
-const HEARTBEAT: &str = "heartbeat";
-
 impl Schedules {
     /// Runs the heartbeat, or joins the run that goes on, and returns how it ended.
     pub(crate) async fn beat(&self) -> Result<RunEnd, ScheduleError> {
@@ -17,10 +14,7 @@ impl Schedules {
         let (done, ended) = oneshot::channel();
         // Before the run: its end must find this.
         self.await_beat(done);
-        let key = Key {
-            kind: Kind::Heartbeat,
-            id: HEARTBEAT.to_owned(),
-        };
+        let key = Key::new(Kind::Heartbeat, Kind::Heartbeat.as_str());
         self.ask(move |book, now| {
             let known = book.job(key.kind, &key.id).ok();
             if known.is_some_and(|job| job.state.run.is_some()) {
@@ -28,9 +22,9 @@ impl Schedules {
             }
             let mut job = known.map_or_else(
                 || Job {
-                    kind: Kind::Heartbeat,
-                    id: HEARTBEAT.to_owned(),
-                    name: HEARTBEAT.to_owned(),
+                    kind: key.kind,
+                    id: key.id.clone(),
+                    name: key.id.clone(),
                     schedule: None,
                     prompt: String::new(),
                     rights: Rights {
@@ -39,7 +33,7 @@ impl Schedules {
                     },
                     enabled: true,
                     delete_after_run: false,
-                    when_missed: crate::due::WhenMissed::Skip,
+                    when_missed: crate::due::MissedRun::Skip,
                     created_at: now,
                     updated_at: now,
                     deliver: None,

@@ -6,7 +6,7 @@ use bobbin_agent_api::channel::ChatAddress;
 use bobbin_model::{ApprovalPolicy, ThreadConfig, ThreadId, TriggerKind, UnixMillis};
 use serde::{Deserialize, Serialize};
 
-use crate::due::{Times, WhenMissed};
+use crate::due::{MissedRun, Times};
 use crate::schedule::Schedule;
 use crate::tool::CRON;
 
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind's word in the store.
+    /// Returns the kind's word in the store and in the owner of its Threads.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Cron => "cron",
@@ -48,9 +48,8 @@ impl Kind {
     /// Returns the channel of its Threads.
     pub(crate) fn channel(self) -> &'static str {
         match self {
-            Self::Cron => "cron",
             Self::Task => "automations",
-            Self::Heartbeat => "heartbeat",
+            Self::Cron | Self::Heartbeat => self.as_str(),
         }
     }
 
@@ -69,6 +68,12 @@ impl Kind {
 pub(crate) struct Key {
     pub(crate) kind: Kind,
     pub(crate) id: String,
+}
+
+impl Key {
+    pub(crate) fn new(kind: Kind, id: impl Into<String>) -> Self {
+        Self { kind, id: id.into() }
+    }
 }
 
 /// What a job may do: what its author could when the job was made.
@@ -153,7 +158,7 @@ pub(crate) struct Job {
     #[serde(default)]
     pub(crate) delete_after_run: bool,
     #[serde(default)]
-    pub(crate) when_missed: WhenMissed,
+    pub(crate) when_missed: MissedRun,
     pub(crate) created_at: UnixMillis,
     pub(crate) updated_at: UnixMillis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,10 +219,7 @@ pub(crate) struct RunEnd {
 
 impl Job {
     pub(crate) fn key(&self) -> Key {
-        Key {
-            kind: self.kind,
-            id: self.id.clone(),
-        }
+        Key::new(self.kind, &*self.id)
     }
 
     /// Returns its times, if it is due at all.

@@ -65,10 +65,7 @@ impl Schedules {
     }
 
     async fn removed(&self, id: &str) -> Result<String, ScheduleError> {
-        let key = Key {
-            kind: Kind::Cron,
-            id: id.to_owned(),
-        };
+        let key = Key::new(Kind::Cron, id);
         self.ask(move |book, _| book.remove(key)).await?;
         Ok(format!("Job `{id}` is removed."))
     }

@@ -44,7 +44,7 @@ impl NewTask {
         let invalid = |why: &str| Err(Refused::Invalid(why.to_owned()));
         let title = self.title.trim().to_owned();
         if title.is_empty() || title.chars().count() > MAX_NAME {
-            return invalid("'title' is needed, with at most 200 characters.");
+            return invalid(&format!("'title' is needed, with at most {MAX_NAME} characters."));
         }
         let mode = self.workspace_mode.as_deref().map_or("project", str::trim);
         if !mode.eq_ignore_ascii_case("project") {
@@ -56,12 +56,12 @@ impl NewTask {
             .or(template.task_description)
             .unwrap_or_default();
         if description.chars().count() > MAX_MESSAGE {
-            return invalid("'description' has at most 10000 characters.");
+            return invalid(&format!("'description' has at most {MAX_MESSAGE} characters."));
         }
         let workflow = given(self.workflow).or(given(Some(template.workflow)));
         let workflow = workflow.unwrap_or_else(|| WORKFLOW.to_owned());
         if workflow.len() > MAX_WORKFLOW {
-            return invalid("'workflowTemplate' has at most 64 KiB.");
+            return invalid(&format!("'workflowTemplate' has at most {MAX_WORKFLOW} bytes."));
         }
         if description.trim().is_empty() && workflow == WORKFLOW {
             return invalid("'description' is needed where there is no workflow.");
@@ -85,7 +85,7 @@ impl NewTask {
             rights,
             enabled: true,
             delete_after_run: false,
-            when_missed: crate::due::WhenMissed::Run,
+            when_missed: crate::due::MissedRun::Run,
             created_at: now,
             updated_at: now,
             deliver: None,

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::due::WhenMissed;
+use crate::due::MissedRun;
 use crate::job::{Chat, Job, Key, Kind, MAX_MESSAGE, MAX_NAME, Rights, State, cut};
 use crate::owner::{ScheduleError, Schedules};
 use crate::schedule::Schedule;
@@ -51,7 +51,7 @@ struct Arguments {
     daily_time: Option<String>,
     time_zone: Option<String>,
     expression: Option<String>,
-    when_missed: Option<WhenMissed>,
+    when_missed: Option<MissedRun>,
 }
 
 impl Schedules {
@@ -156,7 +156,7 @@ struct Added {
     message: String,
     name: String,
     time: Time,
-    when_missed: WhenMissed,
+    when_missed: MissedRun,
     rights: Rights,
     deliver: Option<(Option<String>, Option<String>)>,
 }
@@ -368,10 +368,7 @@ async fn list(schedules: &Schedules) -> Result<Value, String> {
 }
 
 async fn remove(schedules: &Schedules, id: String) -> Result<Value, String> {
-    let key = Key {
-        kind: Kind::Cron,
-        id: id.clone(),
-    };
+    let key = Key::new(Kind::Cron, &*id);
     match schedules.ask(move |book, _| book.remove(key)).await {
         Ok(()) => Ok(json!({ "status": "removed", "jobId": id })),
         Err(ScheduleError::Refused(_)) => Ok(json!({ "status": "not_found", "jobId": id })),

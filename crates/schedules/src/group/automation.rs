@@ -7,42 +7,27 @@ use bobbin_native::client::{Client, refuse};
 use bobbin_native::convert::time;
 use bobbin_peer::Responder;
 
-use super::{schedule_in, schedule_out, wire, wire_error};
-use crate::book::Refused;
-use crate::job::{Job, Key, Kind};
-use crate::owner::{ScheduleError, Schedules};
+use super::{change, reply, schedule_in, schedule_out, wire, wire_error};
+use crate::book::{Book, Change, Refused};
+use crate::job::{Job, Key, Kind, MAX_MESSAGE, MAX_NAME};
+use crate::owner::Schedules;
 use crate::task::{NewTask, is_id};
 use crate::template::{MAX_WORKFLOW, Template, built_in, is_built_in};
 
 /// How a task is bound; there is one way.
 const RUN_IN_THREAD: &str = "run-in-thread";
-/// Longest short text of a template, in characters.
-const SHORT: usize = 200;
-/// Longest text of a template, in characters.
-const LONG: usize = 10_000;
-
-fn key(id: String) -> Key {
-    Key { kind: Kind::Task, id }
-}
-
 pub(super) fn list(
     client: &Client,
     schedules: &Schedules,
     _: wire::AutomationTaskListParams,
     responder: Responder,
 ) {
-    let schedules = schedules.clone();
-    client.spawn(async move {
-        let tasks = schedules
-            .ask(|book, _| Ok((Vec::new(), book.jobs(Kind::Task))))
-            .await;
-        match tasks {
-            Ok(tasks) => responder.ok(wire::AutomationTaskListResult {
-                tasks: tasks.iter().map(|job| task(job)).collect(),
-            }),
-            Err(error) => refuse(responder, wire_error(Kind::Task, &error)),
-        }
-    });
+    let list = |book: &Book| {
+        Ok(wire::AutomationTaskListResult {
+            tasks: book.jobs(Kind::Task).iter().map(|job| task(job)).collect(),
+        })
+    };
+    super::read(client, schedules, Kind::Task, responder, list);
 }
 
 pub(super) fn read(
@@ -51,20 +36,14 @@ pub(super) fn read(
     params: wire::AutomationTaskReadParams,
     responder: Responder,
 ) {
-    let schedules = schedules.clone();
-    client.spawn(async move {
-        let job = schedules.ask(move |book, _| {
-            let job = book.job(Kind::Task, &params.task_id)?;
-            Ok((Vec::new(), job.clone()))
-        });
-        match job.await {
-            Ok(job) => responder.ok(wire::AutomationTaskReadResult {
-                bare: task(&job),
-                task: task(&job),
-            }),
-            Err(error) => refuse(responder, wire_error(Kind::Task, &error)),
-        }
-    });
+    let read = move |book: &Book| {
+        let job = book.job(Kind::Task, &params.task_id)?;
+        Ok(wire::AutomationTaskReadResult {
+            bare: task(job),
+            task: task(job),
+        })
+    };
+    super::read(client, schedules, Kind::Task, responder, read);
 }
 
 pub(super) fn create(
@@ -89,15 +68,12 @@ pub(super) fn create(
             Some(_) => of_folder(&schedules).await,
             None => Vec::new(),
         };
-        let reply = move |job: Result<Arc<Job>, ScheduleError>| match job {
-            Ok(job) => first.ok(&wire::AutomationTaskCreateResult {
-                task_id: job.id.clone(),
-                task_directory: directory.join(&job.id).to_string_lossy().into_owned(),
-                task: task(&job),
-            }),
-            Err(error) => first.err(wire_error(Kind::Task, &error)),
+        let answer = move |job: Arc<Job>| wire::AutomationTaskCreateResult {
+            task_id: job.id.clone(),
+            task_directory: directory.join(&job.id).to_string_lossy().into_owned(),
+            task: task(&job),
         };
-        let decide = move |book: &crate::book::Book, now| {
+        let decide = move |book: &Book, now| {
             let template = params.template_id.as_deref().filter(|id| !id.trim().is_empty());
             let has_workflow = params.workflow_template.is_some();
             let template = template.map(|id| {
@@ -120,7 +96,7 @@ pub(super) fn create(
             };
             book.add(task.job(workspace, now)?)
         };
-        schedules.submit(decide, reply).await;
+        schedules.submit(decide, reply(first, Kind::Task, answer)).await;
     });
 }
 
@@ -130,22 +106,12 @@ pub(super) async fn run(
     wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
+    let decide = |book: &Book, now| match book.run_now(&Key::new(Kind::Task, task_id), now)? {
+        (changes, (job, true)) => Ok((changes, job)),
+        (_, (_, false)) => Err(running()),
     };
-    let reply = |job: Result<Arc<Job>, _>| match job {
-        Ok(job) => first.ok(&wire::AutomationTaskResult { task: task(&job) }),
-        Err(error) => first.err(wire_error(Kind::Task, &error)),
-    };
-    let decide = |book: &crate::book::Book, now| {
-        let (changes, (job, starts)) = book.run_now(&key(task_id), now)?;
-        if starts {
-            Ok((changes, job))
-        } else {
-            Err(running())
-        }
-    };
-    schedules.submit(decide, reply).await;
+    let answer = |job: Arc<Job>| wire::AutomationTaskResult { task: task(&job) };
+    change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 pub(super) async fn delete(
@@ -154,20 +120,14 @@ pub(super) async fn delete(
     wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
-    };
-    let reply = |deleted| match deleted {
-        Ok(()) => first.ok(&wire::AutomationOkResult { ok: true }),
-        Err(error) => first.err(wire_error(Kind::Task, &error)),
-    };
-    let decide = |book: &crate::book::Book, _| {
+    let decide = |book: &Book, _| {
         if book.job(Kind::Task, &task_id)?.state.run.is_some() {
             return Err(running());
         }
-        book.remove(key(task_id))
+        book.remove(Key::new(Kind::Task, task_id))
     };
-    schedules.submit(decide, reply).await;
+    let answer = |()| wire::AutomationOkResult { ok: true };
+    change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 pub(super) fn bind(
@@ -185,12 +145,8 @@ pub(super) fn bind(
             Ok(bound_to) => bound_to,
             Err(refused) => return first.err(wire_error(Kind::Task, &refused.into())),
         };
-        let reply = |job: Result<Arc<Job>, _>| match job {
-            Ok(job) => first.ok(&wire::AutomationTaskResult { task: task(&job) }),
-            Err(error) => first.err(wire_error(Kind::Task, &error)),
-        };
-        let decide = move |book: &crate::book::Book, now| {
-            book.edit(&key(params.task_id), now, |job| {
+        let decide = move |book: &Book, now| {
+            book.edit(&Key::new(Kind::Task, params.task_id), now, |job| {
                 if job.state.run.is_some() {
                     return Err(running());
                 }
@@ -202,7 +158,8 @@ pub(super) fn bind(
                 Ok(())
             })
         };
-        schedules.submit(decide, reply).await;
+        let answer = |job: Arc<Job>| wire::AutomationTaskResult { task: task(&job) };
+        schedules.submit(decide, reply(first, Kind::Task, answer)).await;
     });
 }
 
@@ -279,16 +236,10 @@ pub(super) async fn save(
     params: wire::AutomationTemplateSaveParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
+    let answer = |saved: Arc<Template>| wire::AutomationTemplateResult {
+        template: template(&saved, true),
     };
-    let reply = |saved: Result<Arc<Template>, _>| match saved {
-        Ok(saved) => first.ok(&wire::AutomationTemplateResult {
-            template: template(&saved, true),
-        }),
-        Err(error) => first.err(wire_error(Kind::Task, &error)),
-    };
-    let decide = |book: &crate::book::Book, now| {
+    let decide = |book: &Book, now| {
         let mut saved = written(params)?;
         let before = book.template(&saved.id);
         saved.created_at = before.map_or(now, |before| before.created_at);
@@ -298,7 +249,7 @@ pub(super) async fn save(
         }
         book.put_template(saved)
     };
-    schedules.submit(decide, reply).await;
+    change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 pub(super) async fn delete_template(
@@ -307,18 +258,12 @@ pub(super) async fn delete_template(
     wire::AutomationTemplateDeleteParams { id, .. }: wire::AutomationTemplateDeleteParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
-    };
-    let reply = |deleted| match deleted {
-        Ok(()) => first.ok(&wire::AutomationOkResult { ok: true }),
-        Err(error) => first.err(wire_error(Kind::Task, &error)),
-    };
-    let decide = |_: &crate::book::Book, _| {
+    let decide = |_: &Book, _| {
         check_id(&id)?;
-        Ok((vec![crate::book::Change::RemoveTemplate(id)], ()))
+        Ok((vec![Change::RemoveTemplate(id)], ()))
     };
-    schedules.submit(decide, reply).await;
+    let answer = |()| wire::AutomationOkResult { ok: true };
+    change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 /// Checks the id of a template of a user.
@@ -339,7 +284,7 @@ fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refus
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let id = match given(params.id) {
         Some(id) => id.trim().to_owned(),
-        None => format!("user-{}", fresh()?),
+        None => format!("user-{}", crate::tool::fresh_id().map_err(Refused::Invalid)?),
     };
     check_id(&id)?;
     let template = Template {
@@ -372,17 +317,13 @@ fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refus
     let longer = |texts: &[Option<&String>], most: usize| {
         texts.iter().flatten().any(|text| text.chars().count() > most)
     };
-    if longer(&short, SHORT) || longer(&long, LONG) || template.workflow.len() > MAX_WORKFLOW {
-        return Err(Refused::Invalid(
-            "A template has titles of at most 200 characters, descriptions of at most 10000 and a workflow of at most 64 KiB."
-                .to_owned(),
-        ));
+    if longer(&short, MAX_NAME) || longer(&long, MAX_MESSAGE) || template.workflow.len() > MAX_WORKFLOW {
+        return Err(Refused::Invalid(format!(
+            "A template has titles of at most {MAX_NAME} characters, descriptions of at most {MAX_MESSAGE} and a workflow of at \
+             most {MAX_WORKFLOW} bytes."
+        )));
     }
     Ok(template)
-}
-
-fn fresh() -> Result<String, Refused> {
-    crate::tool::fresh_id().map_err(Refused::Invalid)
 }
 
 /// Returns a task as clients see it.

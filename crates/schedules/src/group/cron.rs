@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use bobbin_native::client::{Client, refuse};
+use bobbin_native::client::Client;
 use bobbin_peer::Responder;
 
-use super::{schedule_out, wire, wire_error};
-use crate::due::WhenMissed;
+use super::{change, read, schedule_out, wire};
+use crate::book::Book;
 use crate::job::{Job, Key, Kind};
 use crate::owner::Schedules;
-
-fn key(id: String) -> Key {
-    Key { kind: Kind::Cron, id }
-}
 
 pub(super) fn list(
     client: &Client,
@@ -20,22 +16,15 @@ pub(super) fn list(
     wire::CronListParams { include_disabled }: wire::CronListParams,
     responder: Responder,
 ) {
-    let (schedules, all) = (schedules.clone(), include_disabled.unwrap_or(false));
-    client.spawn(async move {
-        let jobs = schedules
-            .ask(|book, _| Ok((Vec::new(), book.jobs(Kind::Cron))))
-            .await;
-        match jobs {
-            Ok(jobs) => responder.ok(wire::CronListResult {
-                jobs: jobs
-                    .iter()
-                    .filter(|job| all || job.enabled)
-                    .map(|job| info(job))
-                    .collect(),
-            }),
-            Err(error) => refuse(responder, wire_error(Kind::Cron, &error)),
-        }
-    });
+    let all = include_disabled.unwrap_or(false);
+    let list = move |book: &Book| {
+        let jobs = book.jobs(Kind::Cron).into_iter();
+        let listed = jobs.filter(|job| all || job.enabled);
+        Ok(wire::CronListResult {
+            jobs: listed.map(|job| info(&job)).collect(),
+        })
+    };
+    read(client, schedules, Kind::Cron, responder, list);
 }
 
 pub(super) async fn remove(
@@ -44,35 +33,20 @@ pub(super) async fn remove(
     wire::CronJobParams { job_id, .. }: wire::CronJobParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
-    };
-    let reply = |removed| match removed {
-        Ok(()) => first.ok(&wire::CronRemoveResult { removed: true }),
-        Err(error) => first.err(wire_error(Kind::Cron, &error)),
-    };
-    schedules.submit(|book, _| book.remove(key(job_id)), reply).await;
+    let decide = |book: &Book, _| book.remove(Key::new(Kind::Cron, job_id));
+    let answer = |()| wire::CronRemoveResult { removed: true };
+    change(client, schedules, Kind::Cron, responder, decide, answer).await;
 }
 
 pub(super) async fn enable(
     client: &Client,
     schedules: &Schedules,
-    params: wire::CronEnableParams,
+    wire::CronEnableParams { job_id, enabled, .. }: wire::CronEnableParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
-    };
-    let reply = |job: Result<Arc<Job>, _>| match job {
-        Ok(job) => first.ok(&wire::CronEnableResult { job: info(&job) }),
-        Err(error) => first.err(wire_error(Kind::Cron, &error)),
-    };
-    schedules
-        .submit(
-            move |book, now| book.enable(&params.job_id, params.enabled, now),
-            reply,
-        )
-        .await;
+    let decide = move |book: &Book, now| book.enable(&job_id, enabled, now);
+    let answer = |job: Arc<Job>| wire::CronEnableResult { job: info(&job) };
+    change(client, schedules, Kind::Cron, responder, decide, answer).await;
 }
 
 pub(super) async fn run(
@@ -81,19 +55,12 @@ pub(super) async fn run(
     wire::CronJobParams { job_id, .. }: wire::CronJobParams,
     responder: Responder,
 ) {
-    let Some(first) = client.first_time(responder) else {
-        return;
+    let decide = |book: &Book, now| book.run_now(&Key::new(Kind::Cron, job_id), now);
+    let answer = |(job, queued): (Arc<Job>, bool)| wire::CronRunResult {
+        queued,
+        job: info(&job),
     };
-    let reply = |run: Result<(Arc<Job>, bool), _>| match run {
-        Ok((job, queued)) => first.ok(&wire::CronRunResult {
-            queued,
-            job: info(&job),
-        }),
-        Err(error) => first.err(wire_error(Kind::Cron, &error)),
-    };
-    schedules
-        .submit(move |book, now| book.run_now(&key(job_id), now), reply)
-        .await;
+    change(client, schedules, Kind::Cron, responder, decide, answer).await;
 }
 
 /// Returns a job as clients see it.
@@ -108,10 +75,7 @@ pub(super) fn info(job: &Job) -> wire::CronJobInfo {
         enabled: job.enabled,
         created_at_ms: job.created_at.0,
         delete_after_run: job.delete_after_run,
-        when_missed: match job.when_missed {
-            WhenMissed::Run => wire::MissedRun::Run,
-            WhenMissed::Skip => wire::MissedRun::Skip,
-        },
+        when_missed: job.when_missed,
         when_running: wire::OverlappingRun::Skip,
         state: wire::CronJobState {
             next_run_at_ms: state.due.map(|due| due.0),

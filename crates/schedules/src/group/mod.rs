@@ -14,11 +14,15 @@ pub mod wire {
 }
 
 use bobbin_core::WireMessage;
+use bobbin_model::UnixMillis;
+use bobbin_native::client::{Answer, Client, refuse};
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
+use bobbin_peer::Responder;
+use serde::Serialize;
 
 use self::heartbeat::JOB_RESULT;
-use crate::book::Refused;
+use crate::book::{Book, Decided, Refused};
 use crate::job::{Job, Kind};
 use crate::owner::{Gone, News, ScheduleError, Schedules};
 use crate::run::JobEnded;
@@ -218,6 +222,49 @@ fn schedule_in(schedule: Option<JobSchedule>) -> Result<Option<Schedule>, Refuse
         }
     };
     Ok(Some(read))
+}
+
+/// Answers a request with what is read of the jobs; `kind` is what the request is about.
+fn read<R: Serialize + Send + 'static>(
+    client: &Client,
+    schedules: &Schedules,
+    kind: Kind,
+    responder: Responder,
+    read: impl FnOnce(&Book) -> Result<R, Refused> + Send + 'static,
+) {
+    let schedules = schedules.clone();
+    client.spawn(async move {
+        match schedules.ask(|book, _| Ok((Vec::new(), read(book)?))).await {
+            Ok(result) => responder.ok(result),
+            Err(error) => refuse(responder, wire_error(kind, &error)),
+        }
+    });
+}
+
+/// Carries out a request once, and answers it with what `answer` makes of the decision.
+async fn change<D: Send + 'static, R: Serialize>(
+    client: &Client,
+    schedules: &Schedules,
+    kind: Kind,
+    responder: Responder,
+    decide: impl FnOnce(&Book, UnixMillis) -> Decided<D> + Send + 'static,
+    answer: impl FnOnce(D) -> R + Send + 'static,
+) {
+    if let Some(first) = client.first_time(responder) {
+        schedules.submit(decide, reply(first, kind, answer)).await;
+    }
+}
+
+/// Returns what answers a request once it is decided.
+fn reply<D, R: Serialize>(
+    first: Answer,
+    kind: Kind,
+    answer: impl FnOnce(D) -> R + Send + 'static,
+) -> impl FnOnce(Result<D, ScheduleError>) + Send + 'static {
+    move |decided| match decided {
+        Ok(decided) => first.ok(&answer(decided)),
+        Err(error) => first.err(wire_error(kind, &error)),
+    }
 }
 
 /// Returns the wire's error, where `kind` is what the request is about.

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+pub use crate::due::MissedRun;
+
 /// When a job runs.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,16 +29,6 @@ pub struct JobSchedule {
     pub expr: Option<String>,
     /// Of `daily` and `cron`: an IANA time zone; UTC where there is none.
     pub tz: Option<String>,
-}
-
-/// What becomes of a time that passed while no server ran, or the machine slept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum MissedRun {
-    /// The job runs once, late, however many times have passed.
-    Run,
-    /// The job waits for its next time.
-    Skip,
 }
 
 /// What becomes of a time at which the last run still goes on.
