@@ -11,7 +11,7 @@ test.use({
     config: {
       FineCode: {
         Runners: [{ Env: "tools", Command: ["python3", runner], Dialect: "documented" }],
-        Projects: { shop: { action: Object.fromEntries(["lint", "format", "wait"].map(action)) } },
+        Projects: { shop: { action: Object.fromEntries(["lint", "format", "fix", "wait"].map(action)) } },
       },
     },
   },
@@ -38,8 +38,20 @@ test("actions run with progress, findings lead to lines, fixes are a diff, and a
   await expect(run("lint").getByRole("listitem").first()).toContainText("brew.py:2:10");
   await expect(run("lint").getByRole("listitem").last()).toContainText("<b>unused</b>");
 
+  await expect(run("lint").locator(".file")).toHaveCount(0);
+
   await start("format");
   await expect(run("format").locator("tr.add")).toContainText("tea.pour(1)");
+
+  // This one says what the file has to be; what it was before is in the file.
+  writeFileSync(join(bench.workspace, "shop/brew.py"), "import tea\ntea.pour( 1 )\n");
+  await page.locator(".fc-list").getByRole("button", { name: "fix" }).click();
+  await page.getByLabel(/Payload/).fill('{"file_path": "shop/brew.py"}');
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(run("fix").locator("summary").first()).toContainText("shop/brew.py");
+  await expect(run("fix").locator("tr.del")).toContainText("tea.pour( 1 )");
+  await expect(run("fix").locator("tr.add")).toHaveCount(1);
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "fix.png") });
 
   await start("wait");
   await expect(run("wait")).toContainText("wait of the kettle: brew.py");

@@ -863,6 +863,11 @@ export interface FineCodeProject {
 
 /** What came of a run in one project. */
 export interface FineCodeRunResult {
+  /**
+   * The changes of files whose new texts the result has (`code`), as a unified diff: of those that the payload names, from
+   * what they were before the run.
+   */
+  diff?: string;
   /** Why it failed. */
   error?: string;
   /** The directory of the project. */

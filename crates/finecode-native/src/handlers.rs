@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::changes::FilesBefore;
 use crate::runs::{FineCode, Runs};
 use crate::wire::{self, RpcError};
 use crate::{PARTIAL_RESULT, PROGRESS};
@@ -126,8 +127,12 @@ pub(crate) fn run(
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
     let (peer, host) = (client.peer().clone(), finecode.host.clone());
+    let root = client.hub().settings().workspace.clone();
     client.spawn(async move {
         let cancelled = responder.token().clone();
+        let (projects, payload) = (request.projects.clone(), request.payload.clone());
+        let read = move || FilesBefore::read(&root, &projects.unwrap_or_default(), payload.get());
+        let before = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         let ran = tokio::select! {
             biased;
             // Nobody waits for the answer any more; dropping the run cancels it.
@@ -137,9 +142,24 @@ pub(crate) fn run(
             ran = host.run(&request, sink) => ran,
         };
         match ran {
-            Ok(outcomes) => responder.ok(wire::FineCodeActionRunResult {
-                results: outcomes.into_iter().map(result).collect(),
-            }),
+            Ok(outcomes) => {
+                let results = move || {
+                    outcomes
+                        .into_iter()
+                        .map(|outcome| result(outcome, &before))
+                        .collect()
+                };
+                match tokio::task::spawn_blocking(results).await {
+                    Ok(results) => responder.ok(wire::FineCodeActionRunResult { results }),
+                    Err(error) => {
+                        tracing::error!(%error, "the results of a run could not be read");
+                        refuse(
+                            responder,
+                            RpcError::internal_error("The results could not be read."),
+                        );
+                    }
+                }
+            }
             Err(RunError::Cancelled) => responder.err(bobbin_peer::ErrorObject::cancelled()),
             Err(error) => refuse(responder, RpcError::invalid_request(error.to_string())),
         }
@@ -187,18 +207,26 @@ fn progress_of(run_id: &str, progress: Progress) -> wire::FineCodeProgressNotifi
     }
 }
 
-fn result((project, outcome): (PathBuf, Result<Outcome, RunError>)) -> wire::FineCodeRunResult {
+fn result(
+    (project, outcome): (PathBuf, Result<Outcome, RunError>),
+    before: &FilesBefore,
+) -> wire::FineCodeRunResult {
     let failed = |status: &str, error: Option<String>| wire::FineCodeRunResult {
         project_path: shown(&project),
         status: status.to_owned(),
         return_code: None,
         result: None,
         text: None,
+        diff: None,
         error,
     };
     match outcome {
         Ok(outcome) => wire::FineCodeRunResult {
             return_code: outcome.return_code,
+            diff: outcome
+                .json
+                .as_ref()
+                .and_then(|json| before.diff(&project, json.get())),
             result: outcome.json.map(wire::ActionJson),
             text: outcome.text,
             ..failed(outcome.status.name(), None)

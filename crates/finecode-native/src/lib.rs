@@ -3,6 +3,7 @@
 //! A run's progress and partial results go to the client that asked for it. States of runners and messages to users go to
 //! all clients that declare `extensions.finecode`.
 
+mod changes;
 #[cfg(test)]
 mod examples;
 mod handlers;

@@ -136,6 +136,9 @@ pub struct FineCodeRunResult {
     pub result: Option<ActionJson>,
     /// The result as text.
     pub text: Option<String>,
+    /// The changes of files whose new texts the result has (`code`), as a unified diff: of those that the payload names, from
+    /// what they were before the run.
+    pub diff: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
 }

@@ -45,9 +45,9 @@ function verdict(results: readonly FineCodeRunResult[]): string {
   return unclean ? (results.length > 1 ? `not clean in ${plural(unclean, "project")}` : "not clean") : "clean";
 }
 
-function Result({ result: { projectPath, status, error, result, returnCode, text }, alone }: { result: FineCodeRunResult; alone: boolean }) {
+function Result({ result: { projectPath, status, error, result, returnCode, text, diff }, alone }: { result: FineCodeRunResult; alone: boolean }) {
   const found = useMemo(() => findings(result, projectPath), [result, projectPath]);
-  const files = useMemo(() => changes(result, text ?? undefined), [result, text]);
+  const files = useMemo(() => changes(result, text ?? undefined, diff ?? undefined), [result, text, diff]);
   const said = files.length > 0 || (found?.length ?? 0) > 0 ? "" : (text ?? "").trim();
   return (
     <div className="fc-result">

@@ -49,11 +49,12 @@ function decode(path: string): string {
 
 /**
  * Returns the changes of files that a result or its text has: unified diffs, or the text of each file before and after.
- * `code` alone is what the file has now; without the text before it is shown as a whole.
+ * `code` alone is what the file has now: the server compared it with the file where it could, else it is shown as a whole.
  */
-export function changes(result: unknown, said: string | undefined): FileDiff[] {
+export function changes(result: unknown, said: string | undefined, compared: string | undefined): FileDiff[] {
   const diffs = [said, ...(isObject(result) ? [text(result["diff"]), text(result["patch"])] : [])].filter((one) => one !== undefined && /^@@ /m.test(one) && /^\+\+\+ /m.test(one));
-  const found = diffs.flatMap((one) => parsed(one ?? ""));
+  const own = diffs.flatMap((one) => parsed(one ?? ""));
+  const found = own.length > 0 || !compared ? own : parsed(compared);
   if (found.length > 0 || !isObject(result)) return found;
   const files = result["result_by_file_path"] ?? result["resultByFilePath"];
   const each: [string, unknown][] = isObject(files) ? Object.entries(files) : "code" in result ? [["", result]] : [];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A FineCode runner for the stories: `lint` finds, `format` changes, `wait` runs until it is cancelled."""
+"""A FineCode runner for the stories: `lint` finds, `format` changes, `fix` answers the new text alone, `wait` runs until it is cancelled."""
 
 import json
 import sys
@@ -37,6 +37,7 @@ DIFF = "--- a/brew.py\n+++ b/brew.py\n@@ -1,2 +1,2 @@\n import tea\n-tea.pour( 1
 RESULTS = {
     "lint": ({"messages": {f"file://{sys.argv[2].split('=', 1)[1]}/brew.py": [at(1, 9, "space inside of brackets", "L201"), at(4, 0, "<b>unused</b>", "L7")]}}, "2 findings", 1),
     "format": ({"changed": True}, DIFF, 0),
+    "fix": ({"changed": True, "code": "import tea\ntea.pour(1)\n"}, "", 0),
     "wait": ({}, "waited", 0),
 }
 

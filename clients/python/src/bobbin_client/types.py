@@ -942,6 +942,10 @@ class _FineCodeRunResult(TypedDict):
 class FineCodeRunResult(_FineCodeRunResult, total=False):
     """What came of a run in one project."""
 
+    diff: str
+    """The changes of files whose new texts the result has (`code`), as a unified diff: of those that the payload
+    names, from what they were before the run.
+    """
     error: str
     """Why it failed."""
     result: Any
