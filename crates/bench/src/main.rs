@@ -1,5 +1,6 @@
 //! `bobbin-bench`: the driver's command line. `cargo xtask bench` builds and calls it.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,12 @@ enum Part {
         what: Bare,
         #[arg(long)]
         state: Option<PathBuf>,
+    },
+    /// Is a FineCode runner (what the scenarios configure).
+    #[command(hide = true)]
+    Runner {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
 }
 
@@ -75,6 +82,7 @@ async fn main() -> anyhow::Result<()> {
             bobbin_bench::serve_scripted(&workspace, endpoint).await
         }
         Some(Part::Bare { what, state }) => bobbin_bench::serve_bare(what, state.as_deref()).await,
+        Some(Part::Runner { arguments }) => bobbin_bench::serve_runner(arguments).await,
         None => measure(cli.measure).await,
     }
 }

@@ -4,6 +4,7 @@ mod approval;
 mod cold_start;
 mod deltas;
 mod fan_out;
+mod finecode;
 mod flood;
 mod history;
 mod idle;
@@ -55,6 +56,7 @@ scenarios! {
     "recovery" "kill -9 and start again over 50,000 Threads" recovery;
     "idle" "memory at 0, 100 and 1,000 connections, beside bare connections" idle;
     "large" "commands, reads and searches in 30,000 and 50,000 files; a start beside dead MCP servers" large;
+    "finecode" "200 FineCode projects listed, an action over 64 of them, beside its runners alone" finecode;
     "stalled" "memory beside readers that stopped reading" stalled;
     "flood" "requests as fast as one client can write them, and a bystander" flood;
 }
