@@ -32,7 +32,11 @@ impl Client {
     async fn initialize(&mut self) -> anyhow::Result<()> {
         let hello = json!({
             "clientInfo": { "name": "bench", "version": "1" },
-            "capabilities": { "approvalSupport": true, "toolExecutionLifecycle": true },
+            "capabilities": {
+                "approvalSupport": true,
+                "toolExecutionLifecycle": true,
+                "extensions": { "hermesUi": { "dialogs": true } },
+            },
         });
         self.call("initialize", &hello).await?;
         let ready = json!({ "jsonrpc": "2.0", "method": "initialized" });

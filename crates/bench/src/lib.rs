@@ -10,6 +10,8 @@
 
 mod bare;
 mod client;
+mod extension;
+mod frames;
 mod link;
 mod plan;
 mod process;
@@ -22,6 +24,7 @@ mod stamp;
 mod watch;
 
 pub use bare::{Bare, serve as serve_bare};
+pub use extension::serve_extension;
 pub use plan::{Extent, Plan, Progress, names, run};
 pub use report::{Failure, Report, Row, Target};
 pub use runner::serve_runner;

@@ -41,6 +41,12 @@ enum Part {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Is a Hermes extension (what the scenarios configure).
+    #[command(hide = true)]
+    Extension {
+        /// Tells it from others.
+        number: usize,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +89,7 @@ async fn main() -> anyhow::Result<()> {
         }
         Some(Part::Bare { what, state }) => bobbin_bench::serve_bare(what, state.as_deref()).await,
         Some(Part::Runner { arguments }) => bobbin_bench::serve_runner(arguments).await,
+        Some(Part::Extension { .. }) => bobbin_bench::serve_extension().await,
         None => measure(cli.measure).await,
     }
 }

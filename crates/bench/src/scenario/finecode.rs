@@ -8,11 +8,11 @@ use std::process::Stdio;
 use anyhow::{Context as _, ensure};
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::Instant;
 
 use crate::client::Client;
+use crate::frames::Frames;
 use crate::process::{Process, command};
 use crate::runner::{HANDLER, SOURCE};
 use crate::samples::{Samples, millis, number};
@@ -141,10 +141,8 @@ fn fill(root: &Path, count: usize) -> anyhow::Result<Vec<PathBuf>> {
 
 /// A runner that this driver asks itself.
 struct Bare {
-    requests: ChildStdin,
-    replies: BufReader<ChildStdout>,
+    frames: Frames<ChildStdout, ChildStdin>,
     _process: Process,
-    next_id: u64,
 }
 
 impl Bare {
@@ -155,15 +153,11 @@ impl Bare {
         runner.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Process::start(runner, PathBuf::new())?;
         let (requests, replies) = process.pipes().context("a child without pipes")?;
-        let mut bare = Self {
-            requests,
-            replies: BufReader::new(replies),
-            _process: process,
-            next_id: 1,
-        };
+        let mut frames = Frames::new(replies, requests);
         let hello = json!({ "processId": null, "rootUri": null, "capabilities": {} });
-        bare.call("initialize", &hello).await?;
-        bare.send(&json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }))
+        frames.call("initialize", &hello).await?;
+        frames
+            .send(&json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }))
             .await?;
         let handler =
             json!({ "name": "look", "source": HANDLER, "config": {}, "env": "tools", "dependencies": [] });
@@ -173,8 +167,11 @@ impl Bare {
         let update = json!({
             "workingDir": project, "projectName": "bare", "projectDefPath": project.join("pyproject.toml"), "config": config,
         });
-        bare.call("finecodeRunner/updateConfig", &update).await?;
-        Ok(bare)
+        frames.call("finecodeRunner/updateConfig", &update).await?;
+        Ok(Self {
+            frames,
+            _process: process,
+        })
     }
 
     async fn ask(&mut self, count: usize) -> anyhow::Result<()> {
@@ -182,48 +179,9 @@ impl Bare {
         let options = json!({ "meta": meta, "resultFormats": ["json", "string"], "walRunId": "bare" });
         let params = json!({ "actionName": "look", "params": { "text": "tea" }, "options": options });
         for _ in 0..count {
-            let result = self.call("actions/run", &params).await?;
+            let result = self.frames.call("actions/run", &params).await?;
             ensure!(result["status"] == "success", "a runner answered {result}");
         }
         Ok(())
-    }
-
-    async fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await?;
-        loop {
-            let mut message = self.receive().await?;
-            if message["id"] == id && message.get("method").is_none() {
-                return message
-                    .get_mut("result")
-                    .map(Value::take)
-                    .with_context(|| format!("{method} failed"));
-            }
-        }
-    }
-
-    async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        let body = message.to_string();
-        let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        Ok(self.requests.write_all(frame.as_bytes()).await?)
-    }
-
-    async fn receive(&mut self) -> anyhow::Result<Value> {
-        let mut length = None;
-        loop {
-            let mut line = String::new();
-            ensure!(self.replies.read_line(&mut line).await? > 0, "a runner has ended");
-            if line.trim().is_empty() {
-                break;
-            }
-            if let Some(said) = line.strip_prefix("Content-Length:") {
-                length = Some(said.trim().parse()?);
-            }
-        }
-        let mut body = vec![0; length.context("a frame has no length")?];
-        self.replies.read_exact(&mut body).await?;
-        Ok(serde_json::from_slice(&body)?)
     }
 }

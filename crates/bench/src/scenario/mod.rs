@@ -6,6 +6,7 @@ mod deltas;
 mod fan_out;
 mod finecode;
 mod flood;
+mod hermes;
 mod history;
 mod idle;
 mod large;
@@ -57,6 +58,7 @@ scenarios! {
     "idle" "memory at 0, 100 and 1,000 connections, beside bare connections" idle;
     "large" "commands, reads and searches in 30,000 and 50,000 files; a start beside dead MCP servers" large;
     "finecode" "200 FineCode projects listed, an action over 64 of them, beside its runners alone" finecode;
+    "hermes" "20 Hermes extensions; an HL7 message of 50,000 segments got, patched and validated" hermes;
     "stalled" "memory beside readers that stopped reading" stalled;
     "flood" "requests as fast as one client can write them, and a bystander" flood;
 }
