@@ -5,6 +5,8 @@ mod commands_and_skills;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod policy;
 #[cfg(test)]
 mod reading;
