@@ -55,6 +55,8 @@ mod editor_proxy;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]
+mod finecode;
+#[cfg(test)]
 mod forwards;
 #[cfg(test)]
 mod held_place;

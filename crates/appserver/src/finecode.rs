@@ -1,14 +1,14 @@
 //! `bobbin finecode`: lists and runs actions of FineCode projects, without a server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use bobbin_children::Environment;
 use bobbin_finecode::{
-    ActionInfo, DevEnv, Event, Format, Host, Outcome, Presets, Progress, ProjectStatus, RunEvent, RunRequest,
-    RunnerState, Trigger, findings,
+    ActionInfo, DevEnv, Event, Format, Host, Outcome, Presets, Progress, ProjectStatus, RunError, RunEvent,
+    RunRequest, RunnerState, Trigger, findings,
 };
 use bobbin_workspace::TrustFile;
 use clap::{Args, Subcommand};
@@ -100,7 +100,7 @@ fn announce(event: &Event) {
     }
 }
 
-async fn act(host: &Host, root: &std::path::Path, action: Action) -> anyhow::Result<ExitCode> {
+async fn act(host: &Host, root: &Path, action: Action) -> anyhow::Result<ExitCode> {
     match action {
         Action::List { json } => {
             list(host, root, json).await;
@@ -133,7 +133,7 @@ async fn act(host: &Host, root: &std::path::Path, action: Action) -> anyhow::Res
     }
 }
 
-async fn list(host: &Host, root: &std::path::Path, json: bool) {
+async fn list(host: &Host, root: &Path, json: bool) {
     let actions = host.actions(None, Presets::Load).await;
     let projects = host.projects().await;
     if projects.is_empty() && !json {
@@ -177,20 +177,17 @@ async fn list(host: &Host, root: &std::path::Path, json: bool) {
     }
 }
 
-async fn run_action(
-    host: &Host,
-    root: &std::path::Path,
-    request: &RunRequest,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
+async fn run_action(host: &Host, root: &Path, request: &RunRequest, json: bool) -> anyhow::Result<ExitCode> {
     let sink = Arc::new(|event| {
         if let RunEvent::Progress(progress) = event {
             show(&progress);
         }
     });
-    let outcomes = host.run(request, Some(sink)).await.map_err(anyhow::Error::new)?;
+    let outcomes = host.run(request, Some(sink)).await;
+    let mut failed = complain(host, root, request, outcomes.as_deref().unwrap_or_default()).await;
+    let outcomes = outcomes.map_err(anyhow::Error::new)?;
     let several = outcomes.len() > 1;
-    let (mut failed, mut clean) = (false, true);
+    let mut clean = true;
     for (project, outcome) in outcomes {
         let path = bobbin_files::shown(root, &project);
         match outcome {
@@ -228,8 +225,36 @@ async fn run_action(
     })
 }
 
+/// Says what is wrong with the configuration of the projects of a run, and returns whether something is. Of the projects
+/// that did not run, one that cannot be used counts too: it might have the action.
+async fn complain(
+    host: &Host,
+    root: &Path,
+    request: &RunRequest,
+    outcomes: &[(PathBuf, Result<Outcome, RunError>)],
+) -> bool {
+    let mut wrong = false;
+    for project in host.projects().await {
+        let concerned = match &request.projects {
+            Some(named) => named.iter().any(|path| root.join(path) == project.path),
+            None => {
+                project.status == ProjectStatus::Invalid
+                    || outcomes.iter().any(|(path, _)| *path == project.path)
+            }
+        };
+        if concerned {
+            wrong |= !project.problems.is_empty();
+            project
+                .problems
+                .iter()
+                .for_each(|problem| console::complain(problem));
+        }
+    }
+    wrong
+}
+
 /// Prints a result: findings as lines, else the action's text, else its JSON.
-fn print(outcome: &Outcome, root: &std::path::Path) {
+fn print(outcome: &Outcome, root: &Path) {
     let findings = outcome.json.as_ref().and_then(|json| findings(json.get(), root));
     let text = findings.or_else(|| outcome.text.clone());
     let text = text.or_else(|| outcome.json.as_ref().map(|json| json.get().to_owned()));

@@ -93,11 +93,13 @@ impl Inner {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let problem = |message: String| Problem {
-                file: project.definition.path.clone(),
-                line: None,
-                message,
-            };
+            let by = presets
+                .values()
+                .find(|preset: &&Preset| preset.presets.contains(&name));
+            let sources = by.map_or(&project.definition.sources[..], |preset| {
+                std::slice::from_ref(&preset.source)
+            });
+            let problem = |message: String| files::locate(sources, &["presets"], message);
             if seen.len() > MAX_PRESETS {
                 problems.push(problem(format!(
                     "more than {MAX_PRESETS} presets; {name} is not used"

@@ -87,6 +87,16 @@ impl Project {
         self.state.lock().catalog.clone()
     }
 
+    /// Returns which file and line name an environment first.
+    pub(crate) fn names(&self, env: &str) -> Option<String> {
+        let catalog = self.catalog();
+        let uses = |action: &&Action| action.handlers.iter().any(|handler| handler.env == env);
+        let action = catalog.actions.iter().find(uses)?;
+        let sources = &self.definition.sources;
+        let place = files::locate(sources, &["action", &action.name, "handlers"], "");
+        Some(format!("{}:{}", place.file.display(), place.line?))
+    }
+
     /// Returns the whole configuration, as handlers ask for it.
     pub(crate) fn raw_config(&self) -> Value {
         let merged = self.state.lock().merged.clone();

@@ -237,7 +237,10 @@ impl Service for Runner {
             Ok(process) => process,
             Err(StartError::NoVenv(problem)) => {
                 *self.failure.lock() = RunnerState::NoVenv;
-                return Err(Failure::lasting(problem));
+                let project = inner.project(&self.project).ok();
+                let named = project.and_then(|project| project.names(&self.env));
+                let named = named.map_or_else(String::new, |place| format!("; {place} names it"));
+                return Err(Failure::lasting(problem + &named));
             }
             Err(StartError::Failed(failure)) => return Err(failure),
         };

@@ -165,21 +165,25 @@ struct Problems<'a> {
 
 impl Problems<'_> {
     fn add(&mut self, path: &[&str], message: &str) {
-        let roots: [&[&str]; 2] = [&["tool", "finecode"], &["finecode"]];
-        for source in self.sources {
-            for root in roots {
-                let whole: Vec<_> = root.iter().chain(path).copied().collect();
-                let part: Vec<_> = root.iter().chain(path.iter().take(2)).copied().collect();
-                if source.has(&part) {
-                    self.found.push(source.problem(&whole, message));
-                    return;
-                }
+        self.found.push(locate(self.sources, path, message));
+    }
+}
+
+/// Returns a problem with a member of a merged table, at the first file that has it.
+pub(crate) fn locate(sources: &[Source], path: &[&str], message: impl Into<String>) -> Problem {
+    let roots: [&[&str]; 2] = [&["tool", "finecode"], &["finecode"]];
+    for source in sources {
+        for root in roots {
+            let whole: Vec<_> = root.iter().chain(path).copied().collect();
+            let part: Vec<_> = root.iter().chain(path.iter().take(2)).copied().collect();
+            if source.has(&part) {
+                return source.problem(&whole, message);
             }
         }
-        self.found.push(Problem {
-            file: "the settings of FineCode".into(),
-            line: None,
-            message: message.to_owned(),
-        });
+    }
+    Problem {
+        file: "the settings of FineCode".into(),
+        line: None,
+        message: message.into(),
     }
 }

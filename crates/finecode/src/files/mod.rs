@@ -8,7 +8,7 @@ mod merge;
 mod scan;
 mod source;
 
-pub(crate) use catalog::{Action, Catalog};
+pub(crate) use catalog::{Action, Catalog, locate};
 pub(crate) use definition::{Definition, Enabled, Fingerprint, Preset, read, read_preset};
 pub(crate) use merge::{normalize, overlay};
 pub(crate) use scan::scan;

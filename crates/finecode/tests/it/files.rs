@@ -210,9 +210,18 @@ async fn presets_are_found_by_the_runner_of_dev_workspace_and_the_project_counts
     assert_eq!(trail(&outcome), ["count", "peek:1", "bad"]);
     let problems = &workspace.host.projects().await[0].problems;
     assert_eq!(problems.len(), 1);
-    assert!(
-        problems[0].ends_with("preset absent cannot be found: no such package"),
-        "{problems:?}"
-    );
+    let said = "pyproject.toml:6: preset absent cannot be found: no such package";
+    assert!(problems[0].ends_with(said), "{problems:?}");
+    workspace.end().await;
+}
+
+#[tokio::test]
+async fn an_environment_that_is_not_there_is_said_with_the_line_that_names_it() {
+    let project = "[dependency-groups]\ndev_workspace = [\"finecode\"]\n[tool.finecode.action.tally]\nsource = \"lab.Tally\"\nhandlers = [{ name = \"count\", source = \"lab.Count\", env = \"tulls\" }]\n";
+    let workspace = workspace(&[("shop/pyproject.toml", project)]);
+    let error = workspace.run("tally", json!({ "words": [] })).await.unwrap_err();
+    let place = workspace.shop().join("pyproject.toml");
+    let said = format!("then run the action again; {}:5 names it", place.display());
+    assert!(error.to_string().ends_with(&said), "{error}");
     workspace.end().await;
 }
