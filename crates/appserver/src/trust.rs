@@ -99,7 +99,7 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
 fn say_effect(workspace: &Workspace) {
     if workspace.holder().is_some() {
         console::say(
-            "A server runs here. Texts count at once; MCP servers and settings from its next start, or once a client \
+            "A server runs here. Texts count at once; MCP servers, hooks and settings from its next start, or once a client \
              says the same.",
         );
     }

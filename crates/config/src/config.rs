@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use bobbin_agent_api::hook::HookEvent;
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_children::VariableRules;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
@@ -303,7 +304,9 @@ impl Config {
         self.take_warnings(path, warnings);
         for hook in hooks {
             let (hook, item) = hook.of_folder(workspace, record);
-            if item.trusted {
+            // In a folder that is trusted, a guard that has changed does not leave its calls unguarded.
+            let guards = record.trusted && hook.event == HookEvent::PreToolUse;
+            if item.trusted || guards {
                 self.hooks.push(hook);
             }
             self.folder_items.push(item);

@@ -45,8 +45,9 @@ pub struct Hook {
 pub enum HookOrigin {
     /// The user's own.
     User,
-    /// The workspace's; it counts while this stands for its content.
-    Workspace(String),
+    /// The workspace's; it runs while this stands for its content. `None`: its user has not trusted it, so it does not run,
+    /// and what it is to look at before a call is not let pass.
+    Workspace(Option<String>),
     /// A plugin's: its id and folder.
     Plugin(String, PluginFolder),
 }
@@ -67,7 +68,9 @@ impl Hook {
     pub fn is_unchanged(&self, root: &Path) -> bool {
         match &self.origin {
             HookOrigin::User => true,
-            HookOrigin::Workspace(fingerprint) => self.fingerprint(root) == *fingerprint,
+            HookOrigin::Workspace(fingerprint) => fingerprint
+                .as_ref()
+                .is_some_and(|trusted| self.fingerprint(root) == *trusted),
             HookOrigin::Plugin(_, folder) => folder.is_unchanged(),
         }
     }
@@ -98,7 +101,7 @@ impl Hook {
             trusted: record.has(&fingerprint),
             fingerprint: Some(fingerprint.clone()),
         };
-        self.origin = HookOrigin::Workspace(fingerprint);
+        self.origin = HookOrigin::Workspace(item.trusted.then_some(fingerprint));
         (self, item)
     }
 
@@ -328,9 +331,13 @@ mod tests {
         std::fs::write(root.join("look.sh"), "exit 0").unwrap();
         let line = "sh \"$CLAUDE_PROJECT_DIR/look.sh\"";
         let (hooks, _) = of(json!({ "Stop": [{ "hooks": [{ "type": "command", "command": line }] }] }));
-        let (hook, item) = hooks[0].clone().of_folder(&root, &TrustRecord::default());
+        let mut record = TrustRecord::default();
+        let (hook, item) = hooks[0].clone().of_folder(&root, &record);
         assert!(!item.trusted && item.detail.contains("look.sh"), "{item:?}");
-        assert!(hook.is_unchanged(&root));
+        assert!(!hook.is_unchanged(&root), "nobody trusts it");
+        record.add(item.fingerprint.as_deref().unwrap());
+        let (hook, item) = hooks[0].clone().of_folder(&root, &record);
+        assert!(item.trusted && hook.is_unchanged(&root));
         std::fs::write(root.join("look.sh"), "exit 2").unwrap();
         assert!(!hook.is_unchanged(&root));
     }

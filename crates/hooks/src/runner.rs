@@ -142,16 +142,15 @@ async fn one(
     let name = hook.name();
     let not_run = |why: &str| {
         let mut report = HookReport::default();
-        let text = format!("{name} was not run: {why}.");
         tracing::warn!(hook = name, why, "a hook was not run");
         // What was to be looked at is not let pass because nobody could look.
         if input.event == HookEvent::PreToolUse {
             report.blocked = Some(HookSaid {
                 hook: name.clone(),
-                text,
+                text: format!("it was not run: {why}."),
             });
         } else {
-            report.notes.push(text);
+            report.notes.push(format!("{name} was not run: {why}."));
         }
         report
     };
@@ -160,7 +159,7 @@ async fn one(
     let own = ready.clone();
     let unchanged = tokio::task::spawn_blocking(move || own.hook.is_unchanged(&root)).await;
     if !unchanged.unwrap_or(false) {
-        return not_run("it, or its plugin, has changed since you trusted it; `bobbin trust` shows it");
+        return not_run("you have not trusted it as it is now; `bobbin trust` shows it");
     }
     let told = told(&input, &subject).to_string().into_bytes();
     match process::run(&surroundings, hook, &input.root, told).await {

@@ -135,7 +135,7 @@ async fn a_changed_plugin_is_not_asked_and_blocks_what_it_was_to_look_at() {
     assert_eq!(kitchen.about("Exec").await, HookReport::default());
     std::fs::write(root.join("look.sh"), "touch ../ran").unwrap();
     let why = text(kitchen.about("Exec").await.blocked);
-    assert!(why.contains("has changed since you trusted it"), "{why}");
+    assert!(why.contains("you have not trusted it as it is now"), "{why}");
     assert!(!kitchen.root.join("ran").exists());
     kitchen.runner.set_plugins(Vec::new());
     assert!(!kitchen.runner.has(HookEvent::PreToolUse, "Exec"));

@@ -384,3 +384,16 @@ fn every_member_stands_in_the_reference_with_its_value_and_default() {
         "docs/configuration.md has what is not there: {stale:#?}"
     );
 }
+
+#[test]
+fn a_guard_that_was_not_trusted_is_asked_and_does_not_run_where_the_folder_is_trusted() {
+    let entry = json!([{ "hooks": [{ "type": "command", "command": "look" }] }]);
+    let workspace = json!({ "Hooks": { "PreToolUse": entry, "Stop": entry } }).to_string();
+    let mut record = TrustRecord::default();
+    assert_eq!(read("{}", &workspace, &record).unwrap().hooks, []);
+    record.trusted = true;
+    let config = read("{}", &workspace, &record).unwrap();
+    assert_eq!(config.hooks.len(), 1, "{:?}", config.hooks);
+    assert_eq!(config.hooks[0].event, HookEvent::PreToolUse);
+    assert!(!config.hooks[0].is_unchanged(Path::new("/")), "it does not run");
+}
