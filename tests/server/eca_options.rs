@@ -83,7 +83,8 @@ async fn a_provider_of_the_options_answers_and_its_key_is_stored_nowhere() {
     let server = ModelServer::start(script).await.unwrap();
     let workspace = Workspace::new();
     let kiln = json!({
-        "api": "openai-chat", "url": server.base_url(), "key": "sk-of-the-editor", "models": { "own": {} },
+        "api": "openai-chat", "url": server.base_url(), "key": "${env:BOBBIN_NO_SUCH_VARIABLE:sk-of-the-editor}",
+        "models": { "own": {} },
     });
     let options = json!({ "pureConfig": true, "providers": { "kiln": kiln }, "defaultModel": "kiln/own" });
     let (_child, mut client) = with_options(&workspace, options).await;
@@ -101,4 +102,25 @@ async fn a_provider_of_the_options_answers_and_its_key_is_stored_nowhere() {
     let database = std::fs::read(workspace.database()).unwrap();
     let key = b"sk-of-the-editor";
     assert!(!database.windows(key.len()).any(|bytes| bytes == key));
+}
+
+#[tokio::test]
+async fn a_key_in_a_form_that_is_not_supported_is_an_error_and_no_request_goes_out() {
+    let server = ModelServer::start(Script::default()).await.unwrap();
+    let workspace = Workspace::new();
+    let kiln = json!({
+        "api": "openai-chat", "url": server.base_url(), "key": "${cmd:echo secret}", "models": { "own": {} },
+    });
+    let options = json!({ "pureConfig": true, "providers": { "kiln": kiln }, "defaultModel": "kiln/own" });
+    let (_child, mut client) = with_options(&workspace, options).await;
+    let prompt = json!({ "chatId": "c", "message": "hello" });
+    client.call("chat/prompt", prompt).await;
+    client
+        .find("an error", |message| {
+            let text = message["params"]["content"]["text"].as_str();
+            text.is_some_and(|text| text.contains("${cmd:…}") && text.contains("${env:NAME}"))
+        })
+        .await;
+    finished(&mut client).await;
+    assert_eq!(server.asked_count(), 0);
 }

@@ -254,6 +254,9 @@ impl Config {
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         let mut models = self.models.clone();
         models.add_editors(&mut file, &mut Gate::of_user(&value))?;
+        for (name, key) in editor::keys(providers) {
+            models.set_key(name, key);
+        }
         self.models = models;
         self.take_warnings(Path::new(crate::EDITORS_OPTIONS), warnings);
         for config in servers {

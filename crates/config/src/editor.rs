@@ -3,7 +3,10 @@
 //! The options are the word of the editor's user. They are in memory only and count for the server that the editor
 //! starts.
 
+use bobbin_models::Key;
 use serde_json::{Map, Value, json};
+
+use crate::KeyPlace;
 
 /// Returns the options as a configuration file would have them.
 pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, Value>) -> Value {
@@ -16,10 +19,46 @@ pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, 
     })
 }
 
-/// Returns one provider. Members that mean nothing here are left out.
+/// Returns where the keys of providers come from, for those that say it.
+pub(crate) fn keys(providers: &Map<String, Value>) -> impl Iterator<Item = (&str, KeyPlace)> {
+    providers.iter().filter_map(|(name, said)| {
+        let variable = || text(said, "keyEnv").map(|name| KeyPlace::Variable(name.to_owned()));
+        let key = text(said, "key").map(key_place).or_else(variable);
+        Some((name.as_str(), key?))
+    })
+}
+
+/// Returns where a key comes from: a key itself, `${env:NAME}`, `${env:NAME:KEY}` or `${file:PATH}`. A key in another
+/// form is none: the form must not be sent.
+fn key_place(key: &str) -> KeyPlace {
+    if !key.contains("${") {
+        return KeyPlace::Given(Key::new(key));
+    }
+    let form = key.trim().strip_prefix("${");
+    let form = form.and_then(|rest| rest.strip_suffix('}')?.split_once(':'));
+    match form.filter(|(_, rest)| !rest.is_empty() && !rest.contains("${")) {
+        Some(("env", rest)) => match rest.split_once(':') {
+            Some((name, key)) if !key.trim().is_empty() => {
+                KeyPlace::VariableOr(name.to_owned(), Key::new(key))
+            }
+            _ => KeyPlace::Variable(rest.trim_end_matches(':').to_owned()),
+        },
+        Some(("file", path)) => KeyPlace::File(path.into()),
+        // What follows may be secret.
+        Some((form @ ("cmd" | "netrc"), _)) => KeyPlace::Unsupported(format!("${{{form}:…}}")),
+        _ => KeyPlace::Unsupported("${…} in this place".to_owned()),
+    }
+}
+
+/// Returns a member's text that is not blank.
+fn text<'a>(said: &'a Value, name: &str) -> Option<&'a str> {
+    said[name].as_str().filter(|text| !text.trim().is_empty())
+}
+
+/// Returns one provider without its key. Members that mean nothing here are left out.
 fn provider(said: &Value) -> Value {
     let mut file = Map::new();
-    let text = |name: &str| said[name].as_str().filter(|text| !text.trim().is_empty());
+    let text = |name: &str| text(said, name);
     let wire = match text("api") {
         Some("openai-chat") => Some(("chat", "/chat/completions")),
         Some("openai-responses") => Some(("responses", "/responses")),
@@ -33,13 +72,6 @@ fn provider(said: &Value) -> Value {
         let suffix = wire.map_or("", |(_, suffix)| suffix);
         let base = base_url(url, text("completionUrlRelativePath"), suffix);
         file.insert("BaseUrl".to_owned(), json!(base));
-    }
-    let key = text("key");
-    let variable = key.and_then(|key| key.strip_prefix("${env:")?.strip_suffix('}'));
-    if let Some(variable) = variable.or(text("keyEnv")) {
-        file.insert("ApiKeyEnv".to_owned(), json!(variable));
-    } else if let Some(key) = key {
-        file.insert("ApiKey".to_owned(), json!(key));
     }
     let models = match &said["models"] {
         Value::Object(models) => models.keys().cloned().collect(),
@@ -80,18 +112,18 @@ mod tests {
         for (said, file) in [
             (
                 json!({ "api": "openai-chat", "url": "http://127.0.0.1:1", "key": "k", "models": { "m": {} } }),
-                json!({ "Wire": "chat", "BaseUrl": "http://127.0.0.1:1/v1", "ApiKey": "k", "Models": ["m"] }),
+                json!({ "Wire": "chat", "BaseUrl": "http://127.0.0.1:1/v1", "Models": ["m"] }),
             ),
             (
                 json!({ "api": "anthropic", "url": "https://tea.example/api/v4/", "key": "${env:TEA_KEY}" }),
-                json!({ "Wire": "messages", "BaseUrl": "https://tea.example/api/v4", "ApiKeyEnv": "TEA_KEY" }),
+                json!({ "Wire": "messages", "BaseUrl": "https://tea.example/api/v4" }),
             ),
             (
                 json!({
                     "api": "openai-responses", "url": "https://tea.example", "keyEnv": "TEA_KEY",
                     "completionUrlRelativePath": "/pot/responses",
                 }),
-                json!({ "Wire": "responses", "BaseUrl": "https://tea.example/pot", "ApiKeyEnv": "TEA_KEY" }),
+                json!({ "Wire": "responses", "BaseUrl": "https://tea.example/pot" }),
             ),
             (
                 json!({ "models": ["m"], "keyRc": "x" }),
@@ -100,6 +132,42 @@ mod tests {
             (json!(7), json!({})),
         ] {
             assert_eq!(provider(&said), file, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_read_in_the_forms_that_are_supported_and_no_form_is_a_key() {
+        for (said, place) in [
+            (json!({ "key": "k" }), "Given(Key(…))"),
+            (json!({ "key": "k", "keyEnv": "TEA" }), "Given(Key(…))"),
+            (json!({ "key": " ", "keyEnv": "TEA" }), "Variable(\"TEA\")"),
+            (json!({ "key": "${env:TEA}" }), "Variable(\"TEA\")"),
+            (json!({ "key": "${env:TEA:}" }), "Variable(\"TEA\")"),
+            (
+                json!({ "key": "${env:TEA:pot:k}" }),
+                "VariableOr(\"TEA\", Key(…))",
+            ),
+            (json!({ "key": "${file:~/tea.key}" }), "File(\"~/tea.key\")"),
+            (
+                json!({ "key": "${cmd:echo secret}" }),
+                "Unsupported(\"${cmd:…}\")",
+            ),
+            (json!({ "key": "${netrc:tea}" }), "Unsupported(\"${netrc:…}\")"),
+            (
+                json!({ "key": "x${env:TEA}" }),
+                "Unsupported(\"${…} in this place\")",
+            ),
+            (
+                json!({ "key": "${env:TEA:${env:POT}}" }),
+                "Unsupported(\"${…} in this place\")",
+            ),
+            (json!({ "key": "${env:}" }), "Unsupported(\"${…} in this place\")"),
+        ] {
+            let providers = Map::from_iter([("tea".to_owned(), said.clone())]);
+            let found: Vec<_> = keys(&providers)
+                .map(|(name, place)| (name, format!("{place:?}")))
+                .collect();
+            assert_eq!(found, [("tea", place.to_owned())], "{said}");
         }
     }
 }

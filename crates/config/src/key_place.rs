@@ -11,12 +11,16 @@ pub enum KeyPlace {
     Nowhere,
     /// A variable.
     Variable(String),
+    /// A variable, and the key where it is not set.
+    VariableOr(String, Key),
     /// A file with the key and nothing else.
     File(PathBuf),
     /// The user's configuration itself.
     Inline(Key, PathBuf),
     /// The user's editor gave it.
     Given(Key),
+    /// The user's editor gave it in a form that is not supported; this one.
+    Unsupported(String),
     /// The provider stands in a project's file.
     Withheld,
 }

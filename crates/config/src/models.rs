@@ -151,6 +151,14 @@ impl ModelSettings {
         Ok(())
     }
 
+    /// Sets where a provider's key comes from.
+    pub(crate) fn set_key(&mut self, name: &str, key: KeyPlace) {
+        let named = |entry: &&mut ProviderEntry| entry.name.eq_ignore_ascii_case(name);
+        if let Some(entry) = self.providers.iter_mut().find(named) {
+            entry.key = key;
+        }
+    }
+
     /// Adds what a workspace's file says, as far as its user trusts it.
     ///
     /// # Errors
@@ -248,7 +256,12 @@ impl ModelSettings {
         let files = self.providers.iter().filter_map(|entry| match &entry.key {
             KeyPlace::File(path) => Some(expanded(path, home)),
             KeyPlace::Inline(_, path) => Some(path.clone()),
-            KeyPlace::Nowhere | KeyPlace::Variable(_) | KeyPlace::Given(_) | KeyPlace::Withheld => None,
+            KeyPlace::Nowhere
+            | KeyPlace::Variable(_)
+            | KeyPlace::VariableOr(..)
+            | KeyPlace::Given(_)
+            | KeyPlace::Unsupported(_)
+            | KeyPlace::Withheld => None,
         });
         files.collect()
     }

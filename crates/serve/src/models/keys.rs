@@ -42,6 +42,20 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
                 "set the variable {name}, or ApiKeyFile of this provider in ~/.craft/config.json"
             )),
         },
+        KeyPlace::VariableOr(name, key) => match variable(name).map(|text| Key::new(&text)) {
+            Some(key) => Found {
+                key: Some(key),
+                source: format!("the variable {name}"),
+            },
+            None => Found {
+                key: Some(key.clone()),
+                source: format!("the editor's options, as the variable {name} is not set"),
+            },
+        },
+        KeyPlace::Unsupported(form) => missing(format!(
+            "the editor's options have it as {form}, which is not supported; use ${{env:NAME}}, ${{env:NAME:KEY}} or \
+             ${{file:PATH}}"
+        )),
         KeyPlace::File(path) => match read(&expanded(path, home)) {
             Ok(key) => Found {
                 key: Some(key),
@@ -160,6 +174,21 @@ mod tests {
     }
 
     #[test]
+    fn a_key_beside_a_variable_is_used_where_the_variable_is_not_set() {
+        for (name, given) in [
+            ("BOBBIN_NO_SUCH_VARIABLE", "the editor's options"),
+            ("PATH", "the variable PATH"),
+        ] {
+            let found = find(&KeyPlace::VariableOr(name.into(), Key::new("k")), None);
+            assert!(
+                found.key.is_some() && found.source.starts_with(given),
+                "{}",
+                found.source
+            );
+        }
+    }
+
+    #[test]
     fn what_to_do_without_a_key_depends_on_where_it_was_looked_for() {
         for (place, words) in [
             (KeyPlace::Nowhere, "set ApiKeyEnv or ApiKeyFile"),
@@ -167,6 +196,10 @@ mod tests {
             (
                 KeyPlace::Variable("BOBBIN_NO_SUCH_VARIABLE".into()),
                 "set the variable BOBBIN_NO_SUCH_VARIABLE",
+            ),
+            (
+                KeyPlace::Unsupported("${cmd:…}".into()),
+                "as ${cmd:…}, which is not supported",
             ),
         ] {
             let found = find(&place, None);
