@@ -165,3 +165,35 @@ async fn a_workspace_that_nobody_says_to_hold_is_served_once_its_lock_is_free() 
     drop(lock);
     server.client("after").await;
 }
+
+#[tokio::test]
+async fn changes_of_a_document_that_were_answered_are_there_after_a_kill_and_go_with_the_thread() {
+    let workspace = Workspace::new();
+    workspace.configure(&json!({ "HermesExtensions": [] }));
+    let server = workspace.web_socket();
+    let mut client = server.client("before").await;
+    let thread = client.start_thread().await;
+    let message = "MSH|^~\\&|LAB\rPID|1||4711\r";
+    let open = json!({ "threadId": thread, "text": message });
+    client.call("hermes/document/open", open).await;
+    for value in ["4712", "4713"] {
+        let patch = json!({ "threadId": thread, "patches": [{ "path": "PID.3", "value": value }] });
+        client.call("hermes/document/patch", patch).await;
+    }
+    server.kill().await;
+
+    let server = workspace.web_socket();
+    let mut client = server.client("after").await;
+    let read = client
+        .call("hermes/document/get", json!({ "threadId": thread }))
+        .await;
+    assert_eq!(read["text"], "MSH|^~\\&|LAB\rPID|1||4713\r");
+    client.call("thread/delete", json!({ "threadId": thread })).await;
+    server.kill().await;
+
+    let server = workspace.web_socket();
+    let mut client = server.client("last").await;
+    let listed = client.call("hermes/document/list", json!({})).await;
+    assert_eq!(listed["documents"], json!([]));
+    server.kill().await;
+}

@@ -182,7 +182,7 @@ impl Extension {
                 sender.send_replace(Some(status));
             }
         });
-        let host = Host::new(server::children(), Arc::new(SystemClock), announce);
+        let host = Host::new(server::children(), Arc::new(SystemClock), announce, None);
         host.load(vec![spec])?;
         Ok(Self { host, status })
     }

@@ -179,6 +179,7 @@ pub(crate) fn document_error(error: &DocumentError) -> RpcError {
         DocumentError::Exists(_) => "exists",
         DocumentError::ChangedOnDisk(_) => "changedOnDisk",
         DocumentError::File { .. } => "file",
+        DocumentError::NotStored(_) => "notStored",
         DocumentError::Failed => "failed",
     };
     RpcError::invalid_request(text).with_reason(reason)

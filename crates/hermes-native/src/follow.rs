@@ -17,6 +17,8 @@ pub async fn close_with_threads(host: Arc<Host>, hub: Weak<Hub>) {
     let waker = Waker::default();
     log.watch(&waker);
     let mut next = log.visible().next();
+    // One that was stored may be of a Thread whose deletion was cut short.
+    close_deleted(&host, &hub).await;
     loop {
         match log.read(next, BATCH_BYTES) {
             Read::Entries {
@@ -37,17 +39,22 @@ pub async fn close_with_threads(host: Arc<Host>, hub: Weak<Hub>) {
             // Missed broadcasts are replaced by a query.
             Read::Gone { first } => {
                 next = first;
-                let Some(hub) = hub.upgrade() else { break };
-                for document in host.open_documents().await {
-                    let found = hub.thread(&document.thread_id).await;
-                    if matches!(found, Err(CoreError::Refused(Refusal::ThreadNotFound(_)))) {
-                        close(&host, &document.thread_id).await;
-                    }
-                }
+                close_deleted(&host, &hub).await;
             }
         }
     }
     log.unwatch(&waker);
+}
+
+/// Closes the documents whose Threads do not exist.
+async fn close_deleted(host: &Host, hub: &Weak<Hub>) {
+    let Some(hub) = hub.upgrade() else { return };
+    for document in host.open_documents().await {
+        let found = hub.thread(&document.thread_id).await;
+        if matches!(found, Err(CoreError::Refused(Refusal::ThreadNotFound(_)))) {
+            close(host, &document.thread_id).await;
+        }
+    }
 }
 
 async fn close(host: &Host, thread: &ThreadId) {

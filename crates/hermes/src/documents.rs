@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::error::DocumentError;
 use crate::file::File;
 use crate::news::{Announce, News, Origin};
+use crate::unsaved::Unsaved;
 
 /// The most open documents of a workspace.
 const MAX_OPEN: usize = 64;
@@ -65,6 +66,7 @@ struct Inner {
     /// When subscribers are to be notified of the changes of a document.
     due: Mutex<BTreeMap<ThreadId, Instant>>,
     changed: Notify,
+    unsaved: Unsaved,
     /// The last change of each document.
     last: watch::Sender<BTreeMap<ThreadId, (u64, Origin)>>,
     announce: Announce,
@@ -101,10 +103,31 @@ impl State {
     }
 }
 
+impl Inner {
+    /// Stores the changes of a document, if it is still that of its Thread.
+    fn store(&self, document: &Arc<Open>, state: &State) -> Result<(), DocumentError> {
+        let is_current = |open: &Arc<Open>| Arc::ptr_eq(open, document);
+        if !self.open.lock().get(&document.thread).is_some_and(is_current) {
+            return Ok(());
+        }
+        let stored = self.unsaved.keep(&document.thread, state);
+        stored.map_err(DocumentError::NotStored)
+    }
+}
+
 impl Documents {
-    pub(crate) fn new(announce: Announce) -> Self {
+    /// Opens those whose changes are on the disk.
+    pub(crate) fn new(announce: Announce, unsaved: Unsaved) -> Self {
+        let stored = unsaved.read(MAX_OPEN).into_iter().map(|(thread, state)| {
+            let open = Open {
+                thread: thread.clone(),
+                state: Mutex::new(state),
+            };
+            (thread, Arc::new(open))
+        });
         let inner = Arc::new(Inner {
-            open: Mutex::default(),
+            open: Mutex::new(stored.collect()),
+            unsaved,
             due: Mutex::default(),
             changed: Notify::new(),
             last: watch::Sender::default(),
@@ -127,7 +150,7 @@ impl Documents {
             return Err(DocumentError::Unsaved);
         }
         let state = blocking(move || read(source)).await?;
-        let opened = {
+        let (opened, document, before) = {
             let mut open = self.inner.open.lock();
             if open.len() >= MAX_OPEN && !open.contains_key(thread) {
                 return Err(DocumentError::TooMany(MAX_OPEN));
@@ -137,9 +160,18 @@ impl Documents {
                 thread: thread.clone(),
                 state: Mutex::new(state),
             });
-            open.insert(thread.clone(), document);
-            status
+            let before = open.insert(thread.clone(), document.clone());
+            (status, document, before)
         };
+        let inner = self.inner.clone();
+        blocking(move || {
+            // Whoever still changes the earlier one has stored that before.
+            if let Some(before) = before {
+                drop(before.state.lock());
+            }
+            inner.store(&document, &document.state.lock())
+        })
+        .await?;
         // Versions begin again.
         self.inner.last.send_modify(|last| drop(last.remove(thread)));
         (self.inner.announce)(News::Document(opened.clone(), Origin::Client));
@@ -154,7 +186,14 @@ impl Documents {
         if self.status(thread).await?.dirty && !discard {
             return Err(DocumentError::Unsaved);
         }
-        self.inner.open.lock().remove(thread);
+        let closed = self.inner.open.lock().remove(thread);
+        let inner = self.inner.clone();
+        let forget = move || {
+            let Some(closed) = closed else { return Ok(()) };
+            let _unchanged = closed.state.lock();
+            inner.unsaved.forget(&closed.thread)
+        };
+        blocking(move || forget().map_err(DocumentError::NotStored)).await?;
         self.inner.due.lock().remove(thread);
         self.inner.last.send_modify(|last| drop(last.remove(thread)));
         (self.inner.announce)(News::DocumentClosed(thread.clone()));
@@ -217,7 +256,9 @@ impl Documents {
                     .send_modify(|all| drop(all.insert(open.thread.clone(), last)));
             }
             if after != before {
+                let stored = inner.store(&open, &state);
                 (inner.announce)(News::Document(after, origin));
+                stored?;
             }
             drop(state);
             result

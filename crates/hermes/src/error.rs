@@ -40,6 +40,11 @@ pub enum DocumentError {
         /// Why.
         source: io::Error,
     },
+    /// The change is made, and would be lost with the server.
+    #[error(
+        "the document is changed, and the change could not be stored in the state directory: {0}; save the document"
+    )]
+    NotStored(io::Error),
     /// A bug.
     #[error("the document could not be used; please report this")]
     Failed,

@@ -4,12 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobbin_files::{Batch, Found, Kind, Leftovers, MAX_FILE_BYTES, Want, find, read_bytes};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::DocumentError;
 
 /// A file, and what was in it when it was read or written last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct File {
     /// Absolute and without links.
     pub(crate) path: PathBuf,

@@ -2,6 +2,7 @@
 //!
 //! Owns the task of each extension and one task that sends `message/changed`. [`Host::end`] joins them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use crate::news::Announce;
 use crate::screens::{ClientId, Screen, Shows};
 use crate::shared::{Issued, Shared, window_closed};
 use crate::spec::{ExtensionId, ExtensionSpec};
+use crate::unsaved::Unsaved;
 
 /// How long a start may take: the handshake has its own limit.
 const START: Duration = Duration::from_secs(30);
@@ -73,9 +75,15 @@ impl Roster {
 }
 
 impl Host {
-    /// Returns a host without extensions. Must be called within a runtime.
-    pub fn new(children: Children, clock: Arc<dyn Clock>, announce: Announce) -> Self {
-        let shared = Arc::new(Shared::new(clock, children, announce));
+    /// Returns a host without extensions. Must be called within a runtime. Changes that no file has yet are in the directory
+    /// `unsaved`, and those that are there are opened; without one they end with the host.
+    pub fn new(
+        children: Children,
+        clock: Arc<dyn Clock>,
+        announce: Announce,
+        unsaved: Option<PathBuf>,
+    ) -> Self {
+        let shared = Arc::new(Shared::new(clock, children, announce, Unsaved(unsaved)));
         let roster = Arc::new(Roster {
             group: Group::new(MAX_EXTENSIONS),
             order: Mutex::default(),

@@ -26,6 +26,7 @@ mod screens;
 mod shared;
 mod spec;
 pub mod ui;
+mod unsaved;
 
 pub use agent::{AgentTools, AgentValues};
 pub use documents::{DocumentStatus, Source};

@@ -193,6 +193,7 @@ fn refused(error: &DocumentError) -> HandlerError {
         | DocumentError::Encode(_)
         | DocumentError::NoFile
         | DocumentError::Exists(_)
+        | DocumentError::NotStored(_)
         | DocumentError::ChangedOnDisk(_)
         | DocumentError::File { .. }
         | DocumentError::Failed => code::INTERNAL_ERROR,

@@ -15,6 +15,7 @@ use crate::news::{Announce, News};
 use crate::screens::{ClientId, ClosedWindow, Screens};
 use crate::spec::ExtensionId;
 use crate::ui;
+use crate::unsaved::Unsaved;
 
 pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
@@ -44,11 +45,16 @@ pub(crate) struct Issued {
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Arc<dyn Clock>, children: Children, announce: Announce) -> Self {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        children: Children,
+        announce: Announce,
+        unsaved: Unsaved,
+    ) -> Self {
         Self {
             clock,
             children,
-            documents: Documents::new(announce.clone()),
+            documents: Documents::new(announce.clone(), unsaved),
             screens: Screens::default(),
             announce,
             focus: Mutex::default(),

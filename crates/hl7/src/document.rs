@@ -50,6 +50,17 @@ pub struct TextEdit {
     pub text: String,
 }
 
+/// A document without its undo, to be made again later.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub struct Snapshot {
+    text: String,
+    /// As the WHATWG names it.
+    encoding: String,
+    mark: bool,
+    version: u64,
+    dirty: bool,
+}
+
 /// A document that is being edited.
 ///
 /// ```
@@ -104,6 +115,37 @@ impl Document {
         Ok(Self {
             text,
             encoding,
+            ..Self::new(limits)
+        })
+    }
+
+    /// Returns what it takes to make the document again, without its undo.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            text: self.text.clone(),
+            encoding: self.encoding.name().to_owned(),
+            mark: self.encoding.has_mark(),
+            version: self.version,
+            dirty: self.is_dirty(),
+        }
+    }
+
+    /// Returns the document of a snapshot: the same text, encoding and version, and nothing to undo.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn restore(snapshot: Snapshot, limits: Limits) -> Result<Self, Error> {
+        let limit = limits.max_text_bytes;
+        if snapshot.text.len() > limit {
+            return Err(Error::TooLarge { limit });
+        }
+        let state = u64::from(snapshot.dirty);
+        Ok(Self {
+            text: snapshot.text,
+            encoding: Encoding::named(&snapshot.encoding, snapshot.mark),
+            version: snapshot.version,
+            state,
+            newest: state,
             ..Self::new(limits)
         })
     }

@@ -50,6 +50,12 @@ impl Encoding {
         self.encoding.name()
     }
 
+    /// Returns the encoding with this name, or UTF-8 if there is none.
+    pub(crate) fn named(name: &str, mark: bool) -> Self {
+        let encoding = encoding_rs::Encoding::for_label(name.as_bytes()).unwrap_or(UTF_8);
+        Self { encoding, mark }
+    }
+
     /// Returns whether the file begins with a byte order mark.
     pub const fn has_mark(&self) -> bool {
         self.mark

@@ -28,7 +28,7 @@ mod separators;
 mod structure;
 mod value;
 
-pub use document::{Document, Limits, TextEdit};
+pub use document::{Document, Limits, Snapshot, TextEdit};
 pub use encoding::{EncodeError, Encoding};
 pub use error::Error;
 pub use escape::NoEscape;

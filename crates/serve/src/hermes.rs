@@ -45,7 +45,9 @@ impl Hermes {
     pub(crate) fn new(config: &Config, hub: &Arc<Hub>, parts: Parts) -> Self {
         Self(config.hermes.as_deref().map(|declared| {
             let announce = bobbin_hermes_native::announce(hub.clone());
-            let host = Arc::new(Host::new(parts.children, Arc::new(SystemClock), announce));
+            let unsaved = parts.place.data.with_file_name("hermes-unsaved");
+            let host = Host::new(parts.children, Arc::new(SystemClock), announce, Some(unsaved));
+            let host = Arc::new(host);
             parts.tools.begin(host.clone());
             let follow = bobbin_hermes_native::close_with_threads(host.clone(), Arc::downgrade(hub));
             Opened {

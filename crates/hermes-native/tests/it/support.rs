@@ -26,7 +26,12 @@ impl Server {
         let hub = workspace
             .open_with(Arc::new(ScriptEngine::default()), |_| {})
             .await;
-        let host = Host::new(Children::new(None), Arc::new(SystemClock), announce(hub.clone()));
+        let host = Host::new(
+            Children::new(None),
+            Arc::new(SystemClock),
+            announce(hub.clone()),
+            None,
+        );
         let host = Arc::new(host);
         let services = Services {
             others: Features::default().with(host.clone()),

@@ -416,3 +416,52 @@ async fn behaviour_59_the_schema_of_an_extension_ends_with_it() {
     world.reaches(&id, ExtensionState::Failed).await;
     assert!(world.host.schema().segment("ZTE").is_empty());
 }
+
+#[tokio::test]
+async fn changes_that_were_answered_outlive_a_killed_server() {
+    let world = World::new();
+    let host = world.host.clone();
+    let path = world.path("latin.hl7");
+    let latin = b"MSH|^~\\&|LAB||||||||||||||||8859/1\rPID|1||4711||M\xdcLLER\r";
+    std::fs::write(&path, latin).unwrap();
+    let [filed, loose, clean] = ["thread_1", "thread_2", "thread_3"].map(ThreadId::new);
+    for (thread, source) in [
+        (&filed, Source::File(path.clone())),
+        (&loose, Source::Text(ADT.to_owned())),
+        (&clean, Source::File(path.clone())),
+    ] {
+        host.open(thread, source, false).await.unwrap();
+    }
+    let patch = |value: &str| vec![Patch::set("PID.3", value)];
+    host.patch(&filed, None, patch("4712"), Origin::Client)
+        .await
+        .unwrap();
+    drop(host);
+
+    let world = world.restarted();
+    let host = world.host.clone();
+    let all = host.open_documents().await;
+    let seen: Vec<_> = all
+        .iter()
+        .map(|one| (one.thread_id.as_str(), one.version, one.dirty, one.undo_steps))
+        .collect();
+    assert_eq!(seen, [("thread_1", 1, true, 0), ("thread_2", 0, false, 0)]);
+    assert_eq!(host.text(&loose).await.unwrap().0, ADT);
+    host.save(&filed, SaveTo::OwnFile).await.unwrap();
+    let wanted = b"MSH|^~\\&|LAB||||||||||||||||8859/1\rPID|1||4712||M\xdcLLER\r";
+    assert_eq!(std::fs::read(&path).unwrap(), wanted);
+
+    host.patch(&filed, None, patch("4713"), Origin::Client)
+        .await
+        .unwrap();
+    std::fs::write(&path, "another program's").unwrap();
+    host.close(&loose, true).await.unwrap();
+    drop(host);
+    let world = world.restarted();
+    assert_eq!(world.host.open_documents().await.len(), 1);
+    let refused = world.host.save(&filed, SaveTo::OwnFile).await.unwrap_err();
+    assert!(matches!(refused, DocumentError::ChangedOnDisk(_)), "{refused}");
+    world.host.close(&filed, true).await.unwrap();
+    let left = std::fs::read_dir(world.path("unsaved")).unwrap().count();
+    assert_eq!(left, 0);
+}

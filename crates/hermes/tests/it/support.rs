@@ -1,13 +1,14 @@
 //! A host, and what it announces.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::SystemClock;
 use bobbin_children::{Children, Environment};
 use bobbin_hermes::{
-    Entry, ExtensionId, ExtensionSpec, ExtensionState, ExtensionStatus, Host, News, Source, Surroundings,
+    Announce, Entry, ExtensionId, ExtensionSpec, ExtensionState, ExtensionStatus, Host, News, Source,
+    Surroundings,
 };
 use bobbin_model::ThreadId;
 use serde_json::{Value, json};
@@ -27,15 +28,35 @@ pub(crate) struct World {
     news: Receiver<News>,
 }
 
+fn host(announce: Announce, directory: &Path) -> Arc<Host> {
+    let unsaved = Some(directory.join("unsaved"));
+    Arc::new(Host::new(
+        Children::new(None),
+        Arc::new(SystemClock),
+        announce,
+        unsaved,
+    ))
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         let (sender, news) = channel(100_000);
         let announce = Arc::new(move |one: News| sender.try_send(one).unwrap());
+        let directory = tempfile::tempdir().unwrap();
         Self {
-            host: Arc::new(Host::new(Children::new(None), Arc::new(SystemClock), announce)),
-            directory: tempfile::tempdir().unwrap(),
+            host: host(announce, directory.path()),
+            directory,
             news,
         }
+    }
+
+    /// Returns the world after a kill of the server: what was stored is all that is left.
+    pub(crate) fn restarted(mut self) -> Self {
+        let (sender, news) = channel(100_000);
+        let announce = Arc::new(move |one: News| sender.try_send(one).unwrap());
+        self.host = host(announce, self.directory.path());
+        self.news = news;
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
