@@ -185,6 +185,9 @@ pub enum ModelError {
     /// The model cannot answer; the text is for the user.
     #[error("{0}")]
     Failed(String),
+    /// The provider refuses the request itself, and will refuse the same one again; the text is for the user.
+    #[error("{0}")]
+    Refused(String),
     /// The conversation is longer than the model takes; the text is for the user.
     #[error("{0}")]
     ContextExceeded(String),

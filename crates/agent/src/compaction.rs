@@ -244,7 +244,7 @@ impl TurnRun {
         let (summary, billed) = match self.summarize(&record).await {
             Ok(summed) => summed,
             Err(ModelError::Gone(gone)) => return Err(gone.into()),
-            Err(ModelError::Failed(why) | ModelError::ContextExceeded(why)) => {
+            Err(ModelError::Failed(why) | ModelError::Refused(why) | ModelError::ContextExceeded(why)) => {
                 let why = format!("The conversation could not be summed up. {why}");
                 self.note(ContextNote::CompactFailed, before, window, why.as_str())
                     .await?;

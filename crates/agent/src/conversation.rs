@@ -21,6 +21,7 @@ use bobbin_prompts::COMPACT;
 use super::hooks::PROMPT_BLOCKED;
 use super::past::PastTurn;
 use super::pictures::of_results;
+use super::refused::{refused_pictures, without_pictures};
 use super::web_search::WEB_SEARCH;
 
 /// The result, in a later Turn's conversation, of a call that has none.
@@ -48,15 +49,23 @@ pub(super) fn model_text(part: &InputPart) -> Cow<'_, str> {
 }
 
 /// Returns the messages of a conversation: those of earlier Turns and of the current Turn. Every call of an earlier
-/// Turn has a result.
+/// Turn has a result, and pictures that the provider has refused are left out.
 pub(super) fn placed(earlier: &[Arc<PastTurn>], turn: TurnId, own: &[Item]) -> Vec<Placed> {
-    let earlier = earlier.iter().flat_map(|turn| &turn.steps);
-    let mut all: Vec<Placed> = earlier.cloned().collect();
+    let before = earlier.iter().flat_map(|turn| &turn.steps);
+    let mut all: Vec<Placed> = before.cloned().collect();
     let complete = own.iter().filter(|item| {
         // The model repeats a message that was cut off.
         item.status == ItemStatus::Completed || !item.body.is_prose()
     });
     all.extend(steps(turn, complete));
+    let refused = refused_pictures(own).map(|note| (turn, note)).or_else(|| {
+        let mut newest_first = earlier.iter().rev();
+        newest_first.find_map(|turn| Some((turn.id, turn.refused_pictures?)))
+    });
+    if let Some(note) = refused {
+        let before = all.iter_mut().filter(|placed| placed.at < note);
+        before.for_each(|placed| without_pictures(&mut placed.message));
+    }
     all
 }
 

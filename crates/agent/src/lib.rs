@@ -29,6 +29,7 @@ mod one_item;
 mod past;
 mod pictures;
 mod recording;
+mod refused;
 mod restart;
 mod seen;
 mod settings;

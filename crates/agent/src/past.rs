@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use bobbin_core::CoreError;
 use bobbin_core::engine::TurnContext;
-use bobbin_model::{Compaction, SeenFile, ThreadId, Turn, TurnId, UnixMillis};
+use bobbin_model::{Compaction, ItemId, SeenFile, ThreadId, Turn, TurnId, UnixMillis};
 use hashlink::LruCache;
 use parking_lot::Mutex;
 
 use super::conversation::{Placed, newest_compaction, steps, whole};
 use super::history::tells_left_out;
+use super::refused::refused_pictures;
 use super::seen::seen;
 
 /// Most cached bytes of one Thread: twice the largest window.
@@ -41,6 +42,8 @@ pub(super) struct PastTurn {
     pub(super) done: Option<Compaction>,
     /// The Turn notified users that the model does not get everything.
     pub(super) tells_left_out: bool,
+    /// The last note that the provider refused pictures.
+    pub(super) refused_pictures: Option<ItemId>,
     /// The files that the model knows from it.
     pub(super) seen: Vec<SeenFile>,
     /// Its approximate size in bytes.
@@ -59,6 +62,7 @@ impl PastTurn {
         Arc::new(Self {
             id: turn.id,
             started_at: turn.started_at,
+            refused_pictures: refused_pictures(&turn.items),
             tells_left_out: turn.items.iter().any(tells_left_out),
             weight: OVERHEAD * (1 + seen.len()) + bytes + done.as_ref().map_or(0, |done| done.summary.len()),
             steps,

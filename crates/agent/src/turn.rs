@@ -9,7 +9,7 @@ use bobbin_agent_api::hook::{HookSaid, Hooks};
 use bobbin_agent_api::tool::TurnScope;
 use bobbin_agent_api::undo::{FileChanges, Undo};
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
-use bobbin_model::{CompactionTrigger, Effort, Item, ItemBody, ItemStatus, TokenUsage};
+use bobbin_model::{Effort, Item, ItemBody, ItemStatus, TokenUsage};
 use bobbin_prompts::{Prompts, Skill};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentSettings;
 use super::checks::{Checked, Edits};
-use super::compaction::{Compacted, Fullness};
+use super::compaction::Fullness;
 use super::conversation::asks_to_compact;
 use super::conversation::messages;
 use super::fit::ResultLimits;
@@ -31,6 +31,7 @@ use super::one_item::OpenCall;
 use super::past::PastTurns;
 use super::pictures::Tell;
 use super::recording::Recording;
+use super::refused::{Refused, failure};
 use super::subagent_limits::watch_over;
 use bobbin_agent_api::model::{
     Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
@@ -355,33 +356,8 @@ impl TurnRun {
         });
     }
 
-    /// Asks the model, after making room in its window if necessary. Returns its calls.
-    async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
-        self.make_room().await?;
-        let too_long = match self.ask_once().await {
-            Err(Refused::TooLong(why)) => why,
-            answered => return answered.map_err(Refused::into_failure),
-        };
-        // A client that has the history shortens it by itself.
-        let kept_here = self.turn.at_start().history.is_none();
-        if self.settings.compaction && kept_here && !std::mem::replace(&mut self.full.reacted, true) {
-            let window = self.full.window.unwrap_or_default();
-            if self.compact(CompactionTrigger::Reactive, window).await? == Compacted::Done {
-                match self.ask_once().await {
-                    Err(Refused::TooLong(_)) => {}
-                    answered => return answered.map_err(Refused::into_failure),
-                }
-            }
-        }
-        // The window is smaller than stated, or the estimate too low.
-        if !self.cut_results(self.occupancy() / 2) {
-            return Err(EngineFailure::Failed(too_long));
-        }
-        self.ask_once().await.map_err(Refused::into_failure)
-    }
-
     /// Asks the model once.
-    async fn ask_once(&mut self) -> Result<Vec<Call>, Refused> {
+    pub(super) async fn ask_once(&mut self) -> Result<Vec<Call>, Refused> {
         let turn = self.turn.clone();
         self.take_tools();
         let specs = self.specs();
@@ -410,6 +386,7 @@ impl TurnRun {
             Err(ModelError::ContextExceeded(why)) if listener.heard_nothing() => {
                 return Err(Refused::TooLong(why));
             }
+            Err(ModelError::Refused(why)) if listener.heard_nothing() => return Err(Refused::Request(why)),
             Err(error) => return Err(failure(error).into()),
         };
         let heard = match reply.stop {
@@ -531,35 +508,6 @@ impl TurnRun {
         }
         self.shown_at = Some(Instant::now());
         self.turn.diff(self.changes.diff()).await
-    }
-}
-
-/// Why a request to the model failed.
-enum Refused {
-    /// The conversation does not fit; the text is for the user.
-    TooLong(String),
-    Failure(EngineFailure),
-}
-
-impl Refused {
-    fn into_failure(self) -> EngineFailure {
-        match self {
-            Self::TooLong(why) => EngineFailure::Failed(why),
-            Self::Failure(failure) => failure,
-        }
-    }
-}
-
-impl<E: Into<EngineFailure>> From<E> for Refused {
-    fn from(error: E) -> Self {
-        Self::Failure(error.into())
-    }
-}
-
-fn failure(error: ModelError) -> EngineFailure {
-    match error {
-        ModelError::Failed(text) | ModelError::ContextExceeded(text) => EngineFailure::Failed(text),
-        ModelError::Gone(gone) => gone.into(),
     }
 }
 

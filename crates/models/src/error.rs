@@ -237,6 +237,11 @@ impl From<ProviderError> for ModelError {
         let text = error.to_string();
         match error {
             ProviderError::ContextExceeded { .. } => Self::ContextExceeded(text),
+            // Gateways know no model that takes such a request.
+            ProviderError::Refused {
+                status: 400..=499, ..
+            }
+            | ProviderError::UnknownModel { .. } => Self::Refused(text),
             _ => Self::Failed(text),
         }
     }

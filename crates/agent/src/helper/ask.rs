@@ -55,7 +55,9 @@ pub(crate) async fn ask(
         .await
         .map_err(|_| unusable("The model did not answer in time."))?
         .map_err(|error| match error {
-            ModelError::Failed(text) | ModelError::ContextExceeded(text) => SuggestError::Unusable(text),
+            ModelError::Failed(text) | ModelError::Refused(text) | ModelError::ContextExceeded(text) => {
+                SuggestError::Unusable(text)
+            }
             ModelError::Gone(_) => unusable("The model's answer was given up."),
         })?;
     match reply.stop {

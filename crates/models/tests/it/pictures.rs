@@ -1,11 +1,11 @@
 //! Pictures in what a user said, on each wire.
 
-use bobbin_model::InputPart;
+use bobbin_model::{InputPart, ItemBody, Turn, TurnStatus};
 use bobbin_models::{ModelFacts, ProviderSettings, Wire};
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, WIRES, settings};
+use crate::support::{Bench, WIRES, models, settings};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// The same in base64.
@@ -46,9 +46,7 @@ async fn sent(wire: Wire, images: bool) -> (Value, Vec<String>) {
     let bench = Bench::with(&workspace, settings, None).await;
     let turn = bench.run_parts(input()).await;
     let notes = turn.items.iter().filter_map(|item| match &item.body {
-        bobbin_model::ItemBody::Error { code, message, .. } if code == "picture_not_shown" => {
-            Some(message.clone())
-        }
+        ItemBody::Error { code, message, .. } if code == "picture_not_shown" => Some(message.clone()),
         _ => None,
     });
     let body = &server.asked()[0].body;
@@ -151,4 +149,91 @@ async fn a_model_that_sees_looks_at_a_picture_of_the_workspace() {
         assert_eq!(last["role"], "user", "{wire:?}");
         assert_eq!(last.to_string().matches(BASE64).count(), 1, "{wire:?}: {last}");
     }
+}
+
+/// Returns the codes of the errors in a Turn's record.
+fn errors(turn: &Turn) -> Vec<&str> {
+    let codes = turn.items.iter().filter_map(|item| match &item.body {
+        ItemBody::Error { code, .. } => Some(code.as_str()),
+        _ => None,
+    });
+    codes.collect()
+}
+
+#[tokio::test]
+async fn a_picture_that_the_provider_refuses_is_left_out_of_this_and_every_later_request() {
+    const TEXT: &str = "[a picture that the model's provider refused]";
+    for wire in WIRES {
+        let view = ScriptedCall {
+            id: "c1".into(),
+            tool: "ViewImage".into(),
+            arguments: json!({ "path": "k.png" }),
+        };
+        let view_again = ScriptedCall {
+            id: "c2".into(),
+            ..view.clone()
+        };
+        let replies = [
+            Reply::of([Part::Call(view)]),
+            Reply::error(400, "", "Could not process that."),
+            Reply::of([Part::Text("A kettle.".into())]),
+            Reply::of([Part::Text("Tea.".into())]),
+            Reply::of([Part::Call(view_again)]),
+            Reply::of([Part::Text("A pot.".into())]),
+        ];
+        let server = ModelServer::start(Script::of(replies)).await.unwrap();
+        let workspace = TestWorkspace::default();
+        std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
+        let settings = ProviderSettings {
+            facts: ModelFacts {
+                images: Some(true),
+                ..ModelFacts::default()
+            },
+            ..settings(wire, &server.base_url())
+        };
+        let bench = Bench::with(&workspace, settings.clone(), None).await;
+        let turn = bench.run("What is in k.png?").await;
+        assert_eq!(turn.status, TurnStatus::Completed, "{wire:?}");
+        assert_eq!(errors(&turn), ["pictures_refused"], "{wire:?}");
+        assert_eq!(errors(&bench.run("Tea?").await), [""; 0], "{wire:?}");
+        // Another process knows it, too, and a new picture is tried.
+        let bench = bench.reopen(&workspace, models(settings)).await;
+        bench.run("And now?").await;
+        let counts = server.asked().into_iter().map(|asked| {
+            let body = asked.body.to_string();
+            (body.matches(BASE64).count(), body.matches(TEXT).count())
+        });
+        let counts: Vec<_> = counts.collect();
+        assert_eq!(
+            counts,
+            [(0, 0), (1, 0), (0, 1), (0, 1), (0, 1), (1, 1)],
+            "{wire:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_has_another_reason_ends_the_turn_and_leaves_the_pictures() {
+    let wire = Wire::Messages;
+    let refused = || Reply::error(400, "", "No.");
+    let replies = [refused(), refused(), Reply::of([Part::Text("A kettle.".into())])];
+    let server = ModelServer::start(Script::of(replies)).await.unwrap();
+    let workspace = TestWorkspace::default();
+    std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
+    let settings = ProviderSettings {
+        facts: ModelFacts {
+            images: Some(true),
+            ..ModelFacts::default()
+        },
+        ..settings(wire, &server.base_url())
+    };
+    let bench = Bench::with(&workspace, settings, None).await;
+    let turn = bench.run_parts(input()).await;
+    assert_eq!(turn.status, TurnStatus::Failed);
+    bench.run("Again?").await;
+    let counts = server
+        .asked()
+        .into_iter()
+        .map(|asked| asked.body.to_string().matches(BASE64).count());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 0, 1]);
 }
