@@ -12,7 +12,7 @@ use crate::KeyPlace;
 pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, Value>) -> Value {
     let providers = providers
         .iter()
-        .map(|(name, said)| (name.clone(), provider(said)));
+        .map(|(name, said)| (name.clone(), provider(name, said)));
     json!({
         "Providers": providers.collect::<Map<_, _>>(),
         "McpServers": mcp_servers,
@@ -56,21 +56,27 @@ fn text<'a>(said: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// Returns one provider without its key. Members that mean nothing here are left out.
-fn provider(said: &Value) -> Value {
+fn provider(name: &str, said: &Value) -> Value {
     let mut file = Map::new();
     let text = |name: &str| text(said, name);
     let wire = match text("api") {
-        Some("openai-chat") => Some(("chat", "/chat/completions")),
-        Some("openai-responses") => Some(("responses", "/responses")),
-        Some("anthropic") => Some(("messages", "/messages")),
-        other => other.map(|other| (other, "")),
+        Some("openai-chat") => Some("chat"),
+        Some("openai-responses") => Some("responses"),
+        Some("anthropic") => Some("messages"),
+        other => other,
     };
-    if let Some((wire, _)) = wire {
+    if let Some(wire) = wire {
         file.insert("Wire".to_owned(), json!(wire));
     }
     if let Some(url) = text("url") {
-        let suffix = wire.map_or("", |(_, suffix)| suffix);
-        let base = base_url(url, text("completionUrlRelativePath"), suffix);
+        let name = name.to_ascii_lowercase();
+        let base = match (wire, name.as_str()) {
+            (Some("responses"), _) | (None, "openai") => Base::Versioned("/responses"),
+            (Some("messages"), _) | (None, "anthropic") => Base::Versioned("/messages"),
+            (_, "github-copilot") => Base::Chat { of_host: "" },
+            _ => Base::Chat { of_host: "/v1" },
+        };
+        let base = base.of(url, text("completionUrlRelativePath"));
         file.insert("BaseUrl".to_owned(), json!(base));
     }
     let models = match &said["models"] {
@@ -88,19 +94,42 @@ fn provider(said: &Value) -> Value {
     Value::Object(file)
 }
 
-/// Returns the address in front of a wire's path. The options have the address of a host, and a path that has a usual
-/// value.
-fn base_url(url: &str, path: Option<&str>, suffix: &str) -> String {
-    let url = url.trim_end_matches('/');
-    if let Some(path) = path {
-        return format!("{url}{}", path.strip_suffix(suffix).unwrap_or(path));
+/// How an address of the options becomes the one in front of a wire's path.
+enum Base {
+    /// `/v1` follows, unless the address ends with a version; this is the wire's path.
+    Versioned(&'static str),
+    /// An address with a path is whole: `…/v1beta/openai`. `of_host` follows one that is a host alone.
+    Chat { of_host: &'static str },
+}
+
+impl Base {
+    /// Returns the address. `path` replaces what would follow, the wire's path included.
+    fn of(&self, url: &str, path: Option<&str>) -> String {
+        let url = url.trim().trim_end_matches('/');
+        let (suffix, version) = match self {
+            Self::Versioned(suffix) if is_versioned(url) => (*suffix, ""),
+            Self::Versioned(suffix) => (*suffix, "/v1"),
+            Self::Chat { of_host } => {
+                let host = url.split_once("://").map_or(url, |(_, host)| host);
+                let follows = if host.contains('/') { "" } else { of_host };
+                ("/chat/completions", follows)
+            }
+        };
+        match path.map(|path| path.trim().trim_start_matches('/')) {
+            Some(path) => {
+                let whole = format!("{url}/{path}");
+                whole.strip_suffix(suffix).unwrap_or(&whole).to_owned()
+            }
+            None => format!("{url}{version}"),
+        }
     }
+}
+
+/// Whether an address ends with a version, as `…/v4`.
+fn is_versioned(url: &str) -> bool {
     let last = url.rsplit('/').next().unwrap_or_default();
     let version = last.strip_prefix('v').unwrap_or_default();
-    if version.starts_with(|first: char| first.is_ascii_digit()) {
-        return url.to_owned();
-    }
-    format!("{url}/v1")
+    version.starts_with(|first: char| first.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -131,8 +160,54 @@ mod tests {
             ),
             (json!(7), json!({})),
         ] {
-            assert_eq!(provider(&said), file, "{said}");
+            assert_eq!(provider("tea", &said), file, "{said}");
         }
+    }
+
+    #[test]
+    fn an_address_is_followed_by_what_its_wire_usually_has() {
+        let chat = json!({ "api": "openai-chat" });
+        let (messages, none) = (json!({ "api": "anthropic" }), json!({}));
+        for (name, said, url, base) in [
+            ("tea", &chat, "https://tea.example", "https://tea.example/v1"),
+            ("tea", &chat, "https://tea.example/", "https://tea.example/v1"),
+            ("tea", &chat, "https://tea.example/v1", "https://tea.example/v1"),
+            ("tea", &chat, "https://tea.example/pot", "https://tea.example/pot"),
+            ("tea", &none, "http://[::1]:1", "http://[::1]:1/v1"),
+            (
+                "google",
+                &none,
+                "https://g.example/v1beta/openai/",
+                "https://g.example/v1beta/openai",
+            ),
+            (
+                "GitHub-Copilot",
+                &none,
+                "https://api.copilot.example",
+                "https://api.copilot.example",
+            ),
+            (
+                "openai",
+                &none,
+                "https://o.example/pot",
+                "https://o.example/pot/v1",
+            ),
+            ("openai", &chat, "https://o.example/pot", "https://o.example/pot"),
+            (
+                "anthropic",
+                &none,
+                "https://a.example/pot",
+                "https://a.example/pot/v1",
+            ),
+            ("tea", &messages, "https://a.example/v4", "https://a.example/v4"),
+        ] {
+            let mut said = said.clone();
+            said["url"] = json!(url);
+            assert_eq!(provider(name, &said)["BaseUrl"], base, "{name} {url}");
+        }
+        let said =
+            json!({ "url": "https://tea.example", "completionUrlRelativePath": "pot/chat/completions" });
+        assert_eq!(provider("tea", &said)["BaseUrl"], "https://tea.example/pot");
     }
 
     #[test]
