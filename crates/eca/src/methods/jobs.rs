@@ -83,16 +83,21 @@ pub(super) fn kill(client: &Client, request: &CallContext, responder: Responder)
     let Some((JobParams { job_id }, responder)) = params::<JobParams>(request, responder) else {
         return;
     };
-    match terminals(client) {
-        Some(terminals) => {
-            let reply = Box::new(move |stopped: Result<Terminal, _>| {
-                let killed = stopped.is_ok();
-                responder.ok(Killed { killed });
-            });
-            terminals.stop(&job_id, reply);
+    let Some(terminals) = terminals(client).cloned() else {
+        return responder.ok(Killed { killed: false });
+    };
+    client.tasks.spawn(async move {
+        // One that has ended can be stopped, too, which changes nothing.
+        let found = terminals.read(&job_id, Wait::News(Duration::ZERO), Some(1)).await;
+        if found.is_ok_and(|job| job.status != TerminalStatus::Running) {
+            return responder.ok(Killed { killed: false });
         }
-        None => responder.ok(Killed { killed: false }),
-    }
+        let reply = Box::new(move |stopped: Result<Terminal, _>| {
+            let killed = stopped.is_ok_and(|job| job.status == TerminalStatus::Killed);
+            responder.ok(Killed { killed });
+        });
+        terminals.stop(&job_id, reply);
+    });
 }
 
 pub(super) fn read_output(client: &Client, request: &CallContext, responder: Responder) {

@@ -131,6 +131,10 @@ async fn jobs_are_listed_read_killed_and_sent_when_they_change() {
         killed(client.call("jobs/kill", json!({ "jobId": "term_1" })).await),
         true
     );
+    assert_eq!(
+        killed(client.call("jobs/kill", json!({ "jobId": "term_1" })).await),
+        false
+    );
     let updated = client.wait_for("jobs/updated").await;
     assert_eq!(updated["params"]["jobs"][0]["status"], "killed");
 }
