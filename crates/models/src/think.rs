@@ -1,20 +1,21 @@
-//! Thoughts that a model writes into its text: `<think>…</think>` at the beginning of a reply, as local models do.
+//! Thoughts that a model writes into its text: `<think>…</think>` at the beginning of a reply, as local models do, or
+//! `<thought>…</thought>`, as Google's do.
 //!
 //! Only the beginning counts: later the same words are the model's text, say when it explains them. Pure; keeps back a
 //! few bytes that may become a mark.
 
 use bobbin_agent_api::model::ModelEvent;
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+/// The marks before and behind thoughts.
+const MARKS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thought>", "</thought>")];
 
 /// Tells thoughts and text apart.
 #[derive(Debug)]
 pub(crate) enum Think {
     /// Nothing but white space and perhaps a part of the mark has come.
     Start(String),
-    /// Inside; with what may be a part of the closing mark.
-    Inside(String),
+    /// Inside; with what may be a part of the closing mark, and that mark.
+    Inside(String, &'static str),
     /// Behind it, where white space is dropped.
     Behind,
     /// Everything is text.
@@ -34,24 +35,26 @@ impl Think {
             Self::Start(early) => {
                 early.push_str(piece);
                 let begins = early.trim_start();
-                if let Some(inside) = begins.strip_prefix(OPEN) {
-                    let inside = inside.to_owned();
-                    *self = Self::Inside(String::new());
+                let inside = MARKS
+                    .iter()
+                    .find_map(|(open, close)| Some((begins.strip_prefix(open)?.to_owned(), *close)));
+                if let Some((inside, close)) = inside {
+                    *self = Self::Inside(String::new(), close);
                     self.text(&inside, out);
-                } else if !OPEN.starts_with(begins) {
+                } else if !MARKS.iter().any(|(open, _)| open.starts_with(begins)) {
                     out.push(ModelEvent::Text(std::mem::take(early)));
                     *self = Self::Over;
                 }
             }
-            Self::Inside(late) => {
+            Self::Inside(late, close) => {
                 late.push_str(piece);
-                if let Some((thought, rest)) = late.split_once(CLOSE) {
+                if let Some((thought, rest)) = late.split_once(*close) {
                     push(ModelEvent::Reasoning, thought, out);
                     let rest = rest.to_owned();
                     *self = Self::Behind;
                     self.text(&rest, out);
                 } else {
-                    let certain = late.len() - part_of_close(late);
+                    let certain = late.len() - part_of(close, late);
                     let rest = late.split_off(certain);
                     push(ModelEvent::Reasoning, &std::mem::replace(late, rest), out);
                 }
@@ -71,7 +74,7 @@ impl Think {
     pub(crate) fn end(&mut self, out: &mut Vec<ModelEvent>) {
         match std::mem::replace(self, Self::Over) {
             Self::Start(text) => push(ModelEvent::Text, &text, out),
-            Self::Inside(thought) => push(ModelEvent::Reasoning, &thought, out),
+            Self::Inside(thought, _) => push(ModelEvent::Reasoning, &thought, out),
             Self::Behind | Self::Over => {}
         }
     }
@@ -83,12 +86,12 @@ fn push(kind: fn(String) -> ModelEvent, text: &str, out: &mut Vec<ModelEvent>) {
     }
 }
 
-/// Returns how many bytes at the end may be the beginning of the closing mark.
-fn part_of_close(text: &str) -> usize {
-    let lengths = (1..CLOSE.len()).rev();
+/// Returns how many bytes at the end of a text may be the beginning of a closing mark.
+fn part_of(close: &str, text: &str) -> usize {
+    let lengths = (1..close.len()).rev();
     lengths
         .into_iter()
-        .find(|length| text.ends_with(&CLOSE[..*length]))
+        .find(|length| text.ends_with(&close[..*length]))
         .unwrap_or(0)
 }
 
@@ -129,7 +132,14 @@ mod tests {
                 "Tea. <think>x</think>",
             ),
             ("Tea. <think>x</think>", "", "Tea. <think>x</think>"),
+            (
+                "<thought>Hot?</think>\n</thought>\nTea.",
+                "Hot?</think>\n",
+                "Tea.",
+            ),
             ("<thinking>x", "", "<thinking>x"),
+            ("<thoughts>x", "", "<thoughts>x"),
+            ("<thou", "", "<thou"),
             ("<thin", "", "<thin"),
             ("  ", "", "  "),
             ("<think>never closed </thin", "never closed </thin", ""),
@@ -144,7 +154,7 @@ mod tests {
         #[test]
         fn any_cut_gives_the_same(
             words in prop::collection::vec(prop_oneof![
-                Just("<think>"), Just("</think>"), Just("</"), Just("<"), Just(">"), Just(" "), Just("é"), Just("tea"),
+                Just("<think>"), Just("</think>"), Just("<thought>"), Just("</thought>"), Just("</th"), Just("</"), Just("<"), Just(">"), Just(" "), Just("é"), Just("tea"),
             ], 0..12),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         ) {
