@@ -9,6 +9,7 @@ use bobbin_agent_api::tool_server::{
     ConfiguredServer, Secrets, ServerAccess, ToolServerConfig, ToolServerError, ToolServers,
 };
 use bobbin_editor_kit::NoticeKind;
+use bobbin_model::ServerState;
 use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,9 +45,12 @@ pub(super) fn tell(client: &Client) {
     let mut hosted = client.eca.hosted.lock();
     for server in servers.servers() {
         hosted.is_lost(&server);
-        let message = HostedServer::new(&server);
-        if client.peer.try_notify("tool/serverUpdated", message).is_err() {
-            tracing::debug!(server = server.name, "a client was not told of a tool server");
+        // Some clients wait for the start of a server that is faster than they are.
+        let starting = (server.state == ServerState::Ready).then(|| HostedServer::starting(&server));
+        for message in starting.into_iter().chain([HostedServer::new(&server)]) {
+            if client.peer.try_notify("tool/serverUpdated", message).is_err() {
+                tracing::debug!(server = server.name, "a client was not told of a tool server");
+            }
         }
     }
     hosted.told = true;

@@ -151,6 +151,15 @@ pub(crate) struct HostedServer<'a> {
 }
 
 impl<'a> HostedServer<'a> {
+    /// Returns a server as it was before it ran.
+    pub(crate) fn starting(server: &'a ToolServer) -> Self {
+        Self {
+            status: "starting",
+            tools: Vec::new(),
+            ..Self::new(server)
+        }
+    }
+
     /// Returns a server as it is.
     pub(crate) fn new(server: &'a ToolServer) -> Self {
         let (command, args, url) = match &server.reach {
