@@ -454,12 +454,15 @@ async fn conversation(schedules: &Schedules, context: &CallContext) -> Option<Ch
     let ItemBody::UserMessage(said) = &first.body else {
         return None;
     };
+    let channel = said.channel_name.clone()?;
     let sender = said.sender.as_ref()?;
+    // Adapters answer to the context of their Thread. Their group id can be a bare number, which says no kind of chat.
+    let context = said.channel_context.as_ref().filter(|context| {
+        state.header.origin_channel.eq_ignore_ascii_case(&channel) && !context.trim().is_empty()
+    });
+    let target = context.or(sender.group_id.as_ref()).unwrap_or(&sender.sender_id);
     Some(Chat {
-        channel: said.channel_name.clone()?,
-        target: sender
-            .group_id
-            .clone()
-            .unwrap_or_else(|| sender.sender_id.clone()),
+        target: target.clone(),
+        channel,
     })
 }

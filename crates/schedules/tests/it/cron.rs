@@ -159,6 +159,27 @@ async fn the_result_goes_to_the_chat_that_the_job_was_made_in() {
 }
 
 #[tokio::test]
+async fn the_result_goes_to_the_context_that_the_adapter_answers_to() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let identity = json!({ "channelName": "pigeon", "userId": "7", "channelContext": "group:900" });
+    let thread = client.call("thread/start", json!({ "identity": identity })).await;
+    let thread = thread["thread"]["id"].clone();
+    let arguments = json!({ "action": "add", "message": "say Coo.", "delaySeconds": 60 });
+    let turn = json!({
+        "threadId": thread,
+        "input": [{ "type": "text", "text": format!("use Cron {arguments}") }],
+        "sender": { "senderId": "7", "senderName": "Ada", "groupId": "900" },
+    });
+    client.call("turn/start", turn).await;
+    client.wait_for("turn/completed").await;
+    server.pass(&mut client, 60_000).await;
+    client.wait_for("system/jobResult").await;
+    let sent = server.chats.0.lock().await.clone();
+    assert_eq!((&*sent[0].0, &*sent[0].1), ("pigeon", "group:900"));
+}
+
+#[tokio::test]
 async fn the_tool_says_what_is_wrong_with_its_arguments() {
     let server = Server::start().await;
     let mut client = server.client().await;
