@@ -215,3 +215,16 @@ fn a_clock_set_back_a_little_after_a_run_does_not_bring_it_again() {
     let next = daily(12, 0, "").next(due, now).unwrap();
     assert_eq!(next.map(shown).as_deref(), Some("2027-01-05T12:00:00Z"));
 }
+
+#[test]
+fn an_interval_reads_as_what_it_is() {
+    let every = |every_ms| {
+        let schedule = Schedule::Every {
+            every_ms,
+            initial_delay_ms: None,
+        };
+        schedule.to_string()
+    };
+    assert_eq!(every(90_000), "every 90 seconds");
+    assert_eq!(every(300_000), "every 5 minutes");
+}

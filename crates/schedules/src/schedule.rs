@@ -154,7 +154,10 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zone = |tz: &Option<String>| tz.clone().unwrap_or_else(|| "UTC".to_owned());
         match self {
-            Self::Every { every_ms, .. } => write!(f, "every {} minutes", every_ms / 60_000),
+            Self::Every { every_ms, .. } if every_ms % 60_000 == 0 => {
+                write!(f, "every {} minutes", every_ms / 60_000)
+            }
+            Self::Every { every_ms, .. } => write!(f, "every {} seconds", every_ms / 1000),
             Self::At { at_ms } => match Timestamp::from_millisecond(*at_ms) {
                 Ok(at) => write!(f, "once at {at:.0}"),
                 Err(_) => f.write_str("once"),

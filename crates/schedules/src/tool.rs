@@ -140,7 +140,13 @@ impl Tool for CronTool {
                     config: (*environment.config).clone(),
                     approvals: environment.approvals,
                 };
-                Action::Add(Box::new(Added::of(arguments, rights)?))
+                let added = Added::of(arguments, rights)?;
+                if let Some(around) = self.schedules.around() {
+                    let now = around.hub.clock().now();
+                    let usable = added.schedule(now).check(now);
+                    usable.map_err(|bad| ToolRefusal::Unusable(bad.0))?;
+                }
+                Action::Add(Box::new(added))
             }
             _ => return unusable("'action' is 'add', 'list' or 'remove'"),
         };
@@ -205,11 +211,17 @@ impl Added {
         format!("schedule {when}{}: {}", chat.unwrap_or_default(), self.message)
     }
 
+    /// Returns when it runs if it is made now.
+    fn schedule(&self, now: UnixMillis) -> Schedule {
+        match &self.time {
+            Time::After(delay) => Schedule::At { at_ms: now.0 + delay },
+            Time::By(schedule) => schedule.clone(),
+        }
+    }
+
     fn job(self, now: UnixMillis, id: String, deliver: Option<Chat>) -> Result<Job, String> {
-        let (schedule, once) = match self.time {
-            Time::After(delay) => (Schedule::At { at_ms: now.0 + delay }, true),
-            Time::By(schedule) => (schedule, false),
-        };
+        let schedule = self.schedule(now);
+        let once = matches!(self.time, Time::After(_));
         schedule.check(now).map_err(|bad| bad.0)?;
         let due = schedule.first(now).map_err(|bad| bad.0)?;
         Ok(Job {

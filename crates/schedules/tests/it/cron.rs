@@ -203,14 +203,6 @@ async fn the_tool_says_what_is_wrong_with_its_arguments() {
             json!({ "action": "add", "message": "m", "dailyTime": "noon" }),
             "15:30",
         ),
-        (json!({ "action": "remove" }), "'jobId' is needed"),
-    ];
-    for (arguments, why) in table {
-        client.start_turn(&thread, &format!("use Cron {arguments}")).await;
-        let failed = client.wait_for("turn/failed").await;
-        assert!(failed.to_string().contains(why), "{arguments}: {failed}");
-    }
-    let table = [
         (
             json!({ "action": "add", "message": "m", "everySeconds": 5 }),
             "at least a minute",
@@ -219,6 +211,15 @@ async fn the_tool_says_what_is_wrong_with_its_arguments() {
             json!({ "action": "add", "message": "m", "dailyTime": "15:00", "timeZone": "Tea/Pot" }),
             "'Tea/Pot' is not known",
         ),
+        (json!({ "action": "remove" }), "'jobId' is needed"),
+    ];
+    // These fail before a user is asked.
+    for (arguments, why) in table {
+        client.start_turn(&thread, &format!("use Cron {arguments}")).await;
+        let failed = client.wait_for("turn/failed").await;
+        assert!(failed.to_string().contains(why), "{arguments}: {failed}");
+    }
+    let table = [
         (
             json!({ "action": "add", "message": "m", "delaySeconds": 60, "channel": "owl" }),
             "no channel 'owl'",
