@@ -177,6 +177,38 @@ async fn a_declared_approval_is_asked_of_the_adapter_before_the_call() {
 }
 
 #[tokio::test]
+async fn an_adapter_that_comes_back_is_asked_once_what_its_chat_waits_for() {
+    let server = Server::start(vec![by_itself("pigeon"), by_itself("owl")]).await;
+    let mut tool = recall();
+    tool["approval"] = json!({ "kind": "remoteResource", "targetArgument": "ring", "operation": "recall" });
+    let tools = json!({ "channelTools": [tool] });
+    let mut adapter = server.adapter("pigeon", tools.clone()).await;
+    let thread = chat(&mut adapter, "pigeon", "roof:7").await;
+    say(&mut adapter, &thread, CALL).await;
+    adapter.wait_for("item/approval/request").await;
+    drop(adapter);
+
+    let mut adapter = server.adapter("pigeon", tools).await;
+    let mut owl = server.adapter("owl", json!({})).await;
+    let yes = json!({ "threadId": thread, "input": [{ "type": "text", "text": "yes" }] });
+    // As adapters do, which repeat a message until the Turn has ended.
+    for adapter in [&mut adapter, &mut owl] {
+        for _ in 0..3 {
+            let refused = adapter.answer_to("turn/start", yes.clone()).await;
+            assert_eq!(refused["error"]["code"], -32012, "{refused}");
+        }
+    }
+    let asked = adapter.wait_for("item/approval/request").await;
+    adapter.reply(&asked, json!({ "decision": "decline" })).await;
+    adapter.wait_for("turn/completed").await;
+    for client in [adapter, owl] {
+        let rest = client.finish().await;
+        let asked = |message: &Value| message["method"] == "item/approval/request";
+        assert!(!rest.iter().any(asked), "{rest:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_for_chats_is_not_sent_without_one_and_a_bad_tool_is_said() {
     let server = Server::start(vec![by_itself("pigeon")]).await;
     let bare = json!({ "name": "Bare" });

@@ -1,7 +1,11 @@
 //! Starting and stopping Turns.
 
-use bobbin_core::{Command, Reply, StartedTurn};
+use std::sync::Arc;
+
+use bobbin_core::{Command, CoreError, Reply, StartedTurn, ThreadHandle};
+use bobbin_model::{ItemBody, Refusal};
 use bobbin_peer::Responder;
+use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::{history, input};
 use crate::client::{Client, fail, handle, refuse};
@@ -35,7 +39,12 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
             responder.ok(wire::TurnStartResult { turn });
             follower.follow(attached, &started);
         }
-        Err(error) => fail(responder, &error),
+        Err(error) => {
+            fail(responder, &error);
+            if matches!(error, CoreError::Refused(Refusal::TurnInProgress { .. })) {
+                ask_chat(follower, attached);
+            }
+        }
     });
     let command = match messages {
         Some(messages) => Command::StartTurnAfter {
@@ -46,6 +55,31 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
         None => Command::StartTurn { request, reply },
     };
     client.command(&thread, command).await;
+}
+
+/// Has an adapter asked what a Turn of its channel waits for: after a restart of either side nothing else of the chat asks
+/// its user, and the chat is refused every message until that is answered.
+fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
+    let Some(channel) = client.adapter_of() else {
+        return;
+    };
+    client.clone().spawn(async move {
+        let Ok(snapshot) = client.hub().snapshot(&thread).await else {
+            return;
+        };
+        let Some(live) = &snapshot.state.live else { return };
+        let first = live.turn.items.first().map(|item| &item.body);
+        let is_of_chat = matches!(first, Some(ItemBody::UserMessage(said))
+            if said.channel_name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&channel)));
+        let children = client.hub().questions_of_descendants(thread.id()).await;
+        if is_of_chat && !(live.approvals.is_empty() && children.is_empty()) {
+            client.session.subscribe(&SubscribeOptions {
+                handle: thread,
+                start: Start::Now,
+                lifetime: Lifetime::TurnEnds(live.turn.id),
+            });
+        }
+    });
 }
 
 pub(super) async fn interrupt(client: &Client, params: wire::TurnInterruptParams, responder: Responder) {
