@@ -312,6 +312,7 @@ async fn pump(
         if let Some(port) = announced(text) {
             lines.push(text);
             drop(found.try_send(Found::Port(port)));
+            output.get_mut().drain();
             drop(tokio::io::copy_buf(&mut output, &mut tokio::io::sink()).await);
             return;
         }

@@ -35,6 +35,8 @@ pub(crate) struct Pace {
     /// When what was read would have arrived at the rate.
     due: Instant,
     over_since: Option<Instant>,
+    /// What a line costs.
+    line: Duration,
 }
 
 impl Pace {
@@ -42,6 +44,7 @@ impl Pace {
         Self {
             due: Instant::now(),
             over_since: None,
+            line: LINE,
         }
     }
 
@@ -51,7 +54,7 @@ impl Pace {
     /// [`Flood`].
     pub(crate) fn read(&mut self, now: Instant, bytes: &[u8]) -> Result<Option<Instant>, Flood> {
         let lines = memchr::memchr_iter(b'\n', bytes).count();
-        let cost = cost(bytes.len(), lines);
+        let cost = self.cost(bytes.len(), lines);
         if self.due < now + BURST / 2 {
             self.over_since = None;
         }
@@ -69,19 +72,19 @@ impl Pace {
 
     /// Returns whether a line is within the rate, and counts it if so.
     pub(crate) fn takes(&mut self, now: Instant, line: &str) -> bool {
-        let due = self.due.max(now) + cost(line.len(), 1);
+        let due = self.due.max(now) + self.cost(line.len(), 1);
         let takes = due <= now + BURST;
         if takes {
             self.due = due;
         }
         takes
     }
-}
 
-/// Returns how long bytes with so many lines take at the rate.
-fn cost(bytes: usize, lines: usize) -> Duration {
-    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-    Duration::from_micros(bytes as u64 / BYTES_PER_MICROSECOND) + LINE * lines
+    /// Returns how long bytes with so many lines take at the rate.
+    fn cost(&self, bytes: usize, lines: usize) -> Duration {
+        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+        Duration::from_micros(bytes as u64 / BYTES_PER_MICROSECOND) + self.line * lines
+    }
 }
 
 /// The output of a child, read at a bounded rate.
@@ -101,6 +104,11 @@ impl<R> Paced<R> {
             rest: None,
             flooded,
         }
+    }
+
+    /// Lets lines cost nothing but their bytes from now on: nobody looks at them any more.
+    pub fn drain(&mut self) {
+        self.pace.line = Duration::ZERO;
     }
 }
 
@@ -160,6 +168,26 @@ mod tests {
         let until = pace.read(started, &b"x\n".repeat(32 << 10)).unwrap().unwrap();
         assert!(until - started <= PATIENCE);
         assert_eq!(pace.read(until, b"x\n"), Err(Flood));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_that_nobody_looks_at_do_not_slow_a_child_down() {
+        let lines = b"x\n".repeat(1 << 20);
+        for (drains, seconds) in [(true, 0), (false, 900)] {
+            let started = Instant::now();
+            let mut output = Paced::new(&lines[..], None);
+            if drains {
+                output.drain();
+            }
+            tokio::io::copy(&mut output, &mut tokio::io::sink())
+                .await
+                .unwrap();
+            assert!(
+                (seconds..=seconds + 200).contains(&started.elapsed().as_secs()),
+                "{:?}",
+                started.elapsed()
+            );
+        }
     }
 
     #[test]
