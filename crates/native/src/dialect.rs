@@ -158,6 +158,12 @@ impl Dialect for Native {
         self.capabilities.user_input_support
     }
 
+    /// The desktop in use does, and it alone brings a browser. It can be busy for longer than any short wait, and asks for
+    /// children behind what it has read.
+    fn drops_early_questions(&self) -> bool {
+        self.capabilities.browser_use.is_some()
+    }
+
     fn client_name(&self) -> String {
         self.client.name.clone()
     }

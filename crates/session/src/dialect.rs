@@ -47,6 +47,11 @@ pub trait Dialect: Send + Sync + 'static {
         false
     }
 
+    /// Whether this client drops a question that comes before it has handled the answer to its `thread/read`.
+    fn drops_early_questions(&self) -> bool {
+        false
+    }
+
     /// Whether the connection outlives the core for now: this client has asked for the end and still says
     /// the last word itself. Otherwise the connection is closed when the core has ended.
     fn outlives_core(&self) -> bool {

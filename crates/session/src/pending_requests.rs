@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::quiet::until_next_answered;
 use crate::{Dialect, QuestionReply, until_answered};
 
 /// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
@@ -92,9 +93,16 @@ impl PendingRequests {
             (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
         self.tasks.spawn(async move {
             if when == When::Answered {
+                let answered = async {
+                    if dialect.drops_early_questions() {
+                        until_next_answered(&peer).await;
+                    } else {
+                        until_answered(&peer, || 0).await;
+                    }
+                };
                 tokio::select! {
                     () = settled.cancelled() => {}
-                    () = until_answered(&peer, || 0) => {}
+                    () = answered => {}
                 }
             }
             loop {
