@@ -12,8 +12,6 @@ use crate::owner::Surroundings;
 const HEARTBEAT: &str = "HEARTBEAT.md";
 /// Most bytes of that file.
 const MAX_HEARTBEAT: u64 = 64 << 10;
-/// Milliseconds of a minute.
-const MINUTE: i64 = 60_000;
 
 /// Returns the input of a run; `None` where there is nothing to do.
 ///
@@ -32,16 +30,8 @@ pub(crate) async fn of(
             None => return Ok(None),
         },
     };
-    let late = job.state.run.as_ref().and_then(|run| run.late_ms);
-    let late = late.map_or_else(String::new, |late| {
-        format!(
-            "This comes {} minutes late, since nothing ran here at its time.\n\n",
-            late / MINUTE
-        )
-    });
-    // The agent knows from the trigger that a job sends it.
-    let text = InputPart::Text { text: late + &text };
-    Ok(Some(vec![text]))
+    // The agent knows from the trigger that a job sends it, and how late it comes.
+    Ok(Some(vec![InputPart::Text { text }]))
 }
 
 /// Returns a task's workflow without its front matter, with the task's words filled in.

@@ -31,6 +31,8 @@ const LOOKED_THROUGH: u32 = 16;
 const READ_BYTES: usize = 64 << 10;
 /// Longest name of a job's Thread, in characters.
 const TITLE: usize = 50;
+/// Milliseconds of a minute.
+const MINUTE: i64 = 60_000;
 /// Longest result that is sent, in characters.
 const SENT_RESULT: usize = 16_000;
 
@@ -206,12 +208,18 @@ impl One {
     }
 
     fn turn(&self, input: Vec<InputPart>) -> StartTurn {
+        let name = &self.job.name;
+        let late = self.job.state.run.as_ref().and_then(|run| run.late_ms);
+        let label = late.map_or_else(
+            || name.clone(),
+            |late| format!("{name}, {} minutes late", late / MINUTE),
+        );
         StartTurn {
             input,
             sender: None,
             trigger: Some(Box::new(Trigger {
                 kind: self.job.kind.trigger(),
-                label: Some(self.job.name.clone()),
+                label: Some(label),
                 ref_id: Some(self.job.id.clone()),
             })),
             channel: Some(self.job.kind.channel().to_owned()),

@@ -47,8 +47,9 @@ async fn times_that_passed_while_no_server_ran_are_made_up_for_once() {
         .await;
     let runs = runs(&mut client).await;
     assert_eq!(runs.len(), 1);
-    let said = runs[0]["items"][0]["payload"]["materializedInputParts"].to_string();
-    assert!(said.contains("560 minutes late"), "{said}");
+    let said = &runs[0]["items"][0]["payload"];
+    assert_eq!(said["text"], "say Late.", "{said}");
+    assert_eq!(said["triggerLabel"], "tea, 560 minutes late", "{said}");
 }
 
 #[tokio::test]
