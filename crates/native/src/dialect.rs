@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures, TurnStatus};
+use bobbin_model::{Approval, ApprovalKind, Decision, Question, ThreadId, TurnFeatures, TurnStatus};
 use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::{Dialect, LogSource, QuestionReply};
 use futures_util::FutureExt;
@@ -179,7 +179,13 @@ impl Dialect for Native {
         approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>> {
         async move {
-            let params = request(thread, approval);
+            let mut params = request(thread, approval);
+            // Adapters show a chat the operation and the reason alone.
+            if approval.scope.kind == ApprovalKind::File && self.capabilities.channel_name().is_some() {
+                let reason = params.reason.iter().map(String::as_str);
+                let shown: Vec<&str> = std::iter::once(&*params.target).chain(reason).collect();
+                params.reason = Some(shown.join(": "));
+            }
             match peer.call_raw(wire::ITEM_APPROVAL_REQUEST, &params, None).await {
                 Ok(result) => Some(wire::ApprovalRequestResult::read(Some(&result)).decision),
                 // "I cannot answer that" is a no (04 §5).

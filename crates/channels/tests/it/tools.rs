@@ -177,6 +177,26 @@ async fn a_declared_approval_is_asked_of_the_adapter_before_the_call() {
 }
 
 #[tokio::test]
+async fn the_approval_of_a_file_names_it_in_the_reason_that_a_chat_shows() {
+    let server = Server::start(vec![by_itself("pigeon")]).await;
+    let mut tool = recall();
+    tool["approval"] = json!({ "kind": "file", "targetArgument": "ring", "operation": "write" });
+    let mut adapter = server.adapter("pigeon", json!({ "channelTools": [tool] })).await;
+    let thread = chat(&mut adapter, "pigeon", "roof:7").await;
+    let mut other = server.client().await;
+    other
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    say(&mut adapter, &thread, &CALL.replace("NO-11", "/outside/ring")).await;
+    for (client, is_named) in [(&mut adapter, true), (&mut other, false)] {
+        let asked = client.wait_for("item/approval/request").await;
+        let target = asked["params"]["target"].as_str().unwrap();
+        let reason = asked["params"]["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.starts_with(target), is_named, "{asked}");
+    }
+}
+
+#[tokio::test]
 async fn an_adapter_that_comes_back_is_asked_once_what_its_chat_waits_for() {
     let server = Server::start(vec![by_itself("pigeon"), by_itself("owl")]).await;
     let mut tool = recall();
