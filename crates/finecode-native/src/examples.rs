@@ -24,5 +24,8 @@ bobbin_testkit::examples! {
     FineCodeProgressNotification: r#"{"runId":"r-1","kind":"report","message":"a.py","percentage":50.0}"#;
     FineCodePartialResultNotification: r#"{"runId":"r-1","projectPath":"/ws/shop","result":{"misses":["teh"]}}"#;
     FineCodeRunnerUpdatedNotification: format!(r#"{{"runner":{RUNNER}}}"#);
+    FineCodeApplyEditParams: r#"{"edit":{"documentChanges":[{"textDocument":{"uri":"file:///ws/shop/a.py","version":null},"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":3}},"newText":"the"}]}]}}"#;
+    FineCodeApplyEditResult: r#"{"applied":true}"#;
+    FineCodeApplyEditResult: r#"{"applied":false,"failureReason":"a.py is not open"}"#;
     FineCodeMessageNotification: r#"{"projectPath":"/ws/shop","env":"tools","level":"warning","text":"no dictionary"}"#;
 }

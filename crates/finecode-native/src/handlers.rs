@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::changes::FilesBefore;
 use crate::runs::{FineCode, Runs};
 use crate::wire::{self, RpcError};
-use crate::{PARTIAL_RESULT, PROGRESS};
+use crate::{PARTIAL_RESULT, PROGRESS, editor};
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
@@ -113,10 +113,11 @@ pub(crate) fn run(
     params: wire::FineCodeActionRunParams,
     responder: Responder,
 ) {
-    let request = match request(&params) {
+    let mut request = match request(&params) {
         Ok(request) => request,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
+    request.client = editor::client_id(client);
     let sink = params
         .run_id
         .as_ref()

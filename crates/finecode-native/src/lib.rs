@@ -4,6 +4,7 @@
 //! all clients that declare `extensions.finecode`.
 
 mod changes;
+mod editor;
 #[cfg(test)]
 mod examples;
 mod handlers;
@@ -24,10 +25,10 @@ use bobbin_native::message;
 pub use crate::runs::FineCode;
 use crate::types::{
     FineCodeActionCancelParams, FineCodeActionCancelResult, FineCodeActionListParams,
-    FineCodeActionListResult, FineCodeActionRunParams, FineCodeActionRunResult, FineCodeMessageNotification,
-    FineCodePartialResultNotification, FineCodeProgressNotification, FineCodeProjectListResult,
-    FineCodeRunnerListResult, FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult,
-    FineCodeRunnerUpdatedNotification,
+    FineCodeActionListResult, FineCodeActionRunParams, FineCodeActionRunResult, FineCodeApplyEditParams,
+    FineCodeApplyEditResult, FineCodeMessageNotification, FineCodePartialResultNotification,
+    FineCodeProgressNotification, FineCodeProjectListResult, FineCodeRunnerListResult,
+    FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult, FineCodeRunnerUpdatedNotification,
 };
 use crate::wire::EmptyParams;
 
@@ -35,6 +36,10 @@ pub(crate) const PROGRESS: &str = "finecode/action/progress";
 pub(crate) const PARTIAL_RESULT: &str = "finecode/action/partialResult";
 pub(crate) const RUNNER_UPDATED: &str = "finecode/runner/updated";
 pub(crate) const MESSAGE: &str = "finecode/message";
+pub(crate) const APPLY_EDIT: &str = "finecode/applyEdit";
+
+/// The key of `extensions`: `true`, or from a client an object that says what it can do.
+pub(crate) const CAPABILITY: &str = "finecode";
 
 /// What happens in FineCode, for all clients.
 #[derive(Debug)]
@@ -75,18 +80,23 @@ pub static GROUP: Group = Group {
             "Extension: a runner is in another state.";
         notification MESSAGE (FineCodeMessageNotification):
             "Extension: a runner has something to say to the user.";
+        server_request APPLY_EDIT (FineCodeApplyEditParams => FineCodeApplyEditResult):
+            "Extension: a runner wants an edit of files. Sent to one client that declares `extensions.finecode.applyEdit`.";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<FineCode>().is_some() {
             let extensions = capabilities.extensions.get_or_insert_default();
-            extensions.others.insert("finecode".to_owned(), true.into());
+            extensions.others.insert(CAPABILITY.to_owned(), true.into());
         }
     },
     greeted: |_, _, _, _| {},
-    ready: runs::Runs::ready,
+    ready: |client| {
+        runs::Runs::ready(client);
+        editor::ready(client);
+    },
     unwanted: |capabilities| {
-        let declared = capabilities.extensions.get("finecode");
-        if declared.is_some_and(|declared| *declared == true) {
+        let declared = capabilities.extensions.get(CAPABILITY);
+        if declared.is_some_and(|declared| *declared == true || declared.is_object()) {
             Vec::new()
         } else {
             vec![RUNNER_UPDATED, MESSAGE]

@@ -266,3 +266,23 @@ pub struct FineCodeMessageNotification {
     /// Where the runner waits for a debugger.
     pub debugger: Option<String>,
 }
+
+/// Params of `finecode/applyEdit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FineCodeApplyEditParams {
+    /// A `WorkspaceEdit` of the Language Server Protocol, as the runner sent it. A range that ends behind the end of a document
+    /// ends there.
+    pub edit: ActionJson,
+}
+
+/// Result of `finecode/applyEdit`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FineCodeApplyEditResult {
+    /// Whether all of it is made.
+    pub applied: bool,
+    /// Why not.
+    pub failure_reason: Option<String>,
+}

@@ -5,6 +5,7 @@ use bobbin_finecode_runner::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Words to look at.
 #[derive(Deserialize, JsonSchema)]
@@ -38,6 +39,15 @@ async fn spell(call: Call<Words, Misses>) -> Result<Done<Misses>, Failure> {
     for word in call.payload()?.words {
         if word == "wait" {
             std::future::pending::<()>().await;
+        }
+        if word == "edit" {
+            let range =
+                json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 3 } });
+            let document = json!({ "uri": "file:///ws/shop/a.py", "version": null });
+            let change = json!({ "textDocument": document, "edits": [{ "range": range, "newText": "the" }] });
+            call.manager()
+                .apply_edit(&json!({ "documentChanges": [change] }))
+                .await?;
         }
         if word == "teh" {
             call.partial(&Misses { misses: vec![word] }).await?;

@@ -48,7 +48,15 @@ async fn look(call: Call<Words, Seen>) -> Result<Done<Seen>, Failure> {
         if word == "wait" {
             std::future::pending::<()>().await;
         }
-        call.partial(&Seen { seen: vec![word] }).await?;
+        let seen = if word == "edit" {
+            call.manager()
+                .apply_edit(&json!({ "documentChanges": [] }))
+                .await?
+                .to_string()
+        } else {
+            word
+        };
+        call.partial(&Seen { seen: vec![seen] }).await?;
     }
     call.end(None).await?;
     Ok(Done::Nothing)
@@ -262,6 +270,40 @@ async fn runners_are_listed_restarted_and_stopped_and_show_what_they_printed() {
     assert_eq!(
         client.call("finecode/runner/stop", other).await,
         json!({ "found": false })
+    );
+    server.host.end().await;
+}
+
+#[tokio::test]
+async fn an_edit_reaches_the_client_that_asked_for_the_run() {
+    let server = Server::start().await;
+    let applies = json!({ "extensions": { "finecode": { "applyEdit": true } } });
+    let mut follower = server.client(json!({ "extensions": { "finecode": true } })).await;
+    let edit = json!({ "action": "look", "payload": { "words": ["edit"] } });
+    let refused = follower.call("finecode/action/run", edit.clone()).await;
+    let said = refused["results"][0]["text"].as_str().unwrap();
+    assert!(said.contains("no client can apply edits"), "{refused}");
+
+    let mut first = server.client(applies.clone()).await;
+    let mut second = server.client(applies).await;
+    for (asker, applied) in [(0, true), (1, false)] {
+        let clients = [&mut first, &mut second];
+        let run = clients[asker].request("finecode/action/run", edit.clone()).await;
+        let asked = clients[asker].wait_for("finecode/applyEdit").await;
+        assert_eq!(asked["params"], json!({ "edit": { "documentChanges": [] } }));
+        clients[asker].reply(&asked, json!({ "applied": applied })).await;
+        let answer = clients[asker].answer(run).await;
+        let expected = json!({ "applied": applied }).to_string();
+        assert_eq!(answer["result"]["results"][0]["text"], expected);
+    }
+    drop(first);
+    // Of one that has no files open, the client that was active last is asked.
+    let run = follower.request("finecode/action/run", edit).await;
+    let asked = second.wait_for("finecode/applyEdit").await;
+    second.reply(&asked, json!({ "applied": true })).await;
+    assert_eq!(
+        follower.answer(run).await["result"]["results"][0]["text"],
+        json!({ "applied": true }).to_string()
     );
     server.host.end().await;
 }
