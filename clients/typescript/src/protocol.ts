@@ -5382,6 +5382,23 @@ export interface HermesPaths {
   paths?: string[];
 }
 
+/** Params of `finecode/applyEdit`. */
+export interface FineCodeApplyEditParams {
+  /**
+   * A `WorkspaceEdit` of the Language Server Protocol, as the runner sent it. A range that ends behind the end of a document
+   * ends there.
+   */
+  edit: unknown;
+}
+
+/** Result of `finecode/applyEdit`. */
+export interface FineCodeApplyEditResult {
+  /** Whether all of it is made. */
+  applied: boolean;
+  /** Why not. */
+  failureReason?: string;
+}
+
 /** Params of `ext/channel/send`. */
 export interface ExtChannelSendParams {
   /** The message. */
@@ -5460,6 +5477,8 @@ export interface ServerRequests {
   "hermes/ui/saveFile": { params: HermesChoice; result: HermesPath };
   /** Asks for a directory. */
   "hermes/ui/selectDirectory": { params: HermesChoice; result: HermesPath };
+  /** Extension: a runner wants an edit of files. Sent to one client that declares `extensions.finecode.applyEdit`. */
+  "finecode/applyEdit": { params: FineCodeApplyEditParams; result: FineCodeApplyEditResult };
   /** Has an adapter send a message to a chat. */
   "ext/channel/send": { params: ExtChannelSendParams; result: ExtChannelSendResult };
   /** Has an adapter run one of its tools. */

@@ -5237,6 +5237,27 @@ class HermesPaths(TypedDict, total=False):
     """The paths; absent or `null` if the user cancels."""
 
 
+class FineCodeApplyEditParams(TypedDict):
+    """Params of `finecode/applyEdit`."""
+
+    edit: Any
+    """A `WorkspaceEdit` of the Language Server Protocol, as the runner sent it. A range that ends behind the end
+    of a document ends there.
+    """
+
+
+class _FineCodeApplyEditResult(TypedDict):
+    applied: bool
+    """Whether all of it is made."""
+
+
+class FineCodeApplyEditResult(_FineCodeApplyEditResult, total=False):
+    """Result of `finecode/applyEdit`."""
+
+    failureReason: str
+    """Why not."""
+
+
 class _ExtChannelSendParams(TypedDict):
     message: ChannelMessage
     """The message."""
