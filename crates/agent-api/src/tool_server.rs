@@ -121,10 +121,15 @@ pub struct TypedPrompt {
 /// what is left. The error says which argument is missing.
 pub fn typed_prompt(message: &str, prompts: &[ServerPrompt]) -> Option<Result<TypedPrompt, String>> {
     let mut words = message.strip_prefix('/')?.splitn(2, char::is_whitespace);
-    let (server, name) = words.next()?.split_once(':')?;
-    let prompt = prompts
-        .iter()
-        .find(|prompt| prompt.server == server && prompt.name == name)?;
+    let typed = words.next()?;
+    // Servers of plugins have a colon in their names.
+    let is_typed = |prompt: &&ServerPrompt| {
+        let name = typed
+            .strip_prefix(prompt.server.as_str())
+            .and_then(|rest| rest.strip_prefix(':'));
+        name == Some(prompt.name.as_str())
+    };
+    let prompt = prompts.iter().find(is_typed)?;
     let mut rest = words.next().unwrap_or_default().trim();
     let mut arguments = BTreeMap::new();
     for (index, argument) in prompt.arguments.iter().enumerate() {
@@ -137,12 +142,12 @@ pub fn typed_prompt(message: &str, prompts: &[ServerPrompt]) -> Option<Result<Ty
         if !value.is_empty() {
             arguments.insert(argument.name.clone(), value.to_owned());
         } else if argument.required {
-            return Some(Err(format!("/{server}:{name} needs {}", argument.name)));
+            return Some(Err(format!("/{typed} needs {}", argument.name)));
         }
     }
     Some(Ok(TypedPrompt {
-        server: server.to_owned(),
-        name: name.to_owned(),
+        server: prompt.server.clone(),
+        name: prompt.name.clone(),
         arguments,
     }))
 }
@@ -314,6 +319,15 @@ mod tests {
         assert_eq!(
             typed_prompt("/pantry:brew", &brew()).unwrap().unwrap_err(),
             "/pantry:brew needs leaf"
+        );
+        let mut of_plugin = brew();
+        of_plugin[0].server = "tea-log:pantry".to_owned();
+        let typed = typed_prompt("/tea-log:pantry:brew assam", &of_plugin)
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (typed.server.as_str(), typed.name.as_str()),
+            ("tea-log:pantry", "brew")
         );
         for other in ["/pantry:boil", "/brew", "pantry:brew x", "/", ""] {
             assert!(typed_prompt(other, &brew()).is_none(), "{other}");
