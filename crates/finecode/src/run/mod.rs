@@ -174,9 +174,6 @@ impl Host {
         sink: Option<Sink>,
     ) -> Result<Vec<(PathBuf, Result<Outcome, RunError>)>, RunError> {
         let inner = &self.inner;
-        if let Some(client) = request.client {
-            inner.editors.active(client);
-        }
         let formats = match request.formats.as_slice() {
             [] => vec![Format::Json],
             formats => formats.to_vec(),
