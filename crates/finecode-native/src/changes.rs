@@ -71,8 +71,9 @@ impl FilesBefore {
 
     /// Returns the file of the workspace that a name leads to.
     fn path(&self, folder: &Path, name: &str) -> Option<PathBuf> {
-        let path = folder.join(name.strip_prefix("file://").unwrap_or(name));
-        let path = path.canonicalize().ok()?;
+        let url = url::Url::parse(name).ok().filter(|url| url.scheme() == "file");
+        let path = url.and_then(|url| url.to_file_path().ok());
+        let path = path.unwrap_or_else(|| folder.join(name)).canonicalize().ok()?;
         (path.starts_with(&self.root) && path.is_file()).then_some(path)
     }
 
@@ -135,24 +136,29 @@ mod tests {
         let root = place.path().canonicalize().unwrap();
         let (shop, secret) = (root.join("shop"), root.join("secret"));
         std::fs::create_dir(&shop).unwrap();
-        for (path, text) in [(shop.join("a.py"), "x = 1\ny=2\n"), (shop.join("b.py"), "z=3\n")] {
+        for (path, text) in [
+            (shop.join("tea \u{e9}.py"), "x = 1\ny=2\n"),
+            (shop.join("b.py"), "z=3\n"),
+        ] {
             std::fs::write(path, text).unwrap();
         }
-        let wanted = "--- a/shop/a.py\n+++ b/shop/a.py\n@@ -1,2 +1,2 @@\n x = 1\n-y=2\n+y = 2\n";
+        let wanted =
+            "--- a/shop/tea \u{e9}.py\n+++ b/shop/tea \u{e9}.py\n@@ -1,2 +1,2 @@\n x = 1\n-y=2\n+y = 2\n";
         let one = json!({ "changed": true, "code": "x = 1\ny = 2\n" }).to_string();
-        let absolute = shop.join("a.py").display().to_string();
-        for name in ["a.py", "shop/a.py", &absolute, &format!("file://{absolute}")] {
+        let absolute = shop.join("tea \u{e9}.py").display().to_string();
+        let url = url::Url::from_file_path(&absolute).unwrap();
+        for name in ["tea \u{e9}.py", "shop/tea \u{e9}.py", &absolute, url.as_str()] {
             let before = read(&root, &json!({ "options": [{ "path": name }], "save": true }));
-            std::fs::write(shop.join("a.py"), "x = 1\ny = 2\n").unwrap();
+            std::fs::write(shop.join("tea \u{e9}.py"), "x = 1\ny = 2\n").unwrap();
             assert_eq!(before.diff(&shop, &one).as_deref(), Some(wanted), "{name}");
-            std::fs::write(shop.join("a.py"), "x = 1\ny=2\n").unwrap();
+            std::fs::write(shop.join("tea \u{e9}.py"), "x = 1\ny=2\n").unwrap();
         }
 
         // Which file it is, the payload does not say.
-        for payload in [json!({}), json!(["a.py", "b.py"])] {
+        for payload in [json!({}), json!(["tea \u{e9}.py", "b.py"])] {
             assert_eq!(read(&root, &payload).diff(&shop, &one), None);
         }
-        let files = json!({ "a.py": { "changed": true, "code": "x = 1\ny = 2\n" }, "b.py": { "changed": false, "code": "" } });
+        let files = json!({ "tea \u{e9}.py": { "changed": true, "code": "x = 1\ny = 2\n" }, "b.py": { "changed": false, "code": "" } });
         let many = json!({ "result_by_file_path": files }).to_string();
         assert_eq!(
             read(&root, &json!({})).diff(&shop, &many).as_deref(),
@@ -164,7 +170,11 @@ mod tests {
         let out = read(&shop, &json!({ "path": "../secret" }));
         assert_eq!(out.diff(&shop, &one), None);
         for other in ["[]", "{}", "7", r#"{"code":7}"#, r#"{"changed":false,"code":""}"#] {
-            assert_eq!(read(&root, &json!("a.py")).diff(&shop, other), None, "{other}");
+            assert_eq!(
+                read(&root, &json!("tea \u{e9}.py")).diff(&shop, other),
+                None,
+                "{other}"
+            );
         }
     }
 }

@@ -165,7 +165,7 @@ impl Documents {
         };
         let inner = self.inner.clone();
         blocking(move || {
-            // Whoever still changes the earlier one has stored that before.
+            // A change of the earlier document that is under way is stored before this one takes its place.
             if let Some(before) = before {
                 drop(before.state.lock());
             }

@@ -78,8 +78,10 @@ impl Unsaved {
         let documents = paths.filter(|path| path.extension().is_some_and(|end| end == "json"));
         let read = |path: PathBuf| {
             let read = restore(&path);
-            let told = |error: &io::Error| tracing::error!(%error, path = %path.display(), "an unsaved document cannot be read");
-            read.inspect_err(told).ok()
+            if let Err(error) = &read {
+                tracing::error!(%error, path = %path.display(), "an unsaved document cannot be read");
+            }
+            read.ok()
         };
         documents.filter_map(read).take(most).collect()
     }

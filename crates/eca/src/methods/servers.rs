@@ -49,7 +49,10 @@ pub(super) fn tell(client: &Client) {
         let starting = (server.state == ServerState::Ready).then(|| HostedServer::starting(&server));
         for message in starting.into_iter().chain([HostedServer::new(&server)]) {
             if client.peer.try_notify("tool/serverUpdated", message).is_err() {
-                tracing::debug!(server = server.name, "a client was not told of a tool server");
+                tracing::debug!(
+                    server = server.name,
+                    "a client did not get the state of a tool server"
+                );
             }
         }
     }

@@ -36,13 +36,7 @@ async fn sent(wire: Wire, images: bool) -> (Value, Vec<String>) {
     let server = ModelServer::start(Script::of([said()])).await.unwrap();
     let workspace = TestWorkspace::default();
     std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
-    let settings = ProviderSettings {
-        facts: ModelFacts {
-            images: Some(images),
-            ..ModelFacts::default()
-        },
-        ..settings(wire, &server.base_url())
-    };
+    let settings = seeing(images, settings(wire, &server.base_url()));
     let bench = Bench::with(&workspace, settings, None).await;
     let turn = bench.run_parts(input()).await;
     let notes = turn.items.iter().filter_map(|item| match &item.body {
@@ -111,14 +105,28 @@ async fn a_model_that_does_not_see_is_given_the_names() {
     }
 }
 
+/// Returns a call that looks at `k.png`.
+fn view() -> ScriptedCall {
+    ScriptedCall {
+        id: "c1".into(),
+        tool: "ViewImage".into(),
+        arguments: json!({ "path": "k.png" }),
+    }
+}
+
+/// Returns the settings of a provider whose model sees pictures or not.
+fn seeing(images: bool, settings: ProviderSettings) -> ProviderSettings {
+    let facts = ModelFacts {
+        images: Some(images),
+        ..ModelFacts::default()
+    };
+    ProviderSettings { facts, ..settings }
+}
+
 #[tokio::test]
 async fn a_model_that_sees_looks_at_a_picture_of_the_workspace() {
     for wire in WIRES {
-        let call = ScriptedCall {
-            id: "c1".into(),
-            tool: "ViewImage".into(),
-            arguments: json!({ "path": "k.png" }),
-        };
+        let call = view();
         let replies = [
             Reply::of([Part::Call(call)]),
             Reply::of([Part::Text("A kettle.".into())]),
@@ -126,13 +134,7 @@ async fn a_model_that_sees_looks_at_a_picture_of_the_workspace() {
         let server = ModelServer::start(Script::of(replies)).await.unwrap();
         let workspace = TestWorkspace::default();
         std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
-        let settings = ProviderSettings {
-            facts: ModelFacts {
-                images: Some(true),
-                ..ModelFacts::default()
-            },
-            ..settings(wire, &server.base_url())
-        };
+        let settings = seeing(true, settings(wire, &server.base_url()));
         let bench = Bench::with(&workspace, settings, None).await;
         bench.run("What is in k.png?").await;
         let asked = server.asked();
@@ -164,11 +166,7 @@ fn errors(turn: &Turn) -> Vec<&str> {
 async fn a_picture_that_the_provider_refuses_is_left_out_of_this_and_every_later_request() {
     const TEXT: &str = "[a picture that the model's provider refused]";
     for wire in WIRES {
-        let view = ScriptedCall {
-            id: "c1".into(),
-            tool: "ViewImage".into(),
-            arguments: json!({ "path": "k.png" }),
-        };
+        let view = view();
         let view_again = ScriptedCall {
             id: "c2".into(),
             ..view.clone()
@@ -184,13 +182,7 @@ async fn a_picture_that_the_provider_refuses_is_left_out_of_this_and_every_later
         let server = ModelServer::start(Script::of(replies)).await.unwrap();
         let workspace = TestWorkspace::default();
         std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
-        let settings = ProviderSettings {
-            facts: ModelFacts {
-                images: Some(true),
-                ..ModelFacts::default()
-            },
-            ..settings(wire, &server.base_url())
-        };
+        let settings = seeing(true, settings(wire, &server.base_url()));
         let bench = Bench::with(&workspace, settings.clone(), None).await;
         let turn = bench.run("What is in k.png?").await;
         assert_eq!(turn.status, TurnStatus::Completed, "{wire:?}");
@@ -220,13 +212,7 @@ async fn a_refusal_that_has_another_reason_ends_the_turn_and_leaves_the_pictures
     let server = ModelServer::start(Script::of(replies)).await.unwrap();
     let workspace = TestWorkspace::default();
     std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
-    let settings = ProviderSettings {
-        facts: ModelFacts {
-            images: Some(true),
-            ..ModelFacts::default()
-        },
-        ..settings(wire, &server.base_url())
-    };
+    let settings = seeing(true, settings(wire, &server.base_url()));
     let bench = Bench::with(&workspace, settings, None).await;
     let turn = bench.run_parts(input()).await;
     assert_eq!(turn.status, TurnStatus::Failed);

@@ -138,45 +138,28 @@ async fn a_job_that_fails_five_times_in_a_row_is_switched_off() {
 
 #[tokio::test]
 async fn the_result_goes_to_the_chat_that_the_job_was_made_in() {
-    let server = Server::start().await;
-    let mut client = server.client().await;
-    let identity = json!({ "channelName": "pigeon", "userId": "roof" });
-    let thread = client.call("thread/start", json!({ "identity": identity })).await;
-    let thread = thread["thread"]["id"].clone();
-    let arguments = json!({ "action": "add", "message": "say Coo.", "delaySeconds": 60 });
-    let turn = json!({
-        "threadId": thread,
-        "input": [{ "type": "text", "text": format!("use Cron {arguments}") }],
-        "sender": { "senderId": "u-1", "senderName": "Ada", "groupId": "roof:7" },
-    });
-    client.call("turn/start", turn).await;
-    client.wait_for("turn/completed").await;
-    server.pass(&mut client, 60_000).await;
-    client.wait_for("system/jobResult").await;
-    let sent = server.chats.0.lock().await.clone();
-    let expected = ["pigeon", "roof:7", "Coo.", r#"{"origin":"cron"}"#].map(str::to_owned);
-    assert_eq!(sent, [expected.into()]);
-}
-
-#[tokio::test]
-async fn the_result_goes_to_the_context_that_the_adapter_answers_to() {
-    let server = Server::start().await;
-    let mut client = server.client().await;
-    let identity = json!({ "channelName": "pigeon", "userId": "7", "channelContext": "group:900" });
-    let thread = client.call("thread/start", json!({ "identity": identity })).await;
-    let thread = thread["thread"]["id"].clone();
-    let arguments = json!({ "action": "add", "message": "say Coo.", "delaySeconds": 60 });
-    let turn = json!({
-        "threadId": thread,
-        "input": [{ "type": "text", "text": format!("use Cron {arguments}") }],
-        "sender": { "senderId": "7", "senderName": "Ada", "groupId": "900" },
-    });
-    client.call("turn/start", turn).await;
-    client.wait_for("turn/completed").await;
-    server.pass(&mut client, 60_000).await;
-    client.wait_for("system/jobResult").await;
-    let sent = server.chats.0.lock().await.clone();
-    assert_eq!((&*sent[0].0, &*sent[0].1), ("pigeon", "group:900"));
+    let roof = json!({ "channelName": "pigeon", "userId": "roof" });
+    // An adapter answers the context of its Thread.
+    let group = json!({ "channelName": "pigeon", "userId": "7", "channelContext": "group:900" });
+    for (identity, group, chat) in [(roof, "roof:7", "roof:7"), (group, "900", "group:900")] {
+        let server = Server::start().await;
+        let mut client = server.client().await;
+        let thread = client.call("thread/start", json!({ "identity": identity })).await;
+        let thread = thread["thread"]["id"].clone();
+        let arguments = json!({ "action": "add", "message": "say Coo.", "delaySeconds": 60 });
+        let turn = json!({
+            "threadId": thread,
+            "input": [{ "type": "text", "text": format!("use Cron {arguments}") }],
+            "sender": { "senderId": "u-1", "senderName": "Ada", "groupId": group },
+        });
+        client.call("turn/start", turn).await;
+        client.wait_for("turn/completed").await;
+        server.pass(&mut client, 60_000).await;
+        client.wait_for("system/jobResult").await;
+        let sent = server.chats.0.lock().await.clone();
+        let expected = ["pigeon", chat, "Coo.", r#"{"origin":"cron"}"#].map(str::to_owned);
+        assert_eq!(sent, [expected.into()]);
+    }
 }
 
 #[tokio::test]
