@@ -1,5 +1,6 @@
 //! SIGKILL, then the same workspace again.
 
+use bobbin_testkit::Client;
 use serde_json::json;
 
 use crate::support::Workspace;
@@ -195,5 +196,31 @@ async fn changes_of_a_document_that_were_answered_are_there_after_a_kill_and_go_
     let mut client = server.client("last").await;
     let listed = client.call("hermes/document/list", json!({})).await;
     assert_eq!(listed["documents"], json!([]));
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn changes_of_a_document_stay_with_their_workspace() {
+    let (one, other) = (Workspace::new(), Workspace::new());
+    one.configure(&json!({ "HermesExtensions": [] }));
+    other.configure(&json!({ "HermesExtensions": [] }));
+    let server = one.web_socket();
+    let mut client = server.client("one").await;
+    let thread = client.start_thread().await;
+    let open = json!({ "threadId": thread, "text": "MSH|^~\\&|LAB\r" });
+    client.call("hermes/document/open", open).await;
+    server.kill().await;
+
+    // All workspaces of a user have one state directory.
+    let (process, link) = other.stdio_with_state_of(&one);
+    let mut client = Client::ready(link, "other", json!({})).await;
+    let listed = client.call("hermes/document/list", json!({})).await;
+    assert_eq!(listed["documents"], json!([]));
+    process.kill().await;
+
+    let server = one.web_socket();
+    let mut client = server.client("one again").await;
+    let listed = client.call("hermes/document/list", json!({})).await;
+    assert_eq!(listed["documents"][0]["threadId"], thread);
     server.kill().await;
 }

@@ -133,6 +133,15 @@ impl Workspace {
         (process, link)
     }
 
+    /// Starts the server as a child on stdio, of a user whose state directory is that of another workspace.
+    pub(crate) fn stdio_with_state_of(&self, other: &Self) -> (Process, Link) {
+        let mut command = self.bobbin(&["app-server"]);
+        command
+            .env("BOBBIN_STATE", other.state())
+            .stderr(Stdio::inherit());
+        self.spawn_stdio(command)
+    }
+
     fn spawn_stdio(&self, mut command: Command) -> (Process, Link) {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());

@@ -257,7 +257,13 @@ async fn complain(
 fn print(outcome: &Outcome, root: &Path) {
     let findings = outcome.json.as_ref().and_then(|json| findings(json.get(), root));
     let text = findings.or_else(|| outcome.text.clone());
-    let text = text.or_else(|| outcome.json.as_ref().map(|json| json.get().to_owned()));
+    // An action that streams and finds nothing has an empty result.
+    let json = outcome
+        .json
+        .as_deref()
+        .map(RawValue::get)
+        .filter(|json| *json != "{}");
+    let text = text.or_else(|| json.map(str::to_owned));
     text.unwrap_or_default().lines().for_each(console::say);
 }
 

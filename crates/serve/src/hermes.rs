@@ -1,5 +1,6 @@
 //! The Hermes extensions of a workspace: from the configuration to what the host runs; and `bobbin hermes`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_agent_api::{Features, SystemClock};
@@ -26,15 +27,23 @@ struct Opened {
 /// What extensions are made of, before there is a hub.
 pub(crate) struct Parts {
     place: Surroundings,
+    /// Where changes of documents are that no file has yet.
+    unsaved: PathBuf,
     children: Children,
     /// The agent's tools, which are there once extensions and documents are.
     pub(crate) tools: Arc<AgentTools>,
 }
 
 impl Parts {
-    pub(crate) fn new(config: &Config, place: Surroundings, children: &Children) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        workspace: &Workspace,
+        environment: &Environment,
+        children: &Children,
+    ) -> Self {
         Self {
-            place,
+            place: surroundings(workspace, environment),
+            unsaved: workspace.folder().join("hermes-unsaved"),
             children: children.clone(),
             tools: Arc::new(AgentTools::new(config.hermes_agent)),
         }
@@ -45,8 +54,8 @@ impl Hermes {
     pub(crate) fn new(config: &Config, hub: &Arc<Hub>, parts: Parts) -> Self {
         Self(config.hermes.as_deref().map(|declared| {
             let announce = bobbin_hermes_native::announce(hub.clone());
-            let unsaved = parts.place.data.with_file_name("hermes-unsaved");
-            let host = Host::new(parts.children, Arc::new(SystemClock), announce, Some(unsaved));
+            let unsaved = Some(parts.unsaved);
+            let host = Host::new(parts.children, Arc::new(SystemClock), announce, unsaved);
             let host = Arc::new(host);
             parts.tools.begin(host.clone());
             let follow = bobbin_hermes_native::close_with_threads(host.clone(), Arc::downgrade(hub));

@@ -264,7 +264,7 @@ pub async fn prepare(
         Arc::new(terminals.clone()),
     ));
     let channels = channels(workspace, config, &trust_file, &children, &own);
-    let hermes = hermes::Parts::new(config, hermes::surroundings(workspace, &own), &children);
+    let hermes = hermes::Parts::new(config, workspace, &own, &children);
     let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
