@@ -41,7 +41,7 @@ pub(crate) fn run(setup: Setup) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(Some(&here))?;
     let home = state::home();
     let given = |value: Option<String>| value.filter(|value| !value.trim().is_empty());
-    let own = home.as_deref().map(|home| home.join(".craft/config.json"));
+    let own = home.as_deref().map(edit::users_file);
     let has_own = |name: &str| -> anyhow::Result<bool> {
         match &own {
             Some(own) if setup.prefer_existing_user_config => Ok(edit::get(own, &[name])?.is_some()),

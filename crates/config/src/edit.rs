@@ -1,10 +1,12 @@
 //! Changes a server or single settings in a configuration file and leaves everything else in it as it is, to the letter.
 //!
-//! The new file replaces the old one in one step. Nothing is remembered between calls.
+//! The new file replaces the old one in one step. Others that change a file here wait: a server of each workspace and
+//! several commands may change the user's file at the same time.
 
 use std::fmt;
+use std::fs::File;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use bobbin_agent_api::tool_server::ToolServerConfig;
@@ -20,6 +22,12 @@ const SECTION: &str = "McpServers";
 
 /// An object's members as they stand in a text.
 struct Members(Vec<(String, Box<RawValue>)>);
+
+/// Returns the user's own file for changes. A link to it stays a link: many have such files in a repository of their own.
+pub fn users_file(home: &Path) -> PathBuf {
+    let path = home.join(crate::FILE);
+    path.canonicalize().unwrap_or(path)
+}
 
 /// Puts a server into a file, in the place of the one with its name.
 ///
@@ -39,13 +47,14 @@ pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
 }
 
 fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Result<()> {
+    let _lock = lock(path)?;
     let mut file = read(path)?;
     let (title, section) = file.find(SECTION);
     let mut servers = section.map_or_else(|| Ok(Members(Vec::new())), Members::of_section)?;
     servers.set(name, entry);
     let section = RawValue::from_string(servers.text("  ")).context("the section cannot be written")?;
     file.set(&title, Some(section));
-    write(path, &(file.text("") + "\n"))
+    write(path, (file.text("") + "\n").as_bytes())
 }
 
 /// Sets the values of members, each named from the top of the file, or removes them (`None`). An object that has no member
@@ -54,6 +63,7 @@ fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Resu
 /// # Errors
 /// As [`put`], or a member on the way is not an object.
 pub fn set(path: &Path, changes: &[(&[&str], Option<Value>)]) -> anyhow::Result<bool> {
+    let _lock = lock(path)?;
     let mut file = read(path)?;
     let mut changed = false;
     for (names, value) in changes {
@@ -61,7 +71,7 @@ pub fn set(path: &Path, changes: &[(&[&str], Option<Value>)]) -> anyhow::Result<
         changed |= file.set_at(names, raw, "")?;
     }
     if changed {
-        write(path, &(file.text("") + "\n"))?;
+        write(path, (file.text("") + "\n").as_bytes())?;
     }
     Ok(changed)
 }
@@ -216,27 +226,29 @@ impl<'de> Deserialize<'de> for Members {
 /// # Errors
 /// It cannot be written; it is as before then.
 pub fn replace(path: &Path, text: &[u8]) -> anyhow::Result<()> {
-    write_bytes(path, text)
+    let _lock = lock(path)?;
+    write(path, text)
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    write_bytes(path, text.as_bytes())
+/// Makes the directory of a file, and waits until nobody else changes a file in it. The lock ends with the value.
+fn lock(path: &Path) -> anyhow::Result<Option<File>> {
+    let directory = path
+        .parent()
+        .with_context(|| format!("{} has no directory", path.display()))?;
+    let shown = directory.display();
+    std::fs::create_dir_all(directory).with_context(|| format!("{shown} cannot be created"))?;
+    if directory.is_symlink() {
+        bail!("{shown} is a link, which is not followed; replace it by the directory");
+    }
+    // Some file systems know no locks. There the last one counts.
+    let opened = File::open(directory).ok();
+    Ok(opened.filter(|directory| directory.lock().is_ok()))
 }
 
 /// Puts a file in the place of another, or none, in one step. Only the user may read it: it may hold secrets.
-fn write_bytes(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let shown = path.display();
-    let directory = path
-        .parent()
-        .with_context(|| format!("{shown} has no directory"))?;
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("{} cannot be created", directory.display()))?;
-    if directory.is_symlink() {
-        bail!(
-            "{} is a link, which is not followed; replace it by the directory",
-            directory.display()
-        );
-    }
+    let directory = path.parent().unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
         // Made with the rights of a secret; a file that others could read before keeps its rights.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -351,6 +363,41 @@ mod tests {
         let error = put(&work.join(".craft/config.json"), &server("a")).unwrap_err();
         assert!(error.to_string().contains("is a link"), "{error:#}");
         assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_to_the_users_own_file_stays_one() {
+        let home = tempfile::tempdir().unwrap();
+        let [craft, behind] = [".craft", "settings.json"].map(|name| home.path().join(name));
+        std::fs::create_dir(&craft).unwrap();
+        std::fs::write(&behind, "{}").unwrap();
+        std::os::unix::fs::symlink("../settings.json", craft.join("config.json")).unwrap();
+        set(
+            &users_file(home.path()),
+            &[(&["Model"], Some(Value::from("tea")))],
+        )
+        .unwrap();
+        assert!(craft.join("config.json").is_symlink());
+        let model = get(&behind, &["Model"]).unwrap();
+        assert_eq!(model, Some(Value::from("tea")));
+    }
+
+    #[test]
+    fn changes_at_the_same_time_are_all_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(".craft/config.json");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for member in 0..20 {
+                        let name = format!("{number}-{member}");
+                        assert!(set(path, &[(&[&name], Some(Value::from(1)))]).unwrap());
+                    }
+                });
+            }
+        });
+        assert_eq!(read(&path).unwrap().0.len(), 160);
     }
 
     #[test]

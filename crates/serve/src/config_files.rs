@@ -104,7 +104,8 @@ impl ConfigFiles {
 
 impl Place {
     fn own(&self) -> PathBuf {
-        self.home.as_deref().unwrap_or(&self.root).join(FILE)
+        let own = self.home.as_deref().map(edit::users_file);
+        own.unwrap_or_else(|| self.folders())
     }
 
     fn folders(&self) -> PathBuf {

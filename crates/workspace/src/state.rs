@@ -207,18 +207,18 @@ pub fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 /// # Errors
 /// It cannot be written.
 pub fn write_small(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
-    let mut next = path.as_os_str().to_owned();
-    next.push(".new");
-    let next = PathBuf::from(next);
-    // What an earlier process left behind, if it did.
-    drop(fs::remove_file(&next));
-    open_private(&next, OpenOptions::new().write(true).create_new(true))
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&next, path))
-        .context(|| format!("{} cannot be written", path.display()))
+    let write = || {
+        // Several processes may write it at the same time. The name says what it belongs to, as the sandbox expects.
+        let mut prefix = path.file_name().unwrap_or_default().to_owned();
+        prefix.push(".");
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let mut next = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory)?;
+        next.write_all(bytes)?;
+        next.as_file().sync_all()?;
+        next.persist(path)?;
+        Ok::<_, io::Error>(())
+    };
+    write().context(|| format!("{} cannot be written", path.display()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A record is about the directory that was there when it was given: another one in its place has none. At most
 //! [`MAX_FINGERPRINTS`] things; the oldest go.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -91,16 +92,18 @@ impl TrustFile {
         }
     }
 
-    /// Changes the record.
+    /// Changes the record. Others that change it wait: a server and commands may do so at the same time.
     ///
     /// # Errors
     /// It cannot be written; it is as before then.
     pub fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> Result<TrustRecord, WorkspaceError> {
+        let folder = self.state.make_folder(&self.root)?;
+        let locked = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
+        let _lock = locked.context(|| format!("{} cannot be locked", folder.display()))?;
         let mut record = self.read();
         change(&mut record);
         record.directory = directory_id(&self.root);
-        self.write(&record)
-            .context(|| format!("{} cannot be written", self.path.display()))?;
+        self.write(&record)?;
         Ok(record)
     }
 
@@ -123,7 +126,6 @@ impl TrustFile {
                 Ok(()) | Err(_) => Ok(()),
             };
         }
-        self.state.make_folder(&self.root)?;
         let text = serde_json::to_vec_pretty(record)
             .context(|| "the record cannot be written as JSON".to_owned())?;
         write_small(&self.path, &text)
@@ -156,6 +158,23 @@ mod tests {
         let root = top.path().join("work");
         std::fs::create_dir(&root).unwrap();
         (top, state, root)
+    }
+
+    #[test]
+    fn changes_at_the_same_time_all_count() {
+        let (_top, state, root) = place();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let file = TrustFile::of(&state, &root);
+                scope.spawn(move || {
+                    for thing in 0..20 {
+                        file.change(|record| record.add(&format!("{thread}-{thing}")))
+                            .unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(TrustFile::of(&state, &root).read().fingerprints.len(), 160);
     }
 
     #[test]

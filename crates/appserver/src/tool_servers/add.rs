@@ -57,12 +57,11 @@ pub(super) struct Files<'a> {
 
 impl Files<'_> {
     fn path(&self, here: bool) -> anyhow::Result<PathBuf> {
-        let directory = if here {
-            self.root
-        } else {
-            self.home.context("there is no home directory; use --here")?
-        };
-        Ok(directory.join(".craft/config.json"))
+        if here {
+            return Ok(self.root.join(bobbin_config::FILE));
+        }
+        let home = self.home.context("there is no home directory; use --here")?;
+        Ok(edit::users_file(home))
     }
 
     /// Adds a server, or replaces the one of its name. Returns what it says on success.
