@@ -1,9 +1,9 @@
 // Allows commands that begin with `make`, and no other call.
 import { connect } from "@bobbin/client";
+import { findServer } from "@bobbin/client/node";
 
 const client = await connect({
-  url: "ws://127.0.0.1:9100/ws",
-  token: process.env["BOBBIN_TOKEN"] ?? "",
+  ...(await findServer()), // or { url, token }
   clientInfo: { name: "approve", version: "1" },
   handlers: {
     "item/approval/request": ({ approvalType, operation }) => ({

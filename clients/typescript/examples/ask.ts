@@ -1,9 +1,9 @@
-// Asks something and shows the answer as it arrives: BOBBIN_TOKEN=… node ask.js 'list the files'
+// Asks something and shows the answer as it arrives: node ask.js 'list the files'
 import { connect } from "@bobbin/client";
+import { findServer } from "@bobbin/client/node";
 
 const client = await connect({
-  url: "ws://127.0.0.1:9100/ws",
-  token: process.env["BOBBIN_TOKEN"] ?? "",
+  ...(await findServer()), // or { url, token }
   clientInfo: { name: "ask", version: "1" },
 });
 const { thread } = await client.request("thread/start", { identity: { channelName: "cli" } });

@@ -1,9 +1,9 @@
 // Follows the Thread that was active last, whichever client it belongs to, until Ctrl-C.
 import { connect, itemsOf } from "@bobbin/client";
+import { findServer } from "@bobbin/client/node";
 
 const client = await connect({
-  url: "ws://127.0.0.1:9100/ws",
-  token: process.env["BOBBIN_TOKEN"] ?? "",
+  ...(await findServer()), // or { url, token }
   clientInfo: { name: "follow", version: "1" },
 });
 const identity = { channelName: "cli" };

@@ -93,10 +93,9 @@ export class Connection {
       // A close follows, but not in every implementation.
       setTimeout(() => fail(this.#refusal!), 100);
     };
-    socket.onclose = ({ code, reason }) => {
-      const why = this.server ? closeReason(code, reason) : (this.#refusal ?? closeReason(code, reason));
+    socket.onclose = ({ code, reason, why = closeReason(code, reason) }) => {
       if (this.server) this.end(why);
-      else fail(why);
+      else fail(this.#refusal ?? why);
     };
     socket.onmessage = ({ data }) => {
       this.#heard();

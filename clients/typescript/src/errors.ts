@@ -7,6 +7,7 @@ export interface CloseReason {
    * - `tooSlow`: this client read too slowly.
    * - `tooLarge`: this client sent too large a message.
    * - `silent`: the server did not answer in time.
+   * - `exited`: the process of the server has ended, or could not be started.
    * - `lost`: the connection broke, or could not be made.
    * - `closed`: `close()` was called.
    */
@@ -17,11 +18,12 @@ export interface CloseReason {
     | "tooSlow"
     | "tooLarge"
     | "silent"
+    | "exited"
     | "lost"
     | "closed";
   /** For users. */
   readonly message: string;
-  /** The WebSocket's code, where there is one. */
+  /** The WebSocket's code, or the exit code of a process, where there is one. */
   readonly code?: number;
 }
 

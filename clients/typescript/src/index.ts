@@ -7,4 +7,4 @@ export type { SocketEvents, SocketFactory, SocketLike } from "./socket.js";
 export { Store } from "./store.js";
 export { ThreadList, type ThreadListOptions, type ThreadListSnapshot } from "./thread-list.js";
 export type { ItemState, ThreadContents, TurnState } from "./thread-state.js";
-export { itemsOf, ThreadStore, type ThreadSnapshot, type ThreadStoreOptions } from "./thread-store.js";
+export { answer, itemsOf, ThreadStore, type ThreadSnapshot, type ThreadStoreOptions } from "./thread-store.js";

@@ -1,9 +1,12 @@
+import type { CloseReason } from "./errors.js";
+
 /** The part of the standard WebSocket that this library uses. */
 export interface SocketLike {
   onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
   onerror: ((event: unknown) => void) | null;
-  onclose: ((event: { code: number; reason: string }) => void) | null;
+  /** `why` is for what is no WebSocket and has no such code. */
+  onclose: ((event: { code: number; reason: string; why?: CloseReason }) => void) | null;
   send(text: string): void;
   close(code?: number, reason?: string): void;
 }

@@ -199,3 +199,8 @@ export function itemsOf({ turns }: { readonly turns: readonly TurnState[] }): re
   }
   return items;
 }
+
+/** Returns what the agent said in a Turn. */
+export function answer({ items }: { readonly items?: readonly ItemState[] }): string {
+  return (items ?? []).flatMap((item) => (item.type === "agentMessage" ? [item.payload.text] : [])).join("\n\n");
+}
