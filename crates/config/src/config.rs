@@ -17,7 +17,7 @@ use crate::check::{Checked, check};
 use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
 use crate::gate::Gate;
 use crate::hermes::{self, DeclaredExtension};
-use crate::hooks::{self, Hook, HookOrigin};
+use crate::hooks::{self, Hook};
 use crate::limits::AgentLimits;
 use crate::models::ModelSettings;
 use crate::plugins::PluginSettings;
@@ -194,11 +194,8 @@ impl Config {
         let channels = channels.into_iter();
         self.channels
             .extend(channels.map(|config| DeclaredChannel::own(config, origin)));
-        self.hooks.extend(hooks::read(
-            file.hooks.take().unwrap_or_default(),
-            &HookOrigin::User,
-            &mut warnings,
-        ));
+        let hooks = file.hooks.take().unwrap_or_default();
+        self.hooks.extend(hooks::read(hooks, path, true, &mut warnings));
         let own = profiles::read(std::mem::take(&mut file.sub_agent_profiles), &mut warnings);
         let own = own.into_iter();
         self.profiles
@@ -299,20 +296,17 @@ impl Config {
         let servers = servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
         let channels = channels::read(std::mem::take(&mut file.external_channels), &mut warnings);
         let profiles = profiles::read(std::mem::take(&mut file.sub_agent_profiles), &mut warnings);
-        let hooks = hooks::read(
-            file.hooks.take().unwrap_or_default(),
-            &HookOrigin::User,
-            &mut warnings,
-        );
+        let hooks = file.hooks.take().unwrap_or_default();
+        let hooks = hooks::read(hooks, path, record.trusted, &mut warnings);
         self.take_warnings(path, warnings);
         for hook in hooks {
             let (hook, item) = hook.of_folder(workspace, record);
             // In a folder that is trusted, a guard that has changed does not leave its calls unguarded.
             let guards = record.trusted && hook.event == HookEvent::PreToolUse;
-            if item.trusted || guards {
+            if item.as_ref().is_some_and(|item| item.trusted) || guards {
                 self.hooks.push(hook);
             }
-            self.folder_items.push(item);
+            self.folder_items.extend(item);
         }
         for profile in profiles {
             let declared = DeclaredProfile::of_folder(profile, workspace, record);

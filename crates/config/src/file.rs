@@ -83,6 +83,7 @@ pub struct ConfigFile {
     #[schemars(extend("x-lenient" = true))]
     pub external_channels: BTreeMap<String, ExternalChannel>,
     /// Programs that are asked at moments of a Turn, by event: [hooks.md](hooks.md) has the entries.
+    #[schemars(extend("x-restrains" = true))]
     pub hooks: Option<Map<String, Value>>,
     /// Plugins: where they are, and which are disabled.
     #[serde(default)]

@@ -1,7 +1,8 @@
 //! Hooks in configuration files and plugins: `{"PreToolUse": [{"matcher": "Exec", "hooks": [{"type": "command", …}]}]}`.
 //!
-//! What is not known is reported and left out; a broken entry takes no other with it. Hooks of a workspace's file count once
-//! their user trusts them, and wait again when they, or a file that their command line names, change.
+//! What is not known is reported and left out; a broken entry takes no other with it. A broken entry of `PreToolUse` stays, as
+//! a hook without a command: what it was to look at must not pass because of a mistake. Hooks of a workspace's file count
+//! once their user trusts them, and wait again when they, or a file that their command line names, change.
 
 use std::path::Path;
 use std::time::Duration;
@@ -32,8 +33,9 @@ pub struct Hook {
     pub event: HookEvent,
     /// A regular expression of what it is asked about; `None`: everything.
     pub matcher: Option<String>,
-    /// The command line, for a shell.
-    pub command: String,
+    /// The command line, for a shell. Or what is wrong with the entry, as the end of a sentence: calls that it was to look at
+    /// are refused.
+    pub command: Result<String, String>,
     /// How long it may take.
     pub timeout: Duration,
     /// Whose it is.
@@ -53,6 +55,20 @@ pub enum HookOrigin {
 }
 
 impl Hook {
+    /// Returns a hook that refuses calls: the entry in `file` cannot be used, for the reason `why`.
+    pub fn broken(file: &Path, matcher: Option<String>, why: &str) -> Self {
+        Self {
+            event: HookEvent::PreToolUse,
+            matcher,
+            command: Err(format!(
+                "{}: {why}; mend it and start Bobbin again",
+                file.display()
+            )),
+            timeout: TIMEOUT,
+            origin: HookOrigin::User,
+        }
+    }
+
     /// Returns its name for users: its event, whose it is, and how its command line begins.
     pub fn name(&self) -> String {
         let whose = match &self.origin {
@@ -60,183 +76,231 @@ impl Hook {
             HookOrigin::Workspace(_) => "the workspace's hook".to_owned(),
             HookOrigin::Plugin(id, _) => format!("the hook of the plugin {id}"),
         };
-        let start: String = self.command.chars().take(60).collect();
-        format!("{whose} {} ({start:?})", self.event.name())
+        let event = self.event.name();
+        match &self.command {
+            Ok(line) => format!(
+                "{whose} {event} ({:?})",
+                line.chars().take(60).collect::<String>()
+            ),
+            Err(_) => format!("{whose} {event}"),
+        }
     }
 
     /// Whether it is the one that its user trusts. Blocks on the disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
         match &self.origin {
             HookOrigin::User => true,
-            HookOrigin::Workspace(fingerprint) => fingerprint
-                .as_ref()
-                .is_some_and(|trusted| self.fingerprint(root) == *trusted),
+            HookOrigin::Workspace(trusted) => trusted.is_some() && self.fingerprint(root) == *trusted,
             HookOrigin::Plugin(_, folder) => folder.is_unchanged(),
         }
     }
 
-    /// Returns what stands for what it runs. Blocks on the disk.
-    fn fingerprint(&self, root: &Path) -> String {
+    /// Returns what stands for what it runs, if it runs something. Blocks on the disk.
+    fn fingerprint(&self, root: &Path) -> Option<String> {
+        let command = self.command.as_ref().ok()?;
         let shown = root.to_string_lossy();
         let line = PROJECT
             .iter()
-            .fold(self.command.clone(), |line, name| line.replace(name, &shown));
+            .fold(command.clone(), |line, name| line.replace(name, &shown));
         let words = shell_words::split(&line)
             .unwrap_or_else(|_| line.split_whitespace().map(ToOwned::to_owned).collect());
         let value = json!({
             "Matcher": self.matcher,
-            "Command": self.command,
+            "Command": command,
             "Files": fingerprint::of_files(&words, root),
         });
-        fingerprint::of_setting(&format!("Hooks.{}", self.event.name()), &value)
+        Some(fingerprint::of_setting(
+            &format!("Hooks.{}", self.event.name()),
+            &value,
+        ))
     }
 
-    /// Returns it as one of the folder `root`, with the thing that waits for its user's word or has it. Blocks on the disk.
-    pub(crate) fn of_folder(mut self, root: &Path, record: &TrustRecord) -> (Self, TrustItem) {
+    /// Returns it as one of the folder `root`, with the thing that waits for its user's word or has it, if it runs something.
+    /// Blocks on the disk.
+    pub(crate) fn of_folder(mut self, root: &Path, record: &TrustRecord) -> (Self, Option<TrustItem>) {
         let fingerprint = self.fingerprint(root);
-        let item = TrustItem {
+        let trusted = fingerprint.clone().filter(|fingerprint| record.has(fingerprint));
+        let item = self.what_runs().map(|detail| TrustItem {
             kind: TrustKind::Server,
             name: format!("the hook {}", self.event.name()),
-            detail: self.what_runs(),
-            trusted: record.has(&fingerprint),
-            fingerprint: Some(fingerprint.clone()),
-        };
-        self.origin = HookOrigin::Workspace(item.trusted.then_some(fingerprint));
+            detail,
+            trusted: trusted.is_some(),
+            fingerprint,
+        });
+        self.origin = HookOrigin::Workspace(trusted);
         (self, item)
     }
 
-    /// Returns what it runs, for the user to judge.
-    pub fn what_runs(&self) -> String {
-        match &self.matcher {
-            Some(matcher) => format!("runs {:?} for {matcher:?}", self.command),
-            None => format!("runs {:?}", self.command),
-        }
+    /// Returns what it runs, if it runs something, for the user to judge.
+    pub fn what_runs(&self) -> Option<String> {
+        let command = self.command.as_ref().ok()?;
+        Some(match &self.matcher {
+            Some(matcher) => format!("runs {command:?} for {matcher:?}"),
+            None => format!("runs {command:?}"),
+        })
     }
 }
 
-/// Returns the hooks of a section. What is wrong with it goes to `warnings`.
-pub fn read(section: Map<String, Value>, origin: &HookOrigin, warnings: &mut Vec<String>) -> Vec<Hook> {
-    let mut hooks = Vec::new();
+/// Returns the hooks of a section of `file`. What is wrong with it goes to `warnings`. Where it `guards`, broken entries of
+/// `PreToolUse` are hooks that refuse calls; they are left out where no hook of the file counts.
+pub fn read(section: Map<String, Value>, file: &Path, guards: bool, warnings: &mut Vec<String>) -> Vec<Hook> {
+    let mut reader = Reader {
+        file,
+        guards,
+        hooks: Vec::new(),
+        warnings,
+    };
     for (name, groups) in section {
-        let mut events = HookEvent::ALL.into_iter();
-        let Some(event) = events.find(|event| event.name().eq_ignore_ascii_case(&name)) else {
-            let known = HookEvent::ALL.map(HookEvent::name);
-            let hint = match nearest(known.iter().copied(), &name) {
-                Some(near) => format!("did you mean {near}?"),
-                None => format!("there are {}", known.join(", ")),
-            };
-            warnings.push(format!(
-                "the hooks for {name} are not used: there is no such event here; {hint}"
-            ));
-            continue;
-        };
-        let Value::Array(groups) = groups else {
-            warnings.push(format!("the hooks for {name} are not used: they are no list"));
-            continue;
-        };
-        for group in groups {
-            match read_group(group, event, origin, warnings) {
-                Ok(more) => hooks.extend(more),
-                Err(why) => warnings.push(format!("hooks for {name} are not used: {why}")),
-            }
-        }
+        reader.event(&name, groups);
     }
+    let Reader { mut hooks, .. } = reader;
     if hooks.len() > MAX_HOOKS {
         warnings.push(format!("only the first {MAX_HOOKS} hooks are used"));
-        hooks.truncate(MAX_HOOKS);
+        let rest = hooks.split_off(MAX_HOOKS);
+        if rest.iter().any(|hook| hook.event == HookEvent::PreToolUse) {
+            let why = format!("there are more than {MAX_HOOKS} hooks, and the others look at calls");
+            hooks.push(Hook::broken(file, None, &why));
+        }
     }
     hooks
 }
 
-fn read_group(
-    group: Value,
-    event: HookEvent,
-    origin: &HookOrigin,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Hook>, String> {
-    let Value::Object(mut group) = group else {
-        return Err("an entry is no object".to_owned());
-    };
-    let matcher = match group.remove("matcher") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(matcher)) => Some(matcher).filter(|text| !matches!(text.as_str(), "" | "*")),
-        Some(_) => return Err("a matcher is no text".to_owned()),
-    };
-    if let Some(matcher) = &matcher {
-        if matcher.len() > MAX_TEXT {
-            return Err("a matcher is too long".to_owned());
-        }
-        expression(matcher)
-            .map_err(|error| format!("the matcher {matcher:?} is no regular expression: {error}"))?;
-    }
-    let Some(Value::Array(entries)) = group.remove("hooks") else {
-        return Err("an entry has no list of hooks".to_owned());
-    };
-    for member in group.keys().filter(|member| *member != "description") {
-        warnings.push(format!(
-            "{member} of hooks for {} is not known and left out",
-            event.name()
-        ));
-    }
-    let mut hooks = Vec::new();
-    for entry in entries {
-        match read_hook(entry, event, warnings) {
-            Ok((command, timeout)) => hooks.push(Hook {
-                event,
-                matcher: matcher.clone(),
-                command,
-                timeout,
-                origin: origin.clone(),
-            }),
-            Err(why) => warnings.push(format!("a hook for {} is not used: {why}", event.name())),
-        }
-    }
-    Ok(hooks)
+/// Reads the hooks of one file.
+struct Reader<'a> {
+    file: &'a Path,
+    guards: bool,
+    hooks: Vec<Hook>,
+    warnings: &'a mut Vec<String>,
 }
 
-/// Returns the command line and the time of a hook.
-fn read_hook(
-    entry: Value,
-    event: HookEvent,
-    warnings: &mut Vec<String>,
-) -> Result<(String, Duration), String> {
-    let Value::Object(mut entry) = entry else {
-        return Err("it is no object".to_owned());
-    };
-    match entry.remove("type") {
-        Some(Value::String(kind)) if kind == "command" => {}
-        Some(kind) => return Err(format!("its type is {kind}; there is only \"command\"")),
-        None => return Err("it has no type".to_owned()),
-    }
-    // Such a hook is asked about some calls only, and would be asked about all.
-    for member in ["if", "args", "shell"] {
-        if entry.contains_key(member) {
-            return Err(format!(
-                "{member} is not known here, and it would do something else without"
+impl Reader<'_> {
+    /// Takes an entry that cannot be used; `why` begins with the place of the mistake.
+    fn broken(&mut self, event: HookEvent, matcher: Option<String>, why: &str) {
+        if self.guards && event == HookEvent::PreToolUse {
+            self.warnings.push(format!(
+                "{why}; each call that this hook may be about is refused until you mend it and start Bobbin again"
             ));
+            self.hooks.push(Hook::broken(self.file, matcher, why));
+        } else {
+            self.warnings.push(format!("a hook is not used: {why}"));
         }
     }
-    let Some(Value::String(command)) = entry.remove("command") else {
-        return Err("it has no command".to_owned());
-    };
-    if command.trim().is_empty() || command.len() > MAX_TEXT || command.contains('\0') {
-        return Err("its command is empty, too long, or has a zero byte".to_owned());
+
+    fn event(&mut self, name: &str, groups: Value) {
+        let mut events = HookEvent::ALL.into_iter();
+        let Some(event) = events.find(|event| event.name().eq_ignore_ascii_case(name)) else {
+            let known = HookEvent::ALL.map(HookEvent::name);
+            let why = format!("{name} is no event here");
+            match nearest(known, name) {
+                Some(near) if near == HookEvent::PreToolUse.name() => {
+                    self.broken(
+                        HookEvent::PreToolUse,
+                        None,
+                        &format!("{why} (did you mean {near}?)"),
+                    );
+                }
+                Some(near) => self
+                    .warnings
+                    .push(format!("hooks are not used: {why} (did you mean {near}?)")),
+                None => self.warnings.push(format!(
+                    "hooks are not used: {why}; there are {}",
+                    known.join(", ")
+                )),
+            }
+            return;
+        };
+        let name = event.name();
+        let Value::Array(groups) = groups else {
+            self.broken(event, None, &format!("{name} is no list"));
+            return;
+        };
+        for (index, group) in groups.into_iter().enumerate() {
+            if let Err(why) = self.group(group, event, &format!("{name}[{index}]")) {
+                self.broken(event, None, &why);
+            }
+        }
     }
-    let timeout = match entry.remove("timeout") {
-        None | Some(Value::Null) => TIMEOUT,
-        Some(value) => value
-            .as_f64()
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-            .filter(|time| !time.is_zero())
-            .ok_or("its timeout is no number of seconds")?,
-    };
-    for member in entry.keys().filter(|member| *member != "statusMessage") {
-        warnings.push(format!(
-            "{member} of a hook for {} is not known and left out",
-            event.name()
-        ));
+
+    /// Reads the hooks with one matcher.
+    fn group(&mut self, group: Value, event: HookEvent, place: &str) -> Result<(), String> {
+        let Value::Object(mut group) = group else {
+            return Err(format!("{place} is no object"));
+        };
+        let matcher = match group.remove("matcher") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(matcher)) => Some(matcher).filter(|text| !matches!(text.as_str(), "" | "*")),
+            Some(_) => return Err(format!("{place}.matcher is no text")),
+        };
+        if let Some(matcher) = &matcher {
+            if matcher.len() > MAX_TEXT {
+                return Err(format!("{place}.matcher is too long"));
+            }
+            expression(matcher)
+                .map_err(|error| format!("{place}.matcher is no regular expression: {error}"))?;
+        }
+        let entries = group.remove("hooks");
+        self.unknown(&group, "description", place);
+        let Some(Value::Array(entries)) = entries else {
+            self.broken(event, matcher, &format!("{place}.hooks is no list"));
+            return Ok(());
+        };
+        for (index, entry) in entries.into_iter().enumerate() {
+            match self.hook(entry, &format!("{place}.hooks[{index}]")) {
+                Ok((command, timeout)) => self.hooks.push(Hook {
+                    event,
+                    matcher: matcher.clone(),
+                    command: Ok(command),
+                    timeout,
+                    origin: HookOrigin::User,
+                }),
+                Err(why) => self.broken(event, matcher.clone(), &why),
+            }
+        }
+        Ok(())
     }
-    Ok((command, timeout.min(MAX_TIMEOUT)))
+
+    /// Returns the command line and the time of a hook.
+    fn hook(&mut self, entry: Value, place: &str) -> Result<(String, Duration), String> {
+        let Value::Object(mut entry) = entry else {
+            return Err(format!("{place} is no object"));
+        };
+        match entry.remove("type") {
+            Some(Value::String(kind)) if kind == "command" => {}
+            Some(kind) => return Err(format!("{place}.type is {kind}; there is only \"command\"")),
+            None => return Err(format!("{place}.type is missing")),
+        }
+        // Such a hook is asked about some calls only, and would be asked about all.
+        for member in ["if", "args", "shell"] {
+            if entry.contains_key(member) {
+                return Err(format!(
+                    "{place}.{member} is not known here, and the hook would do something else without it"
+                ));
+            }
+        }
+        let Some(Value::String(command)) = entry.remove("command") else {
+            return Err(format!("{place}.command is no text"));
+        };
+        if command.trim().is_empty() || command.len() > MAX_TEXT || command.contains('\0') {
+            return Err(format!("{place}.command is empty, too long, or has a zero byte"));
+        }
+        let timeout = match entry.remove("timeout") {
+            None | Some(Value::Null) => TIMEOUT,
+            Some(value) => value
+                .as_f64()
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+                .filter(|time| !time.is_zero())
+                .ok_or_else(|| format!("{place}.timeout is no number of seconds"))?,
+        };
+        self.unknown(&entry, "statusMessage", place);
+        Ok((command, timeout.min(MAX_TIMEOUT)))
+    }
+
+    /// Names the members that are left of an entry.
+    fn unknown(&mut self, left: &Map<String, Value>, unused: &str, place: &str) {
+        let unknown = left.keys().filter(|member| *member != unused);
+        self.warnings
+            .extend(unknown.map(|member| format!("{place}.{member} is not known and left out")));
+    }
 }
 
 /// Returns the expression of a matcher, which is compared with whole names.
@@ -247,7 +311,11 @@ pub fn expression(matcher: &str) -> Result<regex::Regex, String> {
     let expression = regex::RegexBuilder::new(&format!("^(?:{matcher})$"))
         .size_limit(1 << 20)
         .build();
-    expression.map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())
+    expression.map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default();
+        last.trim_start_matches("error: ").to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -259,7 +327,7 @@ mod tests {
             unreachable!();
         };
         let mut warnings = Vec::new();
-        let hooks = read(section, &HookOrigin::User, &mut warnings);
+        let hooks = read(section, Path::new("/config.json"), true, &mut warnings);
         (hooks, warnings)
     }
 
@@ -291,8 +359,8 @@ mod tests {
     fn what_is_not_known_is_said_and_the_rest_is_used() {
         let good = json!({ "hooks": [{ "type": "command", "command": "x" }] });
         for (section, said) in [
-            (json!({ "PreTolUse": [] }), "did you mean PreToolUse?"),
-            (json!({ "SessionEnd": [] }), "no such event here"),
+            (json!({ "Stopp": [] }), "did you mean Stop?"),
+            (json!({ "SessionEnd": [] }), "is no event here"),
             (json!({ "Stop": {} }), "no list"),
             (json!({ "Stop": [7] }), "no object"),
             (
@@ -305,14 +373,14 @@ mod tests {
             ),
             (
                 json!({ "Stop": [{ "hooks": [{ "type": "command" }] }] }),
-                "no command",
+                "command is no text",
             ),
             (
                 json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "x", "timeout": -1 }] }] }),
                 "no number of seconds",
             ),
             (
-                json!({ "PreToolUse": [{ "hooks": [{ "type": "command", "command": "x", "if": "Bash(git *)" }] }] }),
+                json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "x", "if": "Bash(git *)" }] }] }),
                 "if is not known here",
             ),
         ] {
@@ -325,6 +393,81 @@ mod tests {
     }
 
     #[test]
+    fn a_guard_with_a_mistake_stays_as_one_that_refuses_what_it_may_be_about() {
+        let all = None;
+        let exec = Some("Exec");
+        for (section, matcher, place) in [
+            (
+                json!({ "PreTolUse": [] }),
+                all,
+                "PreTolUse is no event here (did you mean PreToolUse?)",
+            ),
+            (json!({ "PreToolUse": {} }), all, "PreToolUse is no list"),
+            (json!({ "PreToolUse": [7] }), all, "PreToolUse[0] is no object"),
+            (
+                json!({ "PreToolUse": [{ "matcher": "(", "hooks": [] }] }),
+                all,
+                "PreToolUse[0].matcher is no regular expression: unclosed group",
+            ),
+            (
+                json!({ "PreToolUse": [{ "matcher": ["Exec"], "hooks": [] }] }),
+                all,
+                "PreToolUse[0].matcher is no text",
+            ),
+            (
+                json!({ "PreToolUse": [{ "matcher": "Exec", "hook": [] }] }),
+                exec,
+                "PreToolUse[0].hooks is no list",
+            ),
+            (
+                json!({ "PreToolUse": [{ "matcher": "Exec", "hooks": [
+                    { "type": "command", "command": "x", "timeout": "5" },
+                ] }] }),
+                exec,
+                "PreToolUse[0].hooks[0].timeout is no number of seconds",
+            ),
+            (
+                json!({ "PreToolUse": [{ "matcher": "Exec", "hooks": [{ "type": "command", "comand": "x" }] }] }),
+                exec,
+                "PreToolUse[0].hooks[0].command is no text",
+            ),
+        ] {
+            let (hooks, warnings) = of(section.clone());
+            let seen: Vec<_> = hooks.iter().map(|hook| hook.matcher.as_deref()).collect();
+            assert_eq!(seen, [matcher], "{section}");
+            let why = hooks[0].command.clone().unwrap_err();
+            assert_eq!(
+                why,
+                format!("/config.json: {place}; mend it and start Bobbin again")
+            );
+            let is_said = |warning: &String| warning.starts_with(place) && warning.contains("is refused");
+            assert!(warnings.iter().any(is_said), "{warnings:?}");
+
+            let Value::Object(section) = section else {
+                unreachable!()
+            };
+            let mut warnings = Vec::new();
+            let hooks = read(section, Path::new("/config.json"), false, &mut warnings);
+            assert_eq!(hooks, [], "no hook of the file counts");
+            assert!(
+                warnings.iter().any(|warning| warning.contains("not used")),
+                "{warnings:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn guards_beyond_the_bound_refuse_calls() {
+        let entry = json!({ "type": "command", "command": "x" });
+        let many = vec![entry; MAX_HOOKS + 1];
+        let (hooks, _) = of(json!({ "PreToolUse": [{ "hooks": many }] }));
+        assert_eq!(hooks.len(), MAX_HOOKS + 1);
+        assert!(hooks[MAX_HOOKS].command.is_err());
+        let (hooks, warnings) = of(json!({ "Stop": [{ "hooks": many }] }));
+        assert_eq!((hooks.len(), warnings.len()), (MAX_HOOKS, 1));
+    }
+
+    #[test]
     fn a_hook_of_a_folder_is_another_when_its_script_changes() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -333,11 +476,12 @@ mod tests {
         let (hooks, _) = of(json!({ "Stop": [{ "hooks": [{ "type": "command", "command": line }] }] }));
         let mut record = TrustRecord::default();
         let (hook, item) = hooks[0].clone().of_folder(&root, &record);
+        let item = item.unwrap();
         assert!(!item.trusted && item.detail.contains("look.sh"), "{item:?}");
         assert!(!hook.is_unchanged(&root), "nobody trusts it");
         record.add(item.fingerprint.as_deref().unwrap());
         let (hook, item) = hooks[0].clone().of_folder(&root, &record);
-        assert!(item.trusted && hook.is_unchanged(&root));
+        assert!(item.unwrap().trusted && hook.is_unchanged(&root));
         std::fs::write(root.join("look.sh"), "exit 2").unwrap();
         assert!(!hook.is_unchanged(&root));
     }

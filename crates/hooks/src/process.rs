@@ -28,13 +28,14 @@ pub(crate) struct Surroundings {
     pub(crate) sandbox: Sandbox,
 }
 
-/// Runs a hook in a folder; `input` is what it reads.
+/// Runs a hook's command line in a folder; `input` is what it reads.
 ///
 /// # Errors
 /// It was not run: why, as the end of a sentence.
 pub(crate) async fn run(
     surroundings: &Surroundings,
     hook: &Hook,
+    command: &str,
     root: &Path,
     input: Vec<u8>,
 ) -> Result<(Exit, Written), String> {
@@ -43,7 +44,7 @@ pub(crate) async fn run(
     if let HookOrigin::Plugin(_, folder) = &hook.origin {
         environment.set("CLAUDE_PLUGIN_ROOT", &folder.root);
     }
-    let spec = ProcessSpec::shell(&Shell::Posix, &hook.command, root, environment);
+    let spec = ProcessSpec::shell(&Shell::Posix, command, root, environment);
     let spec = match hook.origin {
         HookOrigin::User => spec,
         HookOrigin::Workspace(_) | HookOrigin::Plugin(..) => {

@@ -154,6 +154,10 @@ async fn one(
         }
         report
     };
+    let command = match &hook.command {
+        Ok(command) => command,
+        Err(why) => return not_run(why),
+    };
     // The semaphore is never closed.
     let _place = places.acquire_owned().await.ok();
     let own = ready.clone();
@@ -162,7 +166,7 @@ async fn one(
         return not_run("you have not trusted it as it is now; `bobbin trust` shows it");
     }
     let told = told(&input, &subject).to_string().into_bytes();
-    match process::run(&surroundings, hook, &input.root, told).await {
+    match process::run(&surroundings, hook, command, &input.root, told).await {
         Ok((exit, written)) => answer::read(input.event, &name, exit, &written),
         Err(why) => not_run(&why),
     }

@@ -30,7 +30,7 @@ fn hook(event: HookEvent, matcher: Option<&str>, command: &str) -> Hook {
     Hook {
         event,
         matcher: matcher.map(ToOwned::to_owned),
-        command: command.to_owned(),
+        command: Ok(command.to_owned()),
         timeout: Duration::from_secs(20),
         origin: HookOrigin::User,
     }
@@ -116,6 +116,20 @@ async fn a_hook_that_hangs_or_floods_is_ended_and_the_moment_passes() {
     assert!(report.blocked.is_none());
     assert!(report.notes[0].contains("did not end in its time"), "{report:?}");
     assert_eq!(report.notes.len(), 2, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_guard_with_a_mistake_refuses_the_calls_that_it_may_be_about() {
+    let kitchen = kitchen();
+    let file = Path::new("/config.json");
+    let broken = Hook::broken(file, Some("Bash".to_owned()), "PreToolUse[0].hooks is no list");
+    kitchen.runner.set_configured(vec![broken]);
+    assert!(!kitchen.runner.has(HookEvent::PreToolUse, "ReadFile"));
+    let blocked = kitchen.about("Exec").await.blocked.unwrap();
+    assert_eq!(blocked.hook, "your hook PreToolUse");
+    let expected =
+        "it was not run: /config.json: PreToolUse[0].hooks is no list; mend it and start Bobbin again.";
+    assert_eq!(blocked.text, expected);
 }
 
 #[tokio::test]

@@ -110,7 +110,9 @@ impl Plugin {
             .map(|server| format!("the MCP server {} {}", server.config.name, server.what_runs()))
             .collect();
         let hooks = self.manifest.hooks.iter();
-        parts.extend(hooks.map(|hook| format!("the hook {} {}", hook.event.name(), hook.what_runs())));
+        parts.extend(
+            hooks.filter_map(|hook| Some(format!("the hook {} {}", hook.event.name(), hook.what_runs()?))),
+        );
         let texts = &self.manifest.texts;
         if !texts.skills.is_empty() || !texts.commands.is_empty() {
             parts.push("brings skills and commands".to_owned());
@@ -150,6 +152,14 @@ impl Found {
 pub fn trust_items(place: &Place, settings: &PluginSettings, record: &TrustRecord) -> Vec<TrustItem> {
     let found = find(place, settings, record);
     found.plugins.iter().filter_map(Plugin::item).collect()
+}
+
+/// Returns what is wrong with plugins that are not disabled, and with folders that are none. Blocks on the disk.
+pub fn problems(place: &Place, settings: &PluginSettings, record: &TrustRecord) -> Vec<PluginDiagnostic> {
+    let found = find(place, settings, record);
+    let enabled = found.plugins.into_iter().filter(Plugin::enabled);
+    let of_plugins = enabled.flat_map(|plugin| plugin.diagnostics);
+    found.diagnostics.into_iter().chain(of_plugins).collect()
 }
 
 /// Finds all plugins.

@@ -13,6 +13,6 @@ mod install;
 mod manifest;
 mod plugins;
 
-pub use discovery::{Place, trust_items};
+pub use discovery::{Place, problems, trust_items};
 pub use group::{Feature, GROUPS, wire};
 pub use plugins::{Effects, Plugins, ReadSettings};

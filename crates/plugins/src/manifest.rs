@@ -9,11 +9,11 @@ use std::path::{Component, Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::tool_server::ToolServerConfig;
-use bobbin_config::hooks::{self, Hook, HookOrigin};
+use bobbin_config::hooks::{self, Hook};
 use bobbin_config::servers;
 use bobbin_prompts::{PluginName, PluginTexts};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::group::wire::{DiagnosticSeverity, PluginDiagnostic, PluginInterface};
 
@@ -105,6 +105,7 @@ pub(crate) fn read(root: &Path, problems: &mut Vec<PluginDiagnostic>) -> Option<
     let mut reader = Reader {
         root,
         id: None,
+        manifest: path.clone(),
         path: path.clone(),
         problems,
     };
@@ -190,6 +191,7 @@ fn is_id(id: &str) -> bool {
 struct Reader<'a> {
     root: &'a Path,
     id: Option<String>,
+    manifest: PathBuf,
     /// The file that a problem is in.
     path: PathBuf,
     problems: &'a mut Vec<PluginDiagnostic>,
@@ -303,6 +305,7 @@ impl Reader<'_> {
 
     /// Returns a declaration: the manifest has it, or names its file, or it is in the usual file.
     fn declared(&mut self, named: Option<Value>, usual: &str, code: &str) -> Option<Value> {
+        self.path = self.manifest.clone();
         match named {
             None | Some(Value::Null) => {
                 let usual = self.root.join(usual);
@@ -318,28 +321,38 @@ impl Reader<'_> {
 
     fn hooks(&mut self, named: Option<Value>) -> Vec<Hook> {
         const CODE: &str = "InvalidPluginHooks";
-        let Some(value) = self.declared(named, "hooks/hooks.json", CODE) else {
-            return Vec::new();
-        };
-        let section = match value {
-            Value::Object(mut members) => match members.remove("hooks") {
-                Some(Value::Object(section)) => section,
-                None => members,
-                Some(_) => return self.no_hooks(CODE),
+        let known = self.problems.len();
+        let section = match self.declared(named, "hooks/hooks.json", CODE) {
+            None => None,
+            Some(Value::Object(mut members)) => match members.remove("hooks") {
+                Some(Value::Object(section)) => Some(section),
+                None => Some(members),
+                Some(_) => self.no_hooks(CODE),
             },
-            _ => return self.no_hooks(CODE),
+            Some(_) => self.no_hooks(CODE),
+        };
+        let Some(section) = section else {
+            let Some(problem) = self.problems.get_mut(known) else {
+                return Vec::new();
+            };
+            // Hooks that cannot be read may look at any call.
+            let hook = Hook::broken(&self.path, None, problem.message.trim_end_matches('.'));
+            problem
+                .message
+                .push_str(" Each call is refused until you mend it and start Bobbin again.");
+            return vec![hook];
         };
         let mut warnings = Vec::new();
-        let hooks = hooks::read(section, &HookOrigin::User, &mut warnings);
+        let hooks = hooks::read(section, &self.path, true, &mut warnings);
         for warning in warnings {
             self.warn(CODE, format!("{warning}."));
         }
         hooks
     }
 
-    fn no_hooks(&mut self, code: &str) -> Vec<Hook> {
+    fn no_hooks(&mut self, code: &str) -> Option<Map<String, Value>> {
         self.error(code, "The hooks are no object of lists by event.");
-        Vec::new()
+        None
     }
 
     fn servers(&mut self, named: Option<Value>, id: &str) -> Vec<ToolServerConfig> {
@@ -374,89 +387,5 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plugin(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        for (path, text) in files {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        (dir, root)
-    }
-
-    #[test]
-    fn both_layouts_are_read_with_what_lies_beside_them() {
-        let ours = r#"{"schemaVersion":1,"id":"tea-log","displayName":"Tea log","skills":"./more/",
-            "interface":{"displayName":"Tea log","category":"Coding","logo":"./logo.png","newer":1}}"#;
-        let theirs = r#"{"name":"tea-log","version":"1.2.0","skills":["./more"],"author":{"name":"A"}}"#;
-        for (place, manifest) in PLACES.iter().zip([ours, theirs]) {
-            let servers = r#"{"pantry":{"command":"${CLAUDE_PLUGIN_ROOT}/serve","cwd":"./"}}"#;
-            let (_dir, root) = plugin(&[
-                (place, manifest),
-                ("skills/brew/SKILL.md", "Brew."),
-                ("more/pour/SKILL.md", "Pour."),
-                (".mcp.json", servers),
-                ("logo.png", "x"),
-            ]);
-            let mut problems = Vec::new();
-            let found = read(&root, &mut problems).unwrap();
-            assert_eq!(problems, []);
-            assert_eq!((found.id.as_str(), found.texts.skills.len()), ("tea-log", 2));
-            assert_eq!(found.servers[0].name, "tea-log:pantry");
-            let access = format!("{:?}", found.servers[0].access);
-            assert!(access.contains(&format!("{}/serve", root.display())), "{access}");
-            if let Some(interface) = found.interface {
-                assert_eq!(
-                    interface.logo_data_url.as_deref(),
-                    Some("data:image/png;base64,eA==")
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_used_is_named_and_breaks_nothing_else() {
-        for (place, manifest, code) in [
-            (PLACES[0], "{", "InvalidPluginManifest"),
-            (
-                PLACES[0],
-                r#"{"schemaVersion":2,"id":"a","displayName":"A"}"#,
-                "UnsupportedSchemaVersion",
-            ),
-            (
-                PLACES[0],
-                r#"{"schemaVersion":1,"id":"../a","displayName":"A"}"#,
-                "InvalidPluginId",
-            ),
-            (PLACES[1], r#"{"name":"a:b"}"#, "InvalidPluginId"),
-            (PLACES[1], r#"{"name":"a","skills":7}"#, "InvalidPluginManifest"),
-        ] {
-            let (_dir, root) = plugin(&[(place, manifest)]);
-            let mut problems = Vec::new();
-            assert!(read(&root, &mut problems).is_none(), "{manifest}");
-            assert_eq!(problems[0].code, code, "{manifest}");
-        }
-        let (_dir, root) = plugin(&[
-            (
-                PLACES[1],
-                r#"{"name":"a","skills":"../out","mcpServers":"./no.json","commands":"./none"}"#,
-            ),
-            ("agents/x.md", ""),
-        ]);
-        let mut problems = Vec::new();
-        assert!(read(&root, &mut problems).is_some());
-        let codes: Vec<_> = problems.iter().map(|problem| problem.code.as_str()).collect();
-        let expected = [
-            "UnsupportedPluginPart",
-            "InvalidPluginPath",
-            "MissingPluginPath",
-            "InvalidPluginMcpConfig",
-            "MissingPluginCapabilities",
-        ];
-        assert_eq!(codes, expected);
-    }
-}
+#[path = "manifest_tests.rs"]
+mod tests;

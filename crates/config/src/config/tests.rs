@@ -397,3 +397,31 @@ fn a_guard_that_was_not_trusted_is_asked_and_does_not_run_where_the_folder_is_tr
     assert_eq!(config.hooks[0].event, HookEvent::PreToolUse);
     assert!(!config.hooks[0].is_unchanged(Path::new("/")), "it does not run");
 }
+
+#[test]
+fn a_guard_with_a_mistake_refuses_where_the_folder_is_trusted_and_waits_for_nothing() {
+    let entry = json!([{ "matcher": "(", "hooks": [{ "type": "command", "command": "look" }] }]);
+    let file = json!({ "Hooks": { "PreToolUse": entry } }).to_string();
+    let mut record = TrustRecord::default();
+    let config = read("{}", &file, &record).unwrap();
+    assert_eq!((config.hooks.len(), config.folder_items.len()), (0, 0));
+    assert!(
+        config.warnings[0].contains("a hook is not used"),
+        "{:?}",
+        config.warnings
+    );
+    record.trusted = true;
+    let config = read("{}", &file, &record).unwrap();
+    let why = config.hooks[0].command.as_ref().unwrap_err();
+    assert!(why.contains("config.json: PreToolUse[0].matcher"), "{why}");
+    assert_eq!(config.folder_items, []);
+    assert!(config.warnings[0].contains("is refused"), "{:?}", config.warnings);
+    let config = read(&file, "{}", &TrustRecord::default()).unwrap();
+    assert!(config.hooks[0].command.is_err());
+}
+
+#[test]
+fn a_misspelt_section_of_hooks_is_an_error() {
+    let error = read(r#"{ "Hoks": {} }"#, "{}", &TrustRecord::default()).unwrap_err();
+    assert!(format!("{error:#}").contains("did you mean Hooks?"), "{error:#}");
+}

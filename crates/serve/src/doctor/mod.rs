@@ -84,6 +84,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
                 surroundings::tls(&config, &mut report);
                 model::model(&config, &mut report).await;
                 surroundings::tool_servers(&config, &workspace, &environment, &mut report);
+                surroundings::plugins(&config, &workspace, &mut report);
                 sandbox::sandbox(&config, &workspace, &environment, &mut report).await;
                 surroundings::variables(&config, &mut report);
             }

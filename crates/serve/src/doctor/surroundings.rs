@@ -13,12 +13,13 @@ use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::Report;
-use crate::managed;
 use crate::models::variable;
 use crate::server::children;
+use crate::{managed, state};
 use bobbin_config::{Config, Declared};
 use bobbin_management::wire::DoctorLevel;
-use bobbin_workspace::Workspace;
+use bobbin_plugins::wire::DiagnosticSeverity;
+use bobbin_workspace::{TrustFile, Workspace};
 
 /// Says whether files of the workspace can be changed.
 pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
@@ -99,6 +100,22 @@ pub(super) fn tool_servers(
             Some(mend) => report.add_mendable("MCP server", level, text, mend),
             None => report.add("MCP server", level, text),
         }
+    }
+}
+
+/// Says what is wrong with plugins.
+pub(super) fn plugins(config: &Config, workspace: &Workspace, report: &mut Report) {
+    let place = crate::plugins::place(&workspace.root, state::home().as_deref());
+    let record = state::directory().map(|state| TrustFile::of(&state, &workspace.root).read());
+    for problem in bobbin_plugins::problems(&place, &config.plugins, &record.unwrap_or_default()) {
+        let level = match problem.severity {
+            DiagnosticSeverity::Error => DoctorLevel::Error,
+            DiagnosticSeverity::Warning => DoctorLevel::Warning,
+            DiagnosticSeverity::Info => continue,
+        };
+        let id = problem.plugin_id.map(|id| format!("{id}: ")).unwrap_or_default();
+        let path = problem.path.map(|path| format!("{path}: ")).unwrap_or_default();
+        report.add("plugins", level, format!("{id}{path}{}", problem.message));
     }
 }
 
