@@ -1,7 +1,7 @@
 //! A working day beyond the short story.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { allow, ask, ends, expect, field, fresh, test } from "./fixtures";
+import { allow, ask, ends, expect, field, fresh, picture, test } from "./fixtures";
 
 test("a question of another Thread is answered from the one place, after a reload in the middle", async ({ page, bench }) => {
   await fresh(page, "run `touch elsewhere.txt`");
@@ -117,7 +117,7 @@ test("checks say what is missing and what mends it, and look again", async ({ pa
   expect(await copied()).toBe("install it, or correct its Command");
   await page.getByRole("button", { name: "Copy: bobbin mcp allow cellar" }).click();
   expect(await copied()).toBe("bobbin mcp allow cellar");
-  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "checks.png"), fullPage: true });
+  await picture(page, "checks");
 
   writeFileSync(file, before);
   rmSync(join(bench.workspace, ".mcp.json"));

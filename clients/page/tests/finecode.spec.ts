@@ -2,7 +2,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "./fixtures";
+import { expect, picture, test } from "./fixtures";
 
 const runner = join(import.meta.dirname, "lab/runner.py");
 const action = (name: string) => [name, { source: `lab.${name}`, handlers: [{ name: `${name}-all`, source: `lab.handlers.${name}`, env: "tools" }] }];
@@ -51,7 +51,7 @@ test("actions run with progress, findings lead to lines, fixes are a diff, and a
   await expect(run("fix").locator("summary").first()).toContainText("shop/brew.py");
   await expect(run("fix").locator("tr.del")).toContainText("tea.pour( 1 )");
   await expect(run("fix").locator("tr.add")).toHaveCount(1);
-  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "fix.png") });
+  await picture(page, "finecode");
 
   await start("wait");
   await expect(run("wait")).toContainText("wait of the kettle: brew.py");
@@ -77,7 +77,6 @@ test("actions run with progress, findings lead to lines, fixes are a diff, and a
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height: 800 });
-      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `fc-${width}-${colorScheme}.png`) });
       expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
     }
   }

@@ -1,6 +1,6 @@
 //! A server for all stories of a file, a browser that is let in, and what every story does.
 import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Bench, type BenchOptions } from "./bench";
 
@@ -58,4 +58,20 @@ export async function fresh(page: Page, text: string) {
   await page.goto("/#/new");
   await ask(page, text);
   await expect(page).toHaveURL(/#\/t\//);
+}
+
+const pictures = join(import.meta.dirname, "../../../docs/pictures");
+
+/** Takes a picture of the page for the book, wide and narrow, if `PICTURES` is set. */
+export async function picture(page: Page, name: string) {
+  if (!process.env.PICTURES) return;
+  await mkdir(pictures, { recursive: true });
+  const size = page.viewportSize();
+  for (const [suffix, width, height] of [["", 1280, 760], ["-narrow", 390, 760]] as const) {
+    await page.setViewportSize({ width, height });
+    // What is laid out anew scrolls to where it was.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.screenshot({ path: join(pictures, `${name}${suffix}.png`), animations: "disabled" });
+  }
+  if (size) await page.setViewportSize(size);
 }

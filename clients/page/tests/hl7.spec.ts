@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Bench } from "./bench";
-import { expect, type Page, test } from "./fixtures";
+import { expect, type Page, picture, test } from "./fixtures";
 
 const lab = join(import.meta.dirname, "lab");
 // The page that the extension's window shows.
@@ -84,7 +84,6 @@ test("a file that is there is replaced only after a question", async ({ page, be
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByRole("alert")).toContainText("other.hl7 is there already");
   expect(readFileSync(other, "utf8")).toContain("KEEP");
-  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, "replace.png") });
   // The answer is about this path alone.
   await path.fill("third.hl7");
   await expect(dialog.getByRole("button", { name: "Replace the file" })).toHaveCount(0);
@@ -100,6 +99,7 @@ test("findings lead to their fields, and help says what fits", async ({ page, be
   await write(page, "MSH.10", "");
   const finding = page.locator(".hl7-findings li", { hasText: "MSH.10" });
   await expect(finding).toContainText("a value is required");
+  await picture(page, "documents");
   await finding.getByRole("button").click();
   await expect(fieldOf(page, "MSH.10")).toBeFocused();
   await fieldOf(page, "MSH.10").fill("MSG7");
