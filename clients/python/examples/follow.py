@@ -1,15 +1,13 @@
-"""Shows what happens in a Thread of somebody else: `BOBBIN_TOKEN=$(bobbin token) python follow.py THREAD_ID`."""
+"""Shows what happens in a Thread of somebody else: `python follow.py THREAD_ID`."""
 
 import asyncio
-import os
 import sys
 
-from bobbin_client import connect
+from bobbin_client import connect, find_server
 
 
 async def main() -> None:
-    url = os.environ.get("BOBBIN_URL", "ws://127.0.0.1:9100/ws")
-    async with connect(url, token=os.environ["BOBBIN_TOKEN"]) as client:
+    async with connect(**await find_server()) as client:
         thread = await client.follow(sys.argv[1])
         async for state in thread.changes():
             turn = state.turns[-1] if state.turns else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bobbin_client import Closed, Disconnected, Refused, RequestError, ThreadState, answer, connect, spawn
+from bobbin_client import Closed, Disconnected, ErrorCode, Refused, RequestError, ThreadState, answer, connect, spawn
 from bobbin_client.types import ApprovalDecision, ApprovalRequestParams
 
 from .support import TOKEN, WAIT, ServedTest
@@ -49,6 +49,17 @@ class OverBothTransports(ServedTest):
         with self.assertRaises(Closed):
             await client.request("model/list")
 
+    async def test_a_client_is_awaited_and_closed_later(self) -> None:
+        client = await connect(self.server.url, token=TOKEN)
+        thread = await client.start_thread()
+        running = await thread.start("say one")
+        await thread.enqueue("say two")
+        await asyncio.wait_for(thread.until(lambda state: len(state.turns) == 2 and state.running is None), WAIT)
+        self.assertTrue(thread.ended(running["id"]))
+        await client.close()
+        with self.assertRaises(Closed):
+            await client.request("model/list")
+
 
 class Refusals(ServedTest):
     async def test_a_wrong_token_is_refused_and_not_tried_again(self) -> None:
@@ -70,10 +81,10 @@ class Refusals(ServedTest):
         async with connect(self.server.url, token=TOKEN) as client:
             with self.assertRaises(RequestError) as raised:
                 await client.request("thread/read", {"threadId": "thread_20270301_nobody"})
-            self.assertEqual(raised.exception.code, -32010)
+            self.assertEqual(raised.exception.code, ErrorCode.THREAD_NOT_FOUND)
             with self.assertRaises(RequestError) as raised:
                 await client.request_any("tea/pour")
-            self.assertEqual(raised.exception.code, -32601)
+            self.assertEqual(raised.exception.code, ErrorCode.METHOD_NOT_FOUND)
 
     async def test_without_reconnecting_a_broken_connection_is_the_end(self) -> None:
         async with connect(self.server.url, token=TOKEN, reconnect=None) as client:

@@ -2,20 +2,25 @@
 
 from .client import Backoff, Client
 from .connect import VERSION as __version__
-from .connect import connect, spawn
-from .errors import BobbinError, Closed, Disconnected, EventsLost, MessageTooLarge, Refused, RequestError
+from .connect import Address, Connecting, connect, find_server, spawn
+from .errors import BobbinError, Closed, Disconnected, EventsLost, Exited, MessageTooLarge, Refused, RequestError
 from .events import Event, Events
 from .thread import ThreadState, answer
+from .types import ErrorCode
 
 __all__ = [
+    "Address",
     "Backoff",
     "BobbinError",
     "Client",
     "Closed",
+    "Connecting",
     "Disconnected",
+    "ErrorCode",
     "Event",
     "Events",
     "EventsLost",
+    "Exited",
     "MessageTooLarge",
     "Refused",
     "RequestError",
@@ -23,5 +28,6 @@ __all__ = [
     "__version__",
     "answer",
     "connect",
+    "find_server",
     "spawn",
 ]

@@ -20,6 +20,7 @@ from .transports import Opener, Transport
 from .types import (
     NAMED,
     REPEATABLE,
+    ErrorCode,
     InitializeResult,
     Requests,
     Thread,
@@ -27,8 +28,6 @@ from .types import (
     Turn,
 )
 
-OVERLOADED = -32001
-THREAD_NOT_FOUND = -32010
 MOST_IN_FLIGHT = 30
 """Requests without an answer; servers refuse the 33rd."""
 MOST_RETRIES = 6
@@ -80,6 +79,8 @@ class Client(Requests):
         """How often the connection was made again."""
         self.error: Exception | None = None
         """Why the client gave up, if it did."""
+        self.trouble: Exception | None = None
+        """Why there is no connection at the moment."""
         self._opener = opener
         self._initialize = initialize
         self._backoff = backoff
@@ -114,7 +115,7 @@ class Client(Requests):
                 try:
                     return await self._call(method, body)
                 except RequestError as error:
-                    if error.code != OVERLOADED or attempt >= MOST_RETRIES:
+                    if error.code != ErrorCode.OVERLOADED or attempt >= MOST_RETRIES:
                         raise
                     after = float(error.detail("retryAfterMs") or 0) / 1000
             await asyncio.sleep(max(after, Backoff().seconds(attempt)))
@@ -274,7 +275,7 @@ class Client(Requests):
                 resumed = await self._serve(transport)
                 attempt = 0 if resumed else attempt + 1
                 if self._backoff is None:
-                    raise Disconnected("the connection broke")
+                    raise self.trouble or Disconnected("the connection broke")
                 transport, attempt = await self._again(self._backoff, attempt)
                 self.reconnects += 1
         except Exception as error:
@@ -285,7 +286,8 @@ class Client(Requests):
             await asyncio.sleep(backoff.seconds(attempt))
             try:
                 return await self._open(), attempt
-            except (OSError, Disconnected, asyncio.TimeoutError):
+            except (OSError, Disconnected, asyncio.TimeoutError) as error:
+                self.trouble = error
                 attempt += 1
 
     async def _serve(self, transport: Transport) -> bool:
@@ -297,8 +299,8 @@ class Client(Requests):
                 self._take(json.loads(await transport.receive()))
                 if count % 100 == 0:
                     await asyncio.sleep(0)  # Others get their turn, however fast the server is.
-        except Disconnected:
-            pass
+        except Disconnected as error:
+            self.trouble = error
         finally:
             was_ready, self._transport = self._ready.is_set(), None
             self._ready.clear()
@@ -317,13 +319,14 @@ class Client(Requests):
                 try:
                     await self._sync(state)
                 except RequestError as error:
-                    if error.code != THREAD_NOT_FOUND:
+                    if error.code != ErrorCode.THREAD_NOT_FOUND:
                         raise
                     self._threads.pop(state.id, None)
                     state.deleted = True
                     state.end(Closed("the Thread was deleted"))
             while waiting := [pending for pending in self._pending.values() if not pending.sent]:
                 await self._send_request(waiting[0])
+            self.trouble = None
             self._ready.set()
             if self._on_connection:
                 self._on_connection(True)

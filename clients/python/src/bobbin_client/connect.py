@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+import asyncio
+import os
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from types import TracebackType
+from typing import TypedDict
 
 from .asks import APPROVAL, QUESTION, Handler
 from .client import Backoff, Client
+from .errors import Exited, Refused
 from .thread import Message
 from .transports import Opener, ProcessTransport, Transport, WebSocketTransport
 from .types import (
@@ -23,8 +28,29 @@ ApprovalHandler = Callable[[ApprovalRequestParams], Awaitable[ApprovalDecision]]
 QuestionHandler = Callable[[RequestUserInputParams], Awaitable[RequestUserInputResult]]
 
 
-@contextlib.asynccontextmanager
-async def connect(
+FIND_SECONDS = 20.0
+
+
+class Connecting:
+    """A client that is being made: `await` it and `close()` it later, or use it in `async with`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __await__(self) -> Generator[None, None, Client]:
+        return self.__aenter__().__await__()
+
+    async def __aenter__(self) -> Client:
+        await self._client.start()
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+
+def connect(
     url: str,
     *,
     token: str | None = None,
@@ -36,7 +62,7 @@ async def connect(
     capabilities: ClientCapabilities | None = None,
     reconnect: Backoff | None = Backoff(),
     on_connection: Callable[[bool], None] | None = None,
-) -> AsyncGenerator[Client, None]:
+) -> Connecting:
     """Connects to the WebSocket of a server, as `bobbin` prints it. Raises `Refused`, or `OSError` where there is none.
 
     `approval` is asked for permission, `question` what a model wants to know; both are cancelled when somebody else has
@@ -47,14 +73,10 @@ async def connect(
     async def opener() -> Transport:
         return await WebSocketTransport.open(url, token)
 
-    async with _running(
-        opener, name, version, approval, question, handlers, capabilities, reconnect, on_connection
-    ) as client:
-        yield client
+    return _client(opener, name, version, approval, question, handlers, capabilities, reconnect, on_connection)
 
 
-@contextlib.asynccontextmanager
-async def spawn(
+def spawn(
     command: Sequence[str] = ("bobbin", "app-server"),
     *,
     cwd: str | None = None,
@@ -68,21 +90,20 @@ async def spawn(
     capabilities: ClientCapabilities | None = None,
     reconnect: Backoff | None = Backoff(),
     on_connection: Callable[[bool], None] | None = None,
-) -> AsyncGenerator[Client, None]:
-    """Starts a server for the directory `cwd` and speaks with it on stdio. It ends with this client; if it ends before,
-    it is started again. Its stderr goes to ours, or nowhere if `quiet`. The rest is as with `connect`."""
+) -> Connecting:
+    """Starts a server for the directory `cwd` and speaks with it on stdio. Raises `Exited` if it does not run.
+
+    It ends with this client; if it ends before, it is started again. Its stderr goes to ours, or nowhere if `quiet`. The
+    rest is as with `connect`.
+    """
 
     async def opener() -> Transport:
         return await ProcessTransport.open(command, cwd, env, quiet)
 
-    async with _running(
-        opener, name, version, approval, question, handlers, capabilities, reconnect, on_connection
-    ) as client:
-        yield client
+    return _client(opener, name, version, approval, question, handlers, capabilities, reconnect, on_connection)
 
 
-@contextlib.asynccontextmanager
-async def _running(
+def _client(
     opener: Opener,
     name: str,
     version: str,
@@ -92,7 +113,7 @@ async def _running(
     capabilities: ClientCapabilities | None,
     reconnect: Backoff | None,
     on_connection: Callable[[bool], None] | None,
-) -> AsyncGenerator[Client, None]:
+) -> Connecting:
     served: dict[str, Handler] = dict(handlers or {})
     if approval is not None:
         ask = approval
@@ -110,9 +131,41 @@ async def _running(
         **(capabilities or {}),
     }
     initialize: Message = {"clientInfo": {"name": name, "version": version}, "capabilities": declared}
-    client = Client(opener, initialize, served, reconnect, on_connection)
-    await client.start()
-    try:
-        yield client
-    finally:
-        await client.close()
+    return Connecting(Client(opener, initialize, served, reconnect, on_connection))
+
+
+class Address(TypedDict):
+    """Where a server is, for `connect(**address)`."""
+
+    url: str
+    token: str
+
+
+async def find_server(
+    cwd: str | None = None, *, program: str = "bobbin", env: Mapping[str, str] | None = None
+) -> Address:
+    """Returns the address and the token of the server that runs for the folder `cwd`, or for one around it.
+
+    Raises `Exited` where none runs.
+    """
+
+    async def run(*arguments: str) -> str:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, cwd=cwd, env=env
+            )
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise Refused(f"cannot start {program}: {error}") from error
+        try:
+            said, complaint = await asyncio.wait_for(process.communicate(), FIND_SECONDS)
+        finally:
+            if process.returncode is None:
+                process.kill()
+        if process.returncode != 0:
+            raise Exited(f"{program} {arguments[0]}", process.returncode, complaint.decode(errors="replace").strip())
+        return said.decode().strip()
+
+    # It prints the address of the page with a code for a browser, which stays unused.
+    page = await run("open", "--print")
+    url = "ws" + page.removeprefix("http").partition("#")[0] + "ws"
+    return {"url": url, "token": (os.environ if env is None else env).get("BOBBIN_TOKEN") or await run("token")}

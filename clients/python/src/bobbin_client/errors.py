@@ -17,6 +17,17 @@ class Disconnected(BobbinError):
     """The connection broke. Raised for requests that cannot be repeated, and for all when there is no reconnecting."""
 
 
+class Exited(Disconnected):
+    """The server that was started has ended. `code` is its exit code: 6 where another server has the folder, negative
+    for a signal, none if it only closed its output. `stderr` has its last lines."""
+
+    def __init__(self, program: str, code: int | None, stderr: str) -> None:
+        self.code = code
+        self.stderr = stderr
+        how = "has closed its output" if code is None else f"has ended with exit code {code}"
+        super().__init__(f"{program} {how}" + (f": {stderr}" if stderr else ""))
+
+
 class Closed(BobbinError):
     """The client was closed, or gave up."""
 
@@ -35,7 +46,7 @@ class RequestError(BobbinError):
     def __init__(self, method: str, code: int, message: str, data: Any = None) -> None:
         self.method = method
         self.code = code
-        """The protocol's code, such as -32010 for a Thread that is not there."""
+        """The protocol's code, one of `ErrorCode`."""
         self.message = message
         self.data: Any = data
         """What the server says beside the message: `detail` for people, `reason` for programs."""

@@ -160,6 +160,10 @@ class ThreadState:
         # Answers come before events: a Turn that is not here has yet to come, unless a later one is here.
         return turn["status"] in ENDED if turn else any(number(turn["id"]) > number(turn_id) for turn in self._turns)
 
+    async def enqueue(self, input: Input) -> None:
+        """Has an input wait until the running Turn is over."""
+        await self.client.request("turn/enqueue", {"threadId": self.id, "input": parts(input)})
+
     async def interrupt(self) -> None:
         """Asks the running Turn to stop."""
         await self.client.request("turn/interrupt", {"threadId": self.id, "turnId": ""})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, Literal, TypedDict, Union, overload
 
 
@@ -6444,6 +6445,81 @@ NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/del
 
 REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
+
+
+class ErrorCode(IntEnum):
+    """The codes of `RequestError`."""
+
+    PARSE_ERROR = -32700
+    """The message is not JSON. The connection stays open."""
+    INVALID_REQUEST = -32600
+    """Not a JSON-RPC object, the handshake is incomplete, or the feature is not usable in this workspace."""
+    METHOD_NOT_FOUND = -32601
+    """Unknown method, or a family that is not available."""
+    INVALID_PARAMS = -32602
+    """Missing or ill-typed members, or a broken constraint."""
+    INTERNAL_ERROR = -32603
+    """Unexpected failure, or a domain rule without its own code."""
+    OVERLOADED = -32001
+    """Too many requests in flight; safe to retry."""
+    NOT_INITIALIZED = -32002
+    """A request before `initialize`."""
+    ALREADY_INITIALIZED = -32003
+    """A second `initialize`."""
+    THREAD_NOT_FOUND = -32010
+    """Unknown Thread; also used for unknown queued inputs and terminal sessions."""
+    THREAD_NOT_ACTIVE = -32011
+    """The Thread is paused or archived where an active one is needed."""
+    TURN_IN_PROGRESS = -32012
+    """A Turn is running or waiting for an approval."""
+    TURN_NOT_FOUND = -32013
+    """Unknown Turn."""
+    TURN_NOT_RUNNING = -32014
+    """The Turn has already ended."""
+    APPROVAL_TIMEOUT = -32020
+    """Reserved: an approval that nobody answered is declined and the Turn goes on."""
+    CHANNEL_REJECTED = -32030
+    """The channel adapter is unknown or disabled."""
+    CRON_JOB_NOT_FOUND = -32031
+    """Unknown cron job."""
+    SKILL_NOT_FOUND = -32040
+    """Unknown skill."""
+    TASK_NOT_FOUND = -32051
+    """Unknown automation task."""
+    TASK_STATE_INVALID = -32052
+    """The task's state does not allow this; the message says why."""
+    TASK_EXISTS = -32054
+    """The task's id is taken."""
+    BINDING_INVALID = -32055
+    """The Thread that a task is bound to is unknown or archived."""
+    COMMAND_NOT_FOUND = -32060
+    """Unknown command."""
+    COMMAND_DENIED = -32061
+    """The command is for administrators."""
+    COMMAND_SERVICE_MISSING = -32062
+    """The service behind the command is not running."""
+    MCP_SERVER_NOT_FOUND = -32070
+    """Unknown MCP server."""
+    MCP_INVALID = -32072
+    """The MCP server's configuration is not valid."""
+    MCP_TEST_FAILED = -32073
+    """Reserved: `mcp/test` reports failures in its result."""
+    MCP_NAME_CONFLICT = -32074
+    """The MCP server's name is taken."""
+    MCP_READ_ONLY = -32075
+    """The MCP server belongs to a plugin."""
+    CHANNEL_NOT_FOUND = -32080
+    """Unknown external channel."""
+    CHANNEL_INVALID = -32081
+    """The external channel's configuration is not valid."""
+    CHANNEL_NAME_CONFLICT = -32082
+    """The external channel's name is that of a built-in one."""
+    PROFILE_NOT_FOUND = -32083
+    """Unknown subagent profile."""
+    PROFILE_INVALID = -32084
+    """The subagent profile is not valid."""
+    PROFILE_PROTECTED = -32085
+    """The subagent profile may not be changed in this way."""
 
 
 class Requests:
