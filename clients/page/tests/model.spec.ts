@@ -98,8 +98,7 @@ test("a command in the background shows its colours and is ended", async ({ page
   await fresh(page, `call Exec ${JSON.stringify({ command: "printf '\\033[31mred\\033[0m\\n'; sleep 300", runInBackground: true })}`);
   await allow(page).click();
   await expect(ends(page)).toBeVisible();
-  await page.getByRole("button", { name: "Changes, plan, terminals, agents" }).click();
-  await page.getByRole("button", { name: "Terminals", exact: true }).click();
+  await page.getByRole("button", { name: "1 command in the background" }).click();
   await expect(page.locator(".terminal .out .ansi-red-fg, .terminal .out [class*=red]").first()).toHaveText("red");
   await page.locator(".terminal").getByRole("button", { name: "End" }).click();
   await expect(page.locator(".terminal")).not.toContainText("running");

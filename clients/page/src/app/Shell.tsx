@@ -3,7 +3,6 @@ import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { useStatus } from "../server/context";
 import { screens } from "../server/screens";
 import { ThreadListProvider } from "../server/threads";
-import { Settings } from "../settings/Settings";
 import { Sidebar } from "../threads/Sidebar";
 import { NewThread } from "../thread/NewThread";
 import { ThreadView } from "../thread/ThreadView";
@@ -17,6 +16,7 @@ import { type Route, useRoute } from "./route";
 const Actions = lazy(() => import("../finecode/Actions"));
 const Documents = lazy(() => import("../hl7/Documents"));
 const DocumentView = lazy(() => import("../hl7/DocumentView"));
+const Settings = lazy(() => import("../settings/Settings"));
 const Screens = lazy(() => import("../hl7/Screens"));
 
 export function Shell({ onOut }: { onOut: (why: string) => void }) {

@@ -1,5 +1,6 @@
 //! Keys that work everywhere, and the list of all keys.
 import { type ReactNode, useEffect, useState } from "react";
+import { focusComposer, focusQuestion } from "../compose/focus";
 import { Dialog } from "../ui/Dialog";
 import { go, links } from "./route";
 
@@ -54,9 +55,12 @@ export function useKeys(): ReactNode {
 
 const actions: Record<string, () => void> = {
   KeyN: () => go(links.fresh),
-  KeyW: () => go(links.waiting),
+  KeyW: () => {
+    go(links.waiting);
+    focusQuestion();
+  },
   KeyS: () => document.getElementById("search")?.focus(),
-  KeyM: () => document.getElementById("composer")?.focus(),
+  KeyM: focusComposer,
   ArrowUp: () => step(-1),
   ArrowDown: () => step(1),
 };

@@ -1,8 +1,9 @@
 //! The text field: grows with its text, completes, takes pasted and dropped files, and sends.
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
 import { type Attachment, attach, useAttachments } from "./attachments";
+import { focusComposer } from "./focus";
 import { type Sources, suggestions, wordAt } from "./suggest";
 import { useDraft } from "./useDraft";
 import { useFound } from "./useFound";
@@ -45,6 +46,8 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
     area.style.height = "auto";
     area.style.height = `${Math.min(area.scrollHeight + 2, Math.round(innerHeight * 0.4))}px`;
   }, [text]);
+
+  useEffect(focusComposer, []);
 
   function take(index: number) {
     const pick = shown[index];
@@ -114,7 +117,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
       {shown.length > 0 && (
         <ul className="suggestions" id={listId} role="listbox" aria-label="Suggestions">
           {shown.map((one, index) => (
-            <li key={one.label} id={`${listId}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => (event.preventDefault(), take(index))}>
+            <li key={one.label} ref={index === at ? intoView : undefined} id={`${listId}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => (event.preventDefault(), take(index))}>
               <code>{one.label}</code>
               {one.detail && <span className="meta cut">{one.detail}</span>}
             </li>
@@ -136,6 +139,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
       )}
       <textarea
         id="composer"
+        dir="auto"
         ref={field}
         rows={1}
         value={text}
@@ -181,3 +185,5 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
     </div>
   );
 }
+
+const intoView = (option: HTMLElement | null) => option?.scrollIntoView({ block: "nearest" });

@@ -62,7 +62,9 @@ function browser(): string {
 }
 
 async function post(path: string, headers: Record<string, string>, body?: string): Promise<Response> {
-  return fetch(path, { method: "POST", headers, ...(body !== undefined && { body }), signal: AbortSignal.timeout(10_000) });
+  return fetch(path, { method: "POST", headers, ...(body !== undefined && { body }), signal: AbortSignal.timeout(10_000) }).catch(() => {
+    throw new Error("The server does not answer.");
+  });
 }
 
 export function socketAddress(): string {

@@ -1,5 +1,5 @@
 //! The list of Threads and single Threads, live, for the parts of the page.
-import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore, ThreadSummary } from "@bobbin/client";
+import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore, ThreadSummary, TurnState } from "@bobbin/client";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { identity, useClient } from "./context";
 
@@ -21,6 +21,11 @@ export function useThreadList(): ThreadListSnapshot {
 
 /** Returns the Threads of subagents too. */
 export const useAllThreads = () => useContext(ListContext).threads;
+
+/** Returns the last part of the workspace's path, once a Thread names it. */
+export function workspaceName(threads: readonly ThreadSummary[]): string {
+  return threads[0]?.workspacePath.split(/[\\/]/).findLast(Boolean) ?? "Bobbin";
+}
 
 const nothing = () => () => {};
 
@@ -69,6 +74,8 @@ export interface ThreadActions {
   askUndo: (turnId: string) => void;
   /** Starts a Thread with a copy of this one up to a Turn. */
   fork: (turnId: string) => void;
+  /** Asks what a Turn was asked once more. */
+  again: (turn: TurnState) => void;
 }
 
 export const ActionsContext = createContext<ThreadActions | null>(null);

@@ -1,5 +1,5 @@
 //! MCP servers: their state, and adding, changing, testing and removing them.
-import type { McpServerConfig, McpServerStatus } from "@bobbin/client";
+import type { McpOriginKind, McpServerConfig, McpServerStatus } from "@bobbin/client";
 import { useEffect, useMemo, useState } from "react";
 import { useClient } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -8,6 +8,8 @@ import { complain } from "../ui/toast";
 import { McpForm } from "./McpForm";
 
 const states: Record<McpServerStatus["startupState"], string> = { idle: "not started", starting: "starts", ready: "ready", error: "failed", disabled: "off" };
+
+const origins: Record<McpOriginKind, string> = { workspace: "in .craft/config.json", plugin: "of a plugin", user: "yours, in ~/.craft/config.json or by bobbin mcp" };
 
 export function Mcp() {
   const client = useClient();
@@ -32,7 +34,7 @@ export function Mcp() {
               <div className="grow">
                 <strong>{server.name}</strong> <code className="meta">{server.url ?? [server.command, ...(server.args ?? [])].join(" ")}</code>
                 <p className={now?.startupState === "error" ? "del" : "meta"}>
-                  {[now && states[now.startupState], now?.toolCount !== undefined && plural(now.toolCount, "tool"), now?.lastError, server.origin?.kind].filter(Boolean).join(" · ")}
+                  {[now && states[now.startupState], now?.toolCount !== undefined && plural(now.toolCount, "tool"), now?.lastError, server.origin && origins[server.origin.kind]].filter(Boolean).join(" · ")}
                 </p>
               </div>
               {!server.readOnly && (

@@ -20,7 +20,7 @@ const sections = {
   workspace: { label: "Workspace", view: Workspace },
   rules: { label: "Rules and answers", view: Rules },
   mcp: { label: "MCP servers", view: Mcp },
-  skills: { label: "Skills and commands", view: Skills },
+  skills: { label: "Skills and plugins", view: Skills },
   schedules: { label: "Schedules", view: Schedules },
   channels: { label: "Channels", view: Channels },
   terminals: { label: "Terminals", view: Terminals },
@@ -29,7 +29,7 @@ const sections = {
   server: { label: "Server", view: ServerInfo },
 };
 
-export function Settings({ section }: { section: string }) {
+export default function Settings({ section }: { section: string }) {
   const name = (section in sections ? section : "page") as keyof typeof sections;
   const { label, view: View } = sections[name];
   return (

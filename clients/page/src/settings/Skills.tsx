@@ -1,10 +1,11 @@
-//! Skills, which can be switched off, and the slash commands there are.
+//! Skills, which can be switched off, the slash commands there are, and plugins, which bring both.
 import { useState } from "react";
 import { useClient } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { Markdown } from "../text/Markdown";
 import { Dialog } from "../ui/Dialog";
 import { complain } from "../ui/toast";
+import { Plugins } from "./Plugins";
 
 export function Skills() {
   const client = useClient();
@@ -51,6 +52,7 @@ export function Skills() {
           ))}
         </ul>
       </section>
+      <Plugins />
       {shown && (
         <Dialog title={shown.name} wide onClose={() => setShown(undefined)}>
           <Markdown text={shown.content} />

@@ -1,21 +1,16 @@
 //! One command in the background. It has no terminal device: its output is text, and lines are typed into it.
 import type { BackgroundTerminal } from "@bobbin/client";
-import { type FormEvent, useLayoutEffect, useRef, useState } from "react";
+import { type FormEvent, useState } from "react";
+import { links } from "../app/route";
 import { useClient } from "../server/context";
-import { Ansi } from "../text/Ansi";
+import { Output } from "../text/Output";
 import { complain } from "../ui/toast";
 
-export function Terminal({ terminal }: { terminal: BackgroundTerminal }) {
+export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; link: boolean }) {
   const client = useClient();
   const [input, setInput] = useState("");
-  const out = useRef<HTMLPreElement>(null);
-  const atEnd = useRef(true);
   const running = terminal.status === "running";
   const { sessionId } = terminal;
-
-  useLayoutEffect(() => {
-    if (out.current && atEnd.current) out.current.scrollTop = out.current.scrollHeight;
-  }, [terminal.output]);
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -26,7 +21,10 @@ export function Terminal({ terminal }: { terminal: BackgroundTerminal }) {
     <section className="terminal" aria-label={terminal.command}>
       <header className="row">
         {running && <span className="ring" />}
-        <code className="cut grow">{terminal.command}</code>
+        <code className="cut grow" title={terminal.command}>
+          {terminal.command}
+        </code>
+        {link && <a href={links.thread(terminal.threadId)}>Thread</a>}
         <span className="meta num">{running ? "running" : terminal.exitCode === undefined ? terminal.status : `exit ${terminal.exitCode}`}</span>
         {running && (
           <button type="button" className="btn small" onClick={() => void client.request("terminal/stop", { sessionId }).catch(complain)}>
@@ -34,17 +32,7 @@ export function Terminal({ terminal }: { terminal: BackgroundTerminal }) {
           </button>
         )}
       </header>
-      <pre
-        ref={out}
-        className="out"
-        tabIndex={0}
-        aria-label="Output"
-        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          atEnd.current = scrollHeight - scrollTop - clientHeight < 24;
-        }}
-      >
-        {terminal.output ? <Ansi text={terminal.output} /> : <span className="meta">no output yet</span>}
-      </pre>
+      <Output text={terminal.output} empty="no output yet" />
       {running && (
         <form className="row" onSubmit={submit}>
           <input className="field mono" aria-label={`Type into ${terminal.command}`} placeholder="Type a line and press Enter" value={input} onChange={(event) => setInput(event.target.value)} autoComplete="off" spellCheck={false} />

@@ -63,7 +63,7 @@ export function Terminals({ threadId }: { threadId?: string }) {
     <>
       {terminals.length === 0 && <p className="empty">{data ? "Nothing goes on in the background." : "Loading…"}</p>}
       {terminals.map((terminal) => (
-        <Terminal key={terminal.sessionId} terminal={terminal} />
+        <Terminal key={terminal.sessionId} terminal={terminal} link={!threadId} />
       ))}
       {threadId && over.length > 0 && (
         <button type="button" className="btn plain" onClick={() => void client.request("terminal/clean", { threadId }).then(again, complain)}>

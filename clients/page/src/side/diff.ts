@@ -17,7 +17,7 @@ export interface FileDiff {
 }
 
 export function parse(diff: string): FileDiff[] {
-  return parsePatch(diff).map(fileOf);
+  return parsePatch(diff).map(fileOf).filter(({ path }) => path);
 }
 
 export function between(path: string, before: string, after: string): FileDiff {

@@ -11,11 +11,11 @@ export const Ansi = memo(function Ansi({ text }: { text: string }) {
     <>
       {text.length > MOST && <span className="meta">[{(text.length - MOST).toLocaleString()} earlier characters are not shown]{"\n"}</span>}
       {spans.map((span, index) => {
+        const fg = rgb(span.fg, span.fg_truecolor);
+        const bg = rgb(span.bg, span.bg_truecolor);
         const names = [...span.decorations, span.fg, span.bg && `${span.bg}-bg`].filter(Boolean).join(" ");
-        const style = {
-          ...(span.fg === "ansi-truecolor" && { color: `rgb(${span.fg_truecolor})` }),
-          ...(span.bg === "ansi-truecolor" && { background: `rgb(${span.bg_truecolor})` }),
-        };
+        // Programs choose these for dark terminals: some of the ink keeps them legible.
+        const style = { ...(fg && { color: `color-mix(in oklab, ${fg} 65%, var(--ink))` }), ...(bg && { background: bg }) };
         return names ? (
           <span key={index} className={names} style={style}>
             {span.content}
@@ -27,6 +27,15 @@ export const Ansi = memo(function Ansi({ text }: { text: string }) {
     </>
   );
 });
+
+/** Returns the colour of an escape sequence that names it by its parts, or by its number in the palette of 256. */
+function rgb(name: string, parts: string): string | undefined {
+  if (name === "ansi-truecolor") return `rgb(${parts})`;
+  const at = Number(/^ansi-palette-(\d+)$/.exec(name)?.[1] ?? NaN) - 16;
+  if (Number.isNaN(at)) return undefined;
+  if (at >= 216) return `rgb(${Array(3).fill(8 + 10 * (at - 216))})`;
+  return `rgb(${[Math.floor(at / 36), Math.floor(at / 6) % 6, at % 6].map((step) => step && 55 + 40 * step)})`;
+}
 
 function parse(text: string) {
   const shown = overwritten(text.slice(-MOST));

@@ -19,6 +19,8 @@ marked.use({
   },
 });
 
+const DIRECTED = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "UL", "OL", "TD", "TH"]);
+
 const purify = DOMPurify(window);
 purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
@@ -29,6 +31,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("disabled", "");
     node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
   }
+  // Each paragraph has the direction of its own words, a list that of its first ones.
+  if (DIRECTED.has(node.tagName)) node.setAttribute("dir", "auto");
   if (node.tagName === "TABLE" || node.tagName === "PRE") node.setAttribute("tabindex", "0");
 });
 
@@ -61,6 +65,8 @@ function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"], bre
     USE_PROFILES: { html: true },
     FORBID_TAGS: ["style", "form", "button", "textarea", "select", "img", "video", "audio", "iframe", "dialog"],
     FORBID_ATTR: ["style", "id", "name", "class"],
+    // Without this the expression of addresses decides about their values too.
+    ADD_URI_SAFE_ATTR: ["type", "start", "align"],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   });
   if (cache.size >= MAX_CACHE) cache.delete(cache.keys().next().value as string);

@@ -32,7 +32,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
       <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
         <Icon name="back" />
       </a>
-      <h1 className="cut grow" title={title}>
+      <h1 className="cut grow" dir="auto" title={title}>
         {parent && (
           <a className="meta" href={links.thread(parent.parentThreadId)}>
             parent ›{" "}

@@ -54,7 +54,7 @@ function Reasoning({ row }: { row: Row & { kind: "reasoning" } }) {
   );
 }
 
-const lastLine = (text: string) => text.trimEnd().slice(-200).split("\n").at(-1)?.replace(/[*_`#]/g, "") ?? "";
+const lastLine = (text: string) => text.trimEnd().slice(-200).split("\n").at(-1)?.replace(/[*`]+|^#+ /g, "") ?? "";
 
 const decided: Record<string, string> = {
   accept: "allowed once",

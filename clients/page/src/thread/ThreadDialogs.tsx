@@ -16,7 +16,7 @@ export function RenameDialog({ threadId, title, onClose }: { threadId: string; t
       <form className="sheet-form" onSubmit={submit}>
         <label className="stack">
           Title
-          <input className="field" value={name} onChange={(event) => setName(event.target.value)} autoFocus />
+          <input className="field" value={name} onChange={(event) => setName(event.target.value)} dir="auto" />
         </label>
         <div className="sheet-foot">
           <button type="submit" className="btn primary" disabled={!name.trim()}>

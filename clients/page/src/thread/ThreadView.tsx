@@ -5,6 +5,7 @@ import { recall, remember } from "../app/remember";
 import { go, links } from "../app/route";
 import { attachToDraft, stored } from "../compose/attachments";
 import { Composer } from "../compose/Composer";
+import { useFocusAfter } from "../compose/focus";
 import { written } from "../compose/parts";
 import { Queue } from "../compose/Queue";
 import { useClient } from "../server/context";
@@ -52,9 +53,14 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
       fork: (turnId) => {
         client.request("thread/fork", { threadId: id, turnId }).then(({ thread }) => go(links.thread(thread.id)), complain);
       },
+      again: ({ items }) => {
+        const asked = items.find((item) => item.type === "userMessage")?.payload;
+        if (asked) client.request("turn/start", { threadId: id, input: asked.nativeInputParts ?? [{ type: "text", text: asked.text }] }).catch(complain);
+      },
     }),
     [client, id],
   );
+  useFocusAfter(snapshot?.questions.length ?? 0);
   const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => one.key === row);
   useEffect(() => {
     if (wanted) loadOlder();
@@ -65,12 +71,13 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
     return (
       <main className="page">
         <p className="empty">
-          This Thread was deleted. <a href={links.home}>To the other Threads</a>
+          There is no such Thread: it was deleted, or is in another workspace. <a href={links.home}>To the other Threads</a>
         </p>
       </main>
     );
   }
   const running = snapshot.thread?.runtime.running ?? false;
+  const undone = snapshot.turns.find((turn) => turn.id === undo);
   return (
     <ActionsContext value={actions}>
       <main className={tab ? "thread has-side" : "thread"}>
@@ -86,7 +93,7 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
                 ))}
               </div>
             )}
-            <PlanStrip plan={snapshot.thread?.plan ?? undefined} running={running} subagents={snapshot.subagents} onOpen={setTab} />
+            <PlanStrip threadId={id} plan={snapshot.thread?.plan ?? undefined} running={running} subagents={snapshot.subagents} onOpen={setTab} />
             <Queue snapshot={snapshot} onTakenBack={takeBack} />
             <Composer key={round} snapshot={snapshot} />
           </div>
@@ -97,7 +104,7 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
           </Suspense>
         )}
       </main>
-      {undo && <UndoDialog turn={snapshot.turns.find((turn) => turn.id === undo)} threadId={id} onClose={() => setUndo(undefined)} />}
+      {undone && <UndoDialog turn={undone} threadId={id} onClose={() => setUndo(undefined)} />}
     </ActionsContext>
   );
 }

@@ -40,7 +40,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
     first.current = false;
     performance.mark("thread-shown");
     const index = target ? rows.findIndex((row) => row.key === target) : -1;
-    if (index >= 0) list.scrollToIndex(index, { align: "center" });
+    if (index >= 0) list.scrollToIndex(index, { align: "start" });
     else toEnd();
   }, [rows, target, list, toEnd]);
 

@@ -3,20 +3,22 @@ import { RpcError, type TurnState, type RevertedFile } from "@bobbin/client";
 import { useState } from "react";
 import { useClient } from "../server/context";
 import { TurnDiff } from "../side/TurnDiff";
+import { useDiff } from "../side/useDiff";
 import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
 import { message } from "../ui/toast";
 
 type Phase = { at: "asking" } | { at: "working" } | { at: "done"; files: RevertedFile[]; notes: string[] } | { at: "refused"; why: string; files?: string[] };
 
-export function UndoDialog({ turn, threadId, onClose }: { turn?: TurnState; threadId: string; onClose: () => void }) {
+export function UndoDialog({ turn, threadId, onClose }: { turn: TurnState; threadId: string; onClose: () => void }) {
   const client = useClient();
+  const { diff } = useDiff(turn, threadId);
+  const nothing = diff && !diff.diff && !diff.files?.length;
   const [phase, setPhase] = useState<Phase>({ at: "asking" });
-  if (!turn) return null;
 
   function undo(force: boolean) {
     setPhase({ at: "working" });
-    client.request("turn/revert", { threadId, turnId: (turn as TurnState).id, ...(force && { force }) }).then(
+    client.request("turn/revert", { threadId, turnId: turn.id, ...(force && { force }) }).then(
       ({ files, notes }) => setPhase({ at: "done", files, notes: notes ?? [] }),
       (error: unknown) => {
         const data = error instanceof RpcError ? error.data : undefined;
@@ -43,6 +45,8 @@ export function UndoDialog({ turn, threadId, onClose }: { turn?: TurnState; thre
             </p>
           ))}
         </>
+      ) : nothing ? (
+        <p>This Turn changed no files.</p>
       ) : (
         <>
           <p>The conversation stays. These changes are taken out of the files, all of them or none:</p>
@@ -65,14 +69,14 @@ export function UndoDialog({ turn, threadId, onClose }: { turn?: TurnState; thre
       )}
       <div className="sheet-foot">
         <button type="button" className="btn" onClick={onClose}>
-          {phase.at === "done" ? "Close" : "Leave them"}
+          {phase.at === "done" || nothing ? "Close" : "Leave them"}
         </button>
         {phase.at === "refused" && phase.files && (
           <button type="button" className="btn danger" onClick={() => undo(true)}>
             Undo, and lose what was done to these files since
           </button>
         )}
-        {(phase.at === "asking" || phase.at === "working") && (
+        {!nothing && (phase.at === "asking" || phase.at === "working") && (
           <button type="button" className="btn primary" disabled={phase.at === "working"} onClick={() => undo(false)}>
             Undo
           </button>

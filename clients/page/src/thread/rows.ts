@@ -87,7 +87,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
       case "toolResult": {
         const view = tool(item, item.payload.callId, "");
         view.result = item.payload.result;
-        view.status = item.payload.success ? "done" : stopped.has(item.payload.callId) ? "cancelled" : "failed";
+        if (view.status !== "background") view.status = item.payload.success ? "done" : stopped.has(item.payload.callId) ? "cancelled" : "failed";
         break;
       }
       case "commandExecution": {

@@ -41,6 +41,8 @@ export function subject(name: string, given: Record<string, unknown> | undefined
       return { verb: "Plan", object: text(args.title) };
     case "AskUser":
       return { verb: "Ask you", object: text(args.question) };
+    case "WaitAgent":
+      return { verb: "Wait for agents", object: text(args.agentNickname) };
     case "SpawnAgent":
       return { verb: "Start agent", object: text(args.agentNickname) || text(args.agentPrompt) };
     default: {

@@ -4,7 +4,7 @@ import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
 import { links, useRoute } from "../app/route";
 import { useHas, useQuestions } from "../server/context";
-import { useThreadList } from "../server/threads";
+import { useAllThreads, useThreadList, workspaceName } from "../server/threads";
 import { useRequest } from "../server/useRequest";
 import { dayOf } from "../ui/format";
 import { Icon } from "../ui/Icon";
@@ -23,7 +23,9 @@ const PAGE = 150;
 
 export function Sidebar() {
   const { threads, phase, error } = useThreadList();
-  const waiting = useQuestions().length;
+  const questions = useQuestions();
+  const waiting = questions.length;
+  const all = useAllThreads();
   const route = useRoute();
   const hasHermes = useHas("hermesUi");
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
@@ -41,11 +43,23 @@ export function Sidebar() {
     return threads.filter((thread) => filters[filter].takes(thread) && (!words || (thread.displayName ?? "").toLowerCase().includes(words)));
   }, [threads, filter, query]);
 
+  // A Thread waits with its own question, and with one of a subagent.
+  const waits = useMemo(() => {
+    const ids = new Set(questions.map(({ threadId }) => threadId));
+    const parents = new Map(all.map(({ id, source }) => [id, source.kind === "subagent" ? source.subAgent?.parentThreadId : undefined]));
+    for (const { id, runtime } of all) if (runtime?.waitingOnApproval) ids.add(id);
+    for (const id of ids) {
+      const parent = parents.get(id);
+      if (parent) ids.add(parent);
+    }
+    return ids;
+  }, [questions, all]);
+
   return (
     <div className="sidebar" role={alone ? "main" : "navigation"} aria-label="Threads">
       <div className="sidebar-head">
         <Brand className="brand">
-          <a href={links.home}>Bobbin</a>
+          <a href={links.home}>Bobbin</a>{threads[0] && <span className="meta cut" title={threads[0].workspacePath}> {workspaceName(threads)}</span>}
         </Brand>
         <span className="grow" />
         <a className="btn plain icon" href={links.settings("page")} aria-label="Settings" title="Settings">
@@ -88,7 +102,7 @@ export function Sidebar() {
             <ul>
               {group.map((thread) => (
                 <li key={thread.id}>
-                  <ThreadRow thread={thread} current={route.at === "thread" && route.id === thread.id} />
+                  <ThreadRow thread={thread} waits={waits.has(thread.id)} current={route.at === "thread" && route.id === thread.id} />
                 </li>
               ))}
             </ul>

@@ -5,11 +5,11 @@ import { links } from "../app/route";
 import { fullTime, shortTime } from "../ui/format";
 import { useOutcome } from "../waiting/outcomes";
 
-export const ThreadRow = memo(function ThreadRow({ thread, current }: { thread: ThreadSummary; current: boolean }) {
-  const state = useThreadState(thread);
+export const ThreadRow = memo(function ThreadRow({ thread, waits, current }: { thread: ThreadSummary; waits: boolean; current: boolean }) {
+  const state = useThreadState(thread, waits);
   return (
     <a className={`thread-row is-${state.kind}`} href={links.thread(thread.id)} aria-current={current ? "page" : undefined}>
-      <span className="cut grow">{thread.displayName || "New Thread"}</span>
+      <span className="cut grow" dir="auto" title={thread.displayName}>{thread.displayName || "New Thread"}</span>
       {state.kind === "waiting" && <span className="dot" />}
       {state.kind === "running" && <span className="ring" />}
       {state.text ? <span className="thread-state">{state.text}</span> : null}
@@ -22,9 +22,9 @@ export const ThreadRow = memo(function ThreadRow({ thread, current }: { thread: 
   );
 });
 
-function useThreadState({ id, runtime, status, originChannel }: ThreadSummary): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
+function useThreadState({ id, runtime, status, originChannel }: ThreadSummary, waits: boolean): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
   const outcome = useOutcome(id);
-  if (runtime?.waitingOnApproval) return { kind: "waiting", text: "waits" };
+  if (waits) return { kind: "waiting", text: "waits" };
   if (runtime?.running) return { kind: "running", text: originChannel === "web" ? "" : originChannel };
   if (runtime?.waitingOnPlanConfirmation) return { kind: "waiting", text: "plan" };
   if (outcome === "failed") return { kind: "failed", text: "failed" };

@@ -14,7 +14,15 @@ export function Dialog({ title, wide, onClose, children }: Props) {
   const heading = useId();
   useEffect(() => {
     const dialog = ref.current;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (!dialog || dialog.open) return;
+    const before = document.activeElement;
+    dialog.showModal();
+    // What is written comes first; else the browser's choice, which is the button that closes.
+    dialog.querySelector<HTMLElement>(".sheet-body :is(input:not([type=checkbox]), textarea)")?.focus();
+    return () => {
+      // A dialog that is taken away, not closed, leaves the focus nowhere.
+      if (before instanceof HTMLElement && document.activeElement === document.body) before.focus();
+    };
   }, []);
   return (
     <dialog

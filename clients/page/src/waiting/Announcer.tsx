@@ -2,9 +2,9 @@
 import type { ThreadSummary } from "@bobbin/client";
 import { useEffect, useRef } from "react";
 import { recall } from "../app/remember";
-import { go, links } from "../app/route";
+import { go, links, useRoute } from "../app/route";
 import { useClient, useQuestions } from "../server/context";
-import { useThreadList } from "../server/threads";
+import { useThreadList, workspaceName } from "../server/threads";
 import { complain } from "../ui/toast";
 import { forgetOutcome, learnOutcome } from "./outcomes";
 
@@ -15,6 +15,7 @@ export function Announcer() {
   const client = useClient();
   const { threads, phase } = useThreadList();
   const questions = useQuestions();
+  const route = useRoute();
   const running = useRef(new Set<string>());
   const known = useRef(new Set<string>());
   const started = useRef(false);
@@ -22,8 +23,9 @@ export function Announcer() {
   useEffect(() => {
     const waiting = questions.length > 0 ? `(${questions.length}) ` : "";
     const works = threads.some((thread) => thread.runtime?.running) ? "… " : "";
-    document.title = `${waiting}${!waiting ? works : ""}Bobbin`;
-  }, [questions, threads]);
+    const open = route.at === "thread" && threads.find(({ id }) => id === route.id)?.displayName;
+    document.title = (waiting || works) + [open, workspaceName(threads)].filter(Boolean).join(" – ");
+  }, [questions, threads, route]);
 
   useEffect(() => {
     for (const question of questions) {

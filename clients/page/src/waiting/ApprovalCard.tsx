@@ -23,7 +23,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   const isCommand = params.approvalType === "shell";
   const title = asked[params.approvalType] || `${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} a file?`;
   return (
-    <section className="ask" aria-labelledby={heading}>
+    <section className="ask" tabIndex={-1} aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
       <pre className="ask-what" tabIndex={0} aria-label={isCommand ? "Command" : "Target"}>
         {isCommand ? params.operation : params.approvalType === "file" ? params.target : `${params.operation}\n${params.target}`}
@@ -46,6 +46,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       {offered.includes("acceptForSession") && (
         <p className="meta">
           “In this Thread” covers <code>{params.scopeKey}</code>
+          {offered.includes("acceptAlways") && ". “Always” covers exactly this, in every Thread of the workspace."}
         </p>
       )}
       {isCommand && (

@@ -1,9 +1,9 @@
-//! Follows each Thread that waits, so that the server asks this page, whatever is open.
+//! Follows each Thread that works or waits, so that the server asks this page, whatever is open.
 import { useEffect, useRef } from "react";
 import { useClient } from "../server/context";
 import { openThread, useAllThreads } from "../server/threads";
 
-/** Threads that are followed for their questions at the same time. */
+/** Threads that are followed for their questions at the same time, those with an open approval first. */
 const MOST = 50;
 
 export function FollowWaiting() {
@@ -12,14 +12,17 @@ export function FollowWaiting() {
   const open = useRef(new Map<string, () => void>());
 
   useEffect(() => {
-    const waiting = new Set(threads.filter((thread) => thread.runtime?.waitingOnApproval).slice(0, MOST).map((thread) => thread.id));
-    for (const id of waiting) {
+    // A question of a model is in no list: it comes to those who follow its Thread.
+    const waits = threads.filter(({ runtime }) => runtime?.waitingOnApproval);
+    const works = threads.filter(({ runtime }) => runtime?.running && !runtime.waitingOnApproval);
+    const followed = new Set([...waits, ...works].slice(0, MOST).map((thread) => thread.id));
+    for (const id of followed) {
       if (open.current.has(id)) continue;
       const store = openThread(client, id);
       open.current.set(id, () => store.close());
     }
     for (const [id, close] of open.current) {
-      if (waiting.has(id)) continue;
+      if (followed.has(id)) continue;
       open.current.delete(id);
       close();
     }

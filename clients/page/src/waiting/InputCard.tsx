@@ -14,7 +14,7 @@ export function InputCard({ asked }: { asked: UserInput }) {
   }
 
   return (
-    <form className="ask" onSubmit={submit} aria-label="The agent asks">
+    <form className="ask" tabIndex={-1} onSubmit={submit} aria-label="The agent asks">
       <h2>The agent asks</h2>
       {questions.map((question) => (
         <OneQuestion key={question.id} question={question} value={answers[question.id] ?? ""} onValue={(value) => setAnswers({ ...answers, [question.id]: value })} />

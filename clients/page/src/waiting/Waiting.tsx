@@ -1,6 +1,8 @@
 //! Everything that waits for the user, of all Threads, in one place.
 import type { Question } from "@bobbin/client";
+import { useEffect } from "react";
 import { links } from "../app/route";
+import { focusQuestion, useFocusAfter } from "../compose/focus";
 import { useQuestions } from "../server/context";
 import { useAllThreads, useThreadList } from "../server/threads";
 import { Icon } from "../ui/Icon";
@@ -11,6 +13,8 @@ export function Waiting() {
   const questions = useQuestions();
   const { threads } = useThreadList();
   const all = useAllThreads();
+  useFocusAfter(questions.length);
+  useEffect(() => void focusQuestion(), []);
   const plans = threads.filter((thread) => thread.runtime?.waitingOnPlanConfirmation && !thread.runtime.running);
   return (
     <main className="page">

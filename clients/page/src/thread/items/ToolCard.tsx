@@ -2,6 +2,7 @@
 import { lazy, memo, Suspense, useState } from "react";
 import { Ansi } from "../../text/Ansi";
 import { CopyButton } from "../../text/CodeBlock";
+import { Output } from "../../text/Output";
 import { Icon } from "../../ui/Icon";
 import { duration } from "../../ui/format";
 import type { ToolView } from "../rows";
@@ -96,9 +97,7 @@ function Command({ tool }: { tool: ToolView }) {
         </pre>
         <CopyButton text={command.command} label="Copy the command" />
       </div>
-      <pre className="out" tabIndex={0} aria-label="Output">
-        {command.aggregatedOutput ? <Ansi text={command.aggregatedOutput} /> : <span className="meta">no output{tool.status === "running" ? " yet" : ""}</span>}
-      </pre>
+      <Output text={command.aggregatedOutput ?? ""} empty={tool.status === "running" ? "no output yet" : "no output"} />
       <p className="meta tool-foot">
         {command.workingDirectory}
         {command.heldBy?.length ? ` · confined by ${command.heldBy.join(", ")}` : ""}

@@ -2,6 +2,7 @@
 import type { TurnState } from "@bobbin/client";
 import { memo } from "react";
 import { useActions } from "../../server/threads";
+import { CopyButton } from "../../text/CodeBlock";
 import { useServer } from "../../server/context";
 import { between, count, duration, money, plural } from "../../ui/format";
 import { changedPaths, mayUndo } from "../../side/turnChanges";
@@ -9,11 +10,12 @@ import { changedPaths, mayUndo } from "../../side/turnChanges";
 const ends: Record<string, string> = { failed: "Failed", cancelled: "Stopped" };
 
 export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
-  const { showChanges, askUndo, fork } = useActions();
+  const { showChanges, askUndo, fork, again } = useActions();
   const canUndo = useServer()?.capabilities.turnRevert === true;
   const { tokenUsage: usage } = turn;
   const files = changedPaths(turn).length;
   const said = turn.items.some((item) => item.type === "error" && item.payload.message === turn.error);
+  const answer = turn.items.findLast((item) => item.type === "agentMessage")?.payload.text;
   const facts = [
     duration(between(turn.startedAt, turn.completedAt)),
     usage && `${count(usage.inputTokens)} in${usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ""}, ${count(usage.outputTokens)} out`,
@@ -25,6 +27,12 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
       <p className="row wrap meta num">
         {ends[turn.status] && <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>}
         <span>{facts.filter(Boolean).join(" · ")}</span>
+        {turn.status === "failed" && (
+          <button type="button" className="btn plain small" onClick={() => again(turn)}>
+            Try again
+          </button>
+        )}
+        {answer && <CopyButton text={answer} label="Copy the answer" />}
         {files > 0 && (
           <button type="button" className="btn plain small" onClick={() => showChanges(turn.id)}>
             {plural(files, "file")} changed

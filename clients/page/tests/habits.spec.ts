@@ -1,0 +1,120 @@
+//! What one who has the page open all day stumbles over: where the keys go, what waits elsewhere, what answers look like.
+import AxeBuilder from "@axe-core/playwright";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { hasModel } from "./bench";
+import { allow, ends, expect, field, fresh, test } from "./fixtures";
+
+test.use({ options: { scripted: true, config: { Titles: { Enabled: false } } } });
+test.skip(!hasModel, "the scripted provider is missing: cargo build -p bobbin-xtask");
+
+const question = `call AskUser ${JSON.stringify({ question: "Which leaf?", options: [{ label: "Green" }, { label: "Black" }] })}`;
+
+test("a question of any Thread is there for a page that opens later, and its Thread is marked", async ({ page }) => {
+  await fresh(page, question);
+  await expect(page.getByRole("radio", { name: "Black" })).toBeVisible();
+  await page.goto("/#/waiting");
+  await page.reload();
+  await expect(page.getByRole("radio", { name: "Black" })).toBeVisible();
+  await page.keyboard.press("Alt+w");
+  await expect(page.getByRole("form", { name: "The agent asks" })).toBeFocused();
+  await expect(page.locator(".thread-row.is-waiting")).toContainText("waits");
+  await page.getByRole("radio", { name: "Black" }).click();
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+});
+
+test("the keys go where one writes on", async ({ page }) => {
+  await page.goto("/#/new");
+  await expect(field(page)).toBeFocused();
+  await page.keyboard.type('call Exec {"command":"touch keys"}');
+  await page.keyboard.press("Enter");
+  await expect(allow(page)).toBeVisible();
+  await expect(field(page)).toBeFocused();
+  await allow(page).focus();
+  await page.keyboard.press("Enter");
+  await expect(ends(page)).toBeVisible();
+  await expect(field(page)).toBeFocused();
+  await page.getByRole("button", { name: "More" }).focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await expect(page.getByLabel("Title")).toBeFocused();
+  await page.getByLabel("Title").fill("Renamed by keys");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveTitle("Renamed by keys – tea");
+  await expect(page.getByRole("button", { name: "More" })).toBeFocused();
+});
+
+test("output is shown at its end, also while it grows", async ({ page }) => {
+  await fresh(page, 'call Exec {"command":"seq 1 300; sleep 0.2; seq 301 400; false"}');
+  await allow(page).click();
+  await expect(ends(page)).toBeVisible();
+  const out = page.locator(".tool-body .out");
+  await expect(out).toContainText("400");
+  await expect.poll(() => out.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(4);
+});
+
+test("lists, tables and other scripts look as they were written, and an answer is copied", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await fresh(page, ["say **kettle**", "", "- [x] boiled", "- [ ] poured", "", "3. third", "", "| cup | price |", "|---|---:|", "| Black | 12.50 |", "", "مرحبا tea"].join("\n"));
+  await expect(ends(page)).toBeVisible();
+  const text = page.locator(".user .prose");
+  await expect(text.getByRole("checkbox")).toHaveCount(2);
+  await expect(text.getByRole("checkbox", { name: "done" })).toBeChecked();
+  await expect(text.locator("ol")).toHaveAttribute("start", "3");
+  await expect(text.getByRole("cell", { name: "12.50" })).toHaveCSS("text-align", /right$/);
+  await expect(text.getByText("مرحبا")).toHaveCSS("direction", "rtl");
+  await page.getByRole("button", { name: "Copy the answer" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^\*\*kettle\*\*/);
+});
+
+test("the chosen suggestion is in sight", async ({ page }) => {
+  await page.goto("/#/new");
+  await field(page).pressSequentially("/");
+  await expect(page.getByRole("option").first()).toBeVisible();
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByRole("listbox").getByRole("option").last()).toHaveAttribute("aria-selected", "true");
+  await expect(page.getByRole("listbox").getByRole("option").last()).toBeInViewport({ ratio: 0.9 });
+});
+
+test("no place is wider than a phone", async ({ page }) => {
+  await fresh(page, `say ${"wide".repeat(60)}\n\n| a | b |\n|---|---|\n| ${"c".repeat(80)} | d |`);
+  await expect(ends(page)).toBeVisible();
+  const thread = new URL(page.url()).hash;
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto("/#/settings/page");
+  const sections = await page.locator(".settings-nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+  for (const hash of [...sections, thread, "#/waiting", "#/new", "#/"]) {
+    await page.goto(`/${hash}`);
+    await expect(page.locator(".settings-body > .stack-list, .timeline-row, .page-body, .fresh-body, .thread-row").first()).toBeAttached();
+    // A model can have a long name.
+    await page.evaluate(() => document.querySelectorAll("select").forEach((select) => select.add(new Option("long".repeat(30)))));
+    const wide = () => page.evaluate(() => [...document.querySelectorAll(".settings, .settings-body, .page-body, .timeline-all, .fresh-body, .sidebar-list")].filter((box) => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth).map((box) => box.className));
+    await expect.poll(wide, hash).toEqual([]);
+  }
+});
+
+test("plugins are listed and switched off", async ({ page, bench }) => {
+  const plugin = join(bench.folder, ".craft/plugins/tea-log/.claude-plugin");
+  mkdirSync(plugin, { recursive: true });
+  writeFileSync(join(plugin, "plugin.json"), '{"name": "tea-log", "version": "1.0.0"}');
+  await page.goto("/#/settings/skills");
+  const on = page.getByRole("checkbox", { name: "tea-log is on" });
+  await expect(on).toBeChecked();
+  await on.click();
+  await expect(on).not.toBeChecked();
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+});
+
+test("a Turn that failed is tried again, and one that changed nothing says so", async ({ page }) => {
+  await fresh(page, "error 400 no leaves");
+  await expect(ends(page)).toContainText("Failed");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(ends(page)).toHaveCount(2);
+  await expect(page.locator(".user").last()).toContainText("error 400 no leaves");
+  await fresh(page, 'call Exec {"command":"true"}');
+  await page.getByRole("button", { name: "Undo…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("This Turn changed no files.");
+  await expect(dialog.getByRole("button")).toHaveCount(2);
+});
