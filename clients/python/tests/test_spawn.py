@@ -133,6 +133,15 @@ class OwnServers(ServedTest):
         with self.assertRaises(ProcessLookupError):
             os.kill(pid, 0)
 
+    async def test_a_client_that_is_closed_at_once_leaves_no_server(self) -> None:
+        workspace = Workspace()
+        self.addCleanup(workspace.remove)
+        client = await spawn(workspace.stdio, env=workspace.env, quiet=True)
+        pid = self.pid(workspace)
+        await client.close()
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+
     async def test_a_server_ends_when_the_program_that_started_it_is_killed(self) -> None:
         workspace = Workspace()
         self.addCleanup(workspace.remove)

@@ -238,14 +238,17 @@ class Client(Requests):
 
     async def start(self) -> None:
         """Connects for the first time; raises why it cannot."""
-        transport = await self._open()
-        self._runner = asyncio.create_task(self._run(transport))
+        self._transport = await self._open()
+        self._runner = asyncio.create_task(self._run(self._transport))
 
     async def close(self) -> None:
         """Ends the connection and everything that waits for it."""
         if self._runner is not None:
             self._runner.cancel()
             await asyncio.gather(self._runner, return_exceptions=True)
+        if self._transport is not None:  # The runner had no time to begin.
+            await self._transport.close()
+            self._transport = None
         await self._asks.close()
         self._end(Closed("the client was closed"))
 

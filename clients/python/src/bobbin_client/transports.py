@@ -157,7 +157,8 @@ class ProcessTransport:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await self._ended(EXIT_SECONDS)
-        for task in (reading, self._listening):
+        _, late = await asyncio.wait([reading, self._listening], timeout=REST_SECONDS)
+        for task in late:
             task.cancel()
         await asyncio.gather(reading, self._listening, return_exceptions=True)
 
