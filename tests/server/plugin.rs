@@ -60,6 +60,8 @@ async fn plugins_are_installed_switched_and_removed_in_a_running_server_and_with
     let mut client = server.client("cook").await;
     let listed = client.call("skills/list", json!({})).await.to_string();
     assert!(listed.contains("pour"), "{listed}");
+    let (_, said) = bobbin(&workspace, &["plugin", "list"]).await;
+    assert!(said.contains("  hook Stop: ring bell"), "{said}");
     let (done, said) = bobbin(&workspace, &["plugin", "disable", "tea-log"]).await;
     assert!(done && said.contains("tea-log 1.0.0 (disabled"), "{said}");
     client.wait_for("workspace/configChanged").await;

@@ -1452,6 +1452,16 @@ export interface PluginFunctionCallPayload {
   success: boolean;
 }
 
+/** A hook of a plugin: a program that is asked at a moment of a Turn. */
+export interface PluginHook {
+  /** The command line that runs. */
+  command: string;
+  /** When it is asked, such as `PreToolUse`. */
+  event: string;
+  /** A regular expression of what it is asked about. Everything when left out. */
+  matcher?: string;
+}
+
 /** A plugin. */
 export interface PluginInfo {
   /** What it is for. */
@@ -1464,6 +1474,8 @@ export interface PluginInfo {
   enabled: boolean;
   /** Always empty: plugins bring tools by MCP servers. */
   functions: unknown[];
+  /** Extension: its hooks. `diagnostics` has those that cannot be used. */
+  hooks: PluginHook[];
   /** Its id. */
   id: string;
   /** Whether it is in the catalogue and not installed. */

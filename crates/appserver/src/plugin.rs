@@ -166,6 +166,7 @@ fn list(listed: &PluginListResult) {
     }
     for plugin in &listed.plugins {
         console::say(&line(plugin));
+        hooks(plugin);
     }
     diagnostics(&listed.diagnostics);
 }
@@ -217,7 +218,20 @@ fn brings(plugin: &PluginInfo) {
         };
         console::say(&format!("  MCP server {}{is}", shown(&server.runtime_name)));
     }
+    hooks(plugin);
     diagnostics(&plugin.diagnostics);
+}
+
+/// Says which commands a plugin runs by itself, and when.
+fn hooks(plugin: &PluginInfo) {
+    for hook in &plugin.hooks {
+        let of = hook
+            .matcher
+            .as_deref()
+            .map(|matcher| format!(" ({})", shown(matcher)));
+        let (event, of) = (shown(&hook.event), of.unwrap_or_default());
+        console::say(&format!("  hook {event}{of}: {}", shown(&hook.command)));
+    }
 }
 
 fn diagnostics(diagnostics: &[PluginDiagnostic]) {

@@ -1694,6 +1694,20 @@ class PluginFunctionCallPayload(_PluginFunctionCallPayload, total=False):
     """What came back, for programs."""
 
 
+class _PluginHook(TypedDict):
+    command: str
+    """The command line that runs."""
+    event: str
+    """When it is asked, such as `PreToolUse`."""
+
+
+class PluginHook(_PluginHook, total=False):
+    """A hook of a plugin: a program that is asked at a moment of a Turn."""
+
+    matcher: str
+    """A regular expression of what it is asked about. Everything when left out."""
+
+
 class _PluginInfo(TypedDict):
     diagnostics: list[PluginDiagnostic]
     """What its user should know."""
@@ -1703,6 +1717,8 @@ class _PluginInfo(TypedDict):
     """Whether it is to bring something."""
     functions: list[Any]
     """Always empty: plugins bring tools by MCP servers."""
+    hooks: list[PluginHook]
+    """Extension: its hooks. `diagnostics` has those that cannot be used."""
     id: str
     """Its id."""
     installable: bool

@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use bobbin_agent_api::tool_server::ServerAccess;
+use bobbin_config::hooks::Hook;
 use bobbin_native::client::{Client, refuse};
 use bobbin_native::wire::RpcError;
 use bobbin_peer::Responder;
 use serde::Serialize;
 
 use super::wire::{
-    PluginInfo, PluginInstallParams, PluginListParams, PluginListResult, PluginMcpServer, PluginParams,
-    PluginResult, PluginSetEnabledParams, PluginShadow, PluginSkill, PluginSource, PluginTransport,
+    PluginHook, PluginInfo, PluginInstallParams, PluginListParams, PluginListResult, PluginMcpServer,
+    PluginParams, PluginResult, PluginSetEnabledParams, PluginShadow, PluginSkill, PluginSource,
+    PluginTransport,
 };
 use super::{Feature, PLUGIN_INSTALL, PLUGIN_REMOVE, PLUGIN_SET_ENABLED};
 use crate::Plugins;
@@ -180,8 +182,17 @@ fn info(plugins: &Plugins, plugin: &Plugin) -> PluginInfo {
             })
             .collect(),
         mcp_servers: servers(plugins, plugin),
+        hooks: manifest.hooks.iter().filter_map(hook).collect(),
         diagnostics: plugin.diagnostics.clone(),
     }
+}
+
+fn hook(hook: &Hook) -> Option<PluginHook> {
+    Some(PluginHook {
+        event: hook.event.name().to_owned(),
+        matcher: hook.matcher.clone(),
+        command: hook.command.clone().ok()?,
+    })
 }
 
 fn servers(plugins: &Plugins, plugin: &Plugin) -> Vec<PluginMcpServer> {

@@ -105,6 +105,19 @@ pub struct PluginMcpServer {
     pub shadowed_by: Option<PluginShadow>,
 }
 
+/// A hook of a plugin: a program that is asked at a moment of a Turn.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginHook {
+    /// When it is asked, such as `PreToolUse`.
+    pub event: String,
+    /// A regular expression of what it is asked about. Everything when left out.
+    pub matcher: Option<String>,
+    /// The command line that runs.
+    pub command: String,
+}
+
 /// How much a problem matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -168,6 +181,9 @@ pub struct PluginInfo {
     pub skills: Vec<PluginSkill>,
     /// Its MCP servers.
     pub mcp_servers: Vec<PluginMcpServer>,
+    /// Extension: its hooks. `diagnostics` has those that cannot be used.
+    #[serde(default)]
+    pub hooks: Vec<PluginHook>,
     /// What its user should know.
     pub diagnostics: Vec<PluginDiagnostic>,
 }
