@@ -3,7 +3,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasModel } from "./bench";
-import { allow, ends, expect, field, fresh, test } from "./fixtures";
+import { allow, ask, ends, expect, field, fresh, test } from "./fixtures";
 
 test.use({ options: { scripted: true, config: { Titles: { Enabled: false } } } });
 test.skip(!hasModel, "the scripted provider is missing: cargo build -p bobbin-xtask");
@@ -117,4 +117,48 @@ test("a Turn that failed is tried again, and one that changed nothing says so", 
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("This Turn changed no files.");
   await expect(dialog.getByRole("button")).toHaveCount(2);
+});
+
+test("who is asked about a change sees it, wherever it is answered", async ({ page }) => {
+  await page.goto("/#/new");
+  await page.getByLabel("Approvals").selectOption("askWrites");
+  await ask(page, 'call WriteFile {"path":"cups/one.md","content":"a first cup\\n"}');
+  const card = page.getByRole("region", { name: "Write a file?" });
+  await expect(card.locator(".diff")).toContainText("a first cup");
+  await page.goto("/#/waiting");
+  await page.reload();
+  await expect(card.locator(".diff")).toContainText("a first cup");
+  await allow(page).click();
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+});
+
+test("a long text of one's own is cut until all of it is asked for", async ({ page }) => {
+  await fresh(page, `say short\n${"a line of a log\n".repeat(100)}the last line`);
+  await expect(ends(page)).toBeVisible();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("button", { name: "Show less" }).click();
+  await expect.poll(() => page.locator(".user-cut").evaluate((box) => box.clientHeight)).toBeLessThan(260);
+});
+
+test("what a dialog was refused is read above it", async ({ page }) => {
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Rename…" }).click();
+  await page.getByLabel("Title").fill("x".repeat(5000));
+  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await expect(page.locator(".toasts:popover-open .toast.bad")).toBeVisible();
+});
+
+test("the browser finds words far up in a conversation", async ({ page }) => {
+  await fresh(page, "say the word at the beginning");
+  await expect(ends(page)).toHaveCount(1);
+  for (let round = 0; round < 3; round++) {
+    await ask(page, Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}').join("\n"));
+    await expect(page.getByRole("button", { name: "Stop the Turn" })).toHaveCount(0);
+  }
+  const first = page.locator(".is-agent", { hasText: "the word at the beginning" });
+  await expect(first).toHaveCount(0);
+  await page.keyboard.press("Control+f");
+  await expect(first).toHaveCount(1);
 });

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import { useClient } from "../server/context";
 import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
-import { complain, message } from "../ui/toast";
+import { message } from "../ui/toast";
 
 interface Props {
   server?: McpServerConfig;
@@ -37,7 +37,7 @@ export function McpForm({ server, onClose, onDone }: Props) {
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("mcp/upsert", { server: config() }).then(onDone, complain);
+    client.request("mcp/upsert", { server: config() }).then(onDone, (error: unknown) => setTested({ text: message(error), bad: true }));
   }
 
   const whole = Boolean(name.trim() && (transport === "stdio" ? command.trim() : url.trim()));

@@ -1,6 +1,6 @@
 //! A Thread that begins with what is written here.
 import type { ThreadConfiguration } from "@bobbin/client";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { go, links } from "../app/route";
 import { Editor } from "../compose/Editor";
 import { Options } from "../compose/Options";
@@ -15,7 +15,9 @@ import { remember } from "../app/remember";
 export function NewThread() {
   const client = useClient();
   const server = useServer();
-  const sources = useSources();
+  const all = useSources();
+  // Those that the server runs itself want a Thread.
+  const sources = useMemo(() => ({ ...all, commands: all.commands.filter(({ name }) => !runs(name)) }), [all]);
   const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
   const [round, setRound] = useState(0);
   const { data } = useRequest("welcome/suggestions", { identity, maxItems: 4 }, server?.capabilities.extensions?.welcomeSuggestions === true);

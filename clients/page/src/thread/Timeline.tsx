@@ -16,15 +16,19 @@ interface Props {
 
 const estimate: Record<Row["kind"], number> = { user: 64, agent: 120, reasoning: 30, tool: 34, approval: 30, notice: 40, end: 36 };
 
+/** Rows on each side that the browser can search, once one asks it to. */
+const MOST_FOUND = 1500;
+
 export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [away, setAway] = useState(false);
+  const finding = useFinding();
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => estimate[rows[index]?.kind ?? "tool"],
     getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
+    overscan: finding ? MOST_FOUND : 8,
     paddingStart: 12,
     paddingEnd: 20,
     anchorTo: "end",
@@ -95,4 +99,17 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
       )}
     </div>
   );
+}
+
+/** Returns whether one has begun to search the page: the browser finds only what is in the document. */
+function useFinding(): boolean {
+  const [finding, setFinding] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key === "f") setFinding(true);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return finding;
 }

@@ -1,5 +1,5 @@
 //! Short messages at the edge of the page: what failed, and what to do about it.
-import { useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 import { Icon } from "./Icon";
 
 interface Toast {
@@ -10,6 +10,7 @@ interface Toast {
 
 const MOST = 4;
 const SECONDS = 8;
+const BAD_SECONDS = 30;
 let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
@@ -22,7 +23,7 @@ function set(next: readonly Toast[]) {
 export function say(text: string, bad = false) {
   const id = ++last;
   set([...toasts.filter((toast) => toast.text !== text).slice(1 - MOST), { id, text, bad }]);
-  if (!bad) setTimeout(() => set(toasts.filter((toast) => toast.id !== id)), SECONDS * 1000);
+  setTimeout(() => set(toasts.filter((toast) => toast.id !== id)), (bad ? BAD_SECONDS : SECONDS) * 1000);
 }
 
 /** Says what went wrong; for `promise.catch(complain)`. */
@@ -41,8 +42,14 @@ export function Toasts() {
     (listener) => (listeners.add(listener), () => listeners.delete(listener)),
     () => toasts,
   );
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Above a dialog that was opened since.
+    box.current?.hidePopover();
+    if (shown.length > 0) box.current?.showPopover();
+  }, [shown]);
   return (
-    <div className="toasts" role="status" aria-live="polite">
+    <div className="toasts" ref={box} popover="manual" role="status" aria-live="polite">
       {shown.map((toast) => (
         <div key={toast.id} className={toast.bad ? "toast bad" : "toast"}>
           <p>{toast.text}</p>

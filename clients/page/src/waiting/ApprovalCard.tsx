@@ -2,6 +2,7 @@
 import type { Approval, ApprovalDecision } from "@bobbin/client";
 import { useId, useState } from "react";
 import { Explain } from "./Explain";
+import { Proposed } from "./Proposed";
 
 const all: ApprovalDecision[] = ["accept", "acceptForSession", "acceptAlways", "decline", "cancel"];
 
@@ -12,6 +13,13 @@ const answers: Record<ApprovalDecision, { label: string; title: string }> = {
   decline: { label: "Decline", title: "The agent reads that you refused, and goes on" },
   cancel: { label: "Decline and stop", title: "Refuses, and stops the Turn" },
 };
+
+/** Longest scope that is shown; a command that is longer was just read. */
+const MOST = 120;
+
+function covers({ approvalType, scopeKey }: Approval["params"]) {
+  return scopeKey.length > MOST ? `this very ${approvalType === "shell" ? "command" : "request"}` : <code>{scopeKey}</code>;
+}
 
 const asked = { shell: "Run a command?", file: "", remoteResource: "Use something beyond this machine?" };
 
@@ -29,6 +37,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
         {isCommand ? params.operation : params.approvalType === "file" ? params.target : `${params.operation}\n${params.target}`}
       </pre>
       {isCommand && <p className="meta">in {params.target}</p>}
+      {params.approvalType === "file" && <Proposed threadId={params.threadId} turnId={params.turnId} target={params.target} />}
       {params.reason && <p className="ask-why">{params.reason}</p>}
       <div className="row wrap">
         {offered.map((decision) => (
@@ -45,7 +54,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       </div>
       {offered.includes("acceptForSession") && (
         <p className="meta">
-          “In this Thread” covers <code>{params.scopeKey}</code>
+          “In this Thread” covers {covers(params)}
           {offered.includes("acceptAlways") && ". “Always” covers exactly this, in every Thread of the workspace."}
         </p>
       )}

@@ -1,5 +1,6 @@
 //! What a user wrote, with its pictures and references.
 import type { InputPart, UserMessageItem } from "@bobbin/client";
+import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
 import { Picture } from "./Picture";
 import { fullTime, shortTime } from "../../ui/format";
@@ -9,15 +10,28 @@ const delivered: Record<string, string> = { queued: "from the queue", guidance: 
 // A connection that goes on in a Thread of another one is `cli` to the server, whatever it is.
 const OWN = new Set(["web", "cli"]);
 
+/** Whether a text is cut until one asks for all of it: a pasted file is rarely read again. */
+const isLong = (text: string) => text.length > 3000 || text.split("\n").length > 30;
+
 export function UserMessage({ item }: { item: UserMessageItem }) {
   const { payload } = item;
+  const [all, setAll] = useState(false);
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
   const text = parts.map(written).join("");
   const pictures = parts.filter((part) => part.type === "localImage");
   const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`];
   return (
     <section className="user" aria-label="You">
-      {text.trim() && <Markdown text={text} breaks />}
+      {text.trim() && (
+        <div className={isLong(text) && !all ? "user-cut" : undefined}>
+          <Markdown text={text} breaks />
+        </div>
+      )}
+      {isLong(text) && (
+        <button type="button" className="btn plain small" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? "Show less" : "Show all"}
+        </button>
+      )}
       {pictures.length > 0 && (
         <div className="pictures">
           {pictures.map((part) => (
