@@ -101,10 +101,10 @@ pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
 /// Shows how another device gets in.
 pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
     let invited = invite(pair.workspace.as_deref(), &pair.token, pair.name.as_deref()).await?;
-    let (Some(code), Some(best)) = (&invited.code, invited.remote_urls.first()) else {
+    let Some(best) = invited.remote_urls.first() else {
         bail!(
-            "the server listens on this machine only, so no other device reaches it: serve with --listen ws://0.0.0.0:9100 and \
-             --tls-cert, or behind a proxy (docs/connecting.md); `bobbin open` is for a browser here"
+            "no other device reaches the server: it listens on this machine only, or this machine is in no network. Serve with \
+             --listen ws://0.0.0.0:9100 and --tls-cert, or behind a proxy (docs/connecting.md); `bobbin open` is for a browser here"
         );
     };
     let address = with_code(best, &invited);
@@ -122,9 +122,12 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
     for url in invited.remote_urls.iter().skip(1) {
         console::say(&format!("or {}", with_code(url, &invited)));
     }
-    console::say(&format!(
-        "Open it on the device within five minutes, or type {code} on the page. It counts once."
-    ));
+    console::say(&match &invited.code {
+        Some(code) => {
+            format!("Open it on the device within five minutes, or type {code} on the page. It counts once.")
+        }
+        None => "Open it on the device. The server asks for no token, so there is no code.".to_owned(),
+    });
     if best.starts_with("http://") {
         console::complain(
             "this address is not encrypted: who reads the network reads the device's secret; --tls-cert encrypts",

@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{console, state};
 
+/// Most addresses of this machine that are shown.
+const MAX_OWN: usize = 8;
+
 /// Where to listen.
 #[derive(Debug, Clone)]
 pub struct Listen {
@@ -187,10 +190,14 @@ fn elsewhere(address: SocketAddr, scheme: &str, hosts: &[String], origins: &[Str
     }
     found.retain(|url| !url.contains("://localhost") && !url.contains("://127."));
     if is_open {
-        let ip = Some(address.ip())
-            .filter(|ip| !ip.is_unspecified())
-            .or_else(own_ip);
-        found.extend(ip.map(|ip| format!("{scheme}://{}/", SocketAddr::new(ip, address.port()))));
+        let ips = match address.ip() {
+            ip if ip.is_unspecified() => {
+                own_ip().map_or_else(|| in_networks(ip, interfaces()), |ip| vec![ip])
+            }
+            ip => vec![ip],
+        };
+        let url = |ip| format!("{scheme}://{}/", SocketAddr::new(ip, address.port()));
+        found.extend(ips.into_iter().map(url));
     }
     found
 }
@@ -201,6 +208,27 @@ fn own_ip() -> Option<IpAddr> {
     // An address of the documentation, which the default route leads to.
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_loopback())
+}
+
+/// Returns the addresses of this machine: without a default route, none of them is known to be the one that others reach.
+fn interfaces() -> Vec<IpAddr> {
+    let found = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    let addresses = found.filter_map(|interface| interface.address);
+    let ips = addresses.filter_map(|address| {
+        let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+        v4.or_else(|| Some(IpAddr::V6(address.as_sockaddr_in6()?.ip())))
+    });
+    ips.collect()
+}
+
+/// Returns the addresses that others may reach of a listener on all of them, which is `bound`; [`MAX_OWN`] at most.
+fn in_networks(bound: IpAddr, ips: Vec<IpAddr>) -> Vec<IpAddr> {
+    let reached = ips.into_iter().filter(|ip| match ip {
+        IpAddr::V4(ip) => !ip.is_loopback(),
+        // A link-local address counts with the name of an interface only, which is another on the other device.
+        IpAddr::V6(ip) => bound.is_ipv6() && !ip.is_loopback() && !ip.is_unicast_link_local(),
+    });
+    reached.take(MAX_OWN).collect()
 }
 
 #[cfg(test)]
@@ -246,6 +274,22 @@ mod tests {
         ] {
             let found = elsewhere(address, scheme, &lists(&hosts), &lists(&origins));
             assert_eq!(found, expected, "{address} {hosts:?} {origins:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_default_route_the_addresses_in_networks_are_shown() {
+        let ips = |text: &[&str]| text.iter().map(|ip| ip.parse().unwrap()).collect::<Vec<IpAddr>>();
+        let own = ips(&["127.0.0.1", "10.1.2.3", "::1", "fe80::1", "fd00::7"]);
+        for (bound, expected) in [
+            ("0.0.0.0", ips(&["10.1.2.3"])),
+            ("::", ips(&["10.1.2.3", "fd00::7"])),
+        ] {
+            assert_eq!(
+                in_networks(bound.parse().unwrap(), own.clone()),
+                expected,
+                "{bound}"
+            );
         }
     }
 
