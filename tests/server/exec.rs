@@ -2,7 +2,7 @@
 
 use std::process::{Output, Stdio};
 
-use bobbin_testkit::{ModelServer, Part, Reply, Script};
+use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
@@ -286,4 +286,48 @@ async fn the_answer_of_another_model_is_noted() {
     }));
     let (_, _, stderr) = said(&workspace.run(&["exec", "say hi"]).await);
     assert!(stderr.contains("script/scripted"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_guard_with_a_mistake_refuses_its_calls_and_each_failure_names_its_call() {
+    let call = |id: &str, tool: &str, arguments| ScriptedCall {
+        id: id.into(),
+        tool: tool.into(),
+        arguments,
+    };
+    let calls = vec![
+        call("c1", "Exec", json!({ "command": "touch cup" })),
+        call("c2", "ReadFile", json!({ "path": "kettle.txt" })),
+    ];
+    let script = Script {
+        replies: vec![
+            Reply::of([Part::Calls(calls)]),
+            Reply::of([Part::Text("Done.".into())]),
+        ],
+        models: vec!["scripted".into()],
+        ..Script::default()
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path().join("kettle.txt"), "hot").unwrap();
+    workspace.configure(&json!({
+        "Model": "script/scripted",
+        "Titles": { "Enabled": false },
+        "Providers": { "script": { "Wire": "chat", "BaseUrl": server.base_url() } },
+        "Hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [
+            { "type": "command", "command": "exit 2", "timeout": "5s" },
+        ] }] },
+    }));
+    let (code, stdout, stderr) = said(&workspace.run(&["exec", "--approve", "go"]).await);
+    assert_eq!((code, stdout.as_str()), (Some(0), "Done.\n"), "{stderr}");
+    let failed: Vec<&str> = stderr.lines().filter(|line| line.contains("failed: ")).collect();
+    let [failed] = failed[..] else {
+        panic!("{stderr}");
+    };
+    assert!(
+        failed.starts_with("  failed: Exec touch cup: refused: "),
+        "{failed}"
+    );
+    assert!(failed.contains("PreToolUse[0].hooks[0].timeout"), "{failed}");
+    assert!(!workspace.path().join("cup").exists());
 }

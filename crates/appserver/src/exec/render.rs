@@ -3,6 +3,7 @@
 //! The answer goes to stdout and everything else to stderr. What was shown of a message is compared with the whole text at its
 //! end: a server leaves deltas out where a client is slow or a text is large.
 
+use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ const QUIET: Duration = Duration::from_secs(1);
 pub(super) const TICK: Duration = Duration::from_millis(125);
 /// Most characters of a failed call's result that are shown.
 const MAX_FAILURE_CHARS: usize = 200;
+/// Most characters of a failed call that are shown again.
+const MAX_CALL_CHARS: usize = 60;
 
 /// The terminal, or a program that reads lines.
 pub(super) struct Screen {
@@ -51,6 +54,8 @@ pub(super) struct Screen {
     mid_line: bool,
     /// The message that is being shown: its Item, and the text so far.
     message: (String, String),
+    /// Calls without a result, by their ids, as they were shown.
+    calls: HashMap<String, String>,
     record: Record,
 }
 
@@ -80,6 +85,7 @@ impl Screen {
             ticks: 0,
             mid_line: false,
             message: Default::default(),
+            calls: HashMap::new(),
             record: Record::default(),
         }
     }
@@ -204,16 +210,19 @@ impl Screen {
                 let main = ["command", "path", "pattern", "url"]
                     .iter()
                     .find_map(|name| arguments[*name].as_str());
-                self.note(&format!("> {} {}", text("toolName"), main.unwrap_or_default()));
+                let call = format!("{} {}", text("toolName"), main.unwrap_or_default());
+                self.note(&format!("> {call}"));
+                let call = start(&call, MAX_CALL_CHARS);
+                self.calls.insert(text("callId").to_owned(), call);
             }
-            "toolResult" if payload["success"] == false => {
-                let line = text("result").lines().find(|line| !line.trim().is_empty());
-                let line: String = line
-                    .unwrap_or("no result")
-                    .chars()
-                    .take(MAX_FAILURE_CHARS)
-                    .collect();
-                self.note(&format!("  failed: {line}"));
+            "toolResult" => {
+                // Calls of a round come before their results, so each failure names its call.
+                let call = self.calls.remove(text("callId"));
+                if payload["success"] == false {
+                    let call = call.map(|call| format!("{call}: ")).unwrap_or_default();
+                    let why = start(text("result"), MAX_FAILURE_CHARS);
+                    self.note(&format!("  failed: {call}{why}"));
+                }
             }
             // The Turn's end says it again.
             "error" if payload["fatal"] == true => {}
@@ -239,6 +248,16 @@ impl Screen {
         let operation = self.record.last_asked.clone();
         self.record.refused.get_or_insert(operation);
     }
+}
+
+/// Returns how the first line of a text begins.
+fn start(text: &str, most: usize) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.unwrap_or("no result")
+        .trim_end()
+        .chars()
+        .take(most)
+        .collect()
 }
 
 #[cfg(test)]
