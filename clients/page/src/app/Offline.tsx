@@ -15,7 +15,7 @@ export function Offline() {
 
   const text =
     status.state === "waiting"
-      ? `No connection: ${status.reason.message} ${status.attempt > 3 ? "If it has ended, start it again: bobbin, in its workspace. " : ""}What you write is stored here. Next attempt in ${Math.max(0, Math.ceil((status.retryAt - now) / 1000))} s.`
+      ? `No connection: ${status.reason.message} ${status.attempt > 3 ? "If it has ended, start it again: bobbin, in its workspace. " : ""}What you write and send is stored here. Next attempt in ${Math.max(0, Math.ceil((status.retryAt - now) / 1000))} s.`
       : status.state === "connecting" && status.attempt > 1
         ? "Connecting again…"
         : "";

@@ -85,6 +85,9 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
         <div className="thread-main">
           {snapshot.phase === "failed" && <p className="note bad">{snapshot.error}</p>}
           {rows.length === 0 ? <p className="empty grow">Nothing was said here yet.</p> : !wanted && <Timeline rows={rows} running={running} hasOlder={snapshot.hasOlderTurns} loadOlder={loadOlder} target={row} />}
+          <p className="sr" role="status">
+            {running ? "The agent works." : "The agent is done."}
+          </p>
           <div className="thread-foot">
             {snapshot.questions.length > 0 && (
               <div className="asks" aria-live="assertive">
