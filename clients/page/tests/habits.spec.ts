@@ -165,3 +165,14 @@ test("the browser finds words far up in a conversation", async ({ page }) => {
   await page.keyboard.press("Control+f");
   await expect(first).toHaveCount(1);
 });
+
+test("what is in the queue is sent after a stop", async ({ page }) => {
+  await fresh(page, "stall");
+  await expect(page.getByRole("button", { name: "Stop the Turn" })).toBeVisible();
+  await ask(page, "say later");
+  await expect(page.getByRole("list", { name: "Queue" })).toContainText("say later");
+  await page.getByRole("button", { name: "Stop the Turn" }).click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  await expect(ends(page)).toHaveCount(2);
+  await expect(page.getByRole("list", { name: "Queue" })).toHaveCount(0);
+});

@@ -5,10 +5,11 @@ import { go, links } from "../app/route";
 import { useClient } from "../server/context";
 import { Markdown } from "../text/Markdown";
 import { Dialog } from "../ui/Dialog";
-import { complain } from "../ui/toast";
+import { complain, say } from "../ui/toast";
 import { Editor, type How } from "./Editor";
 import { Options } from "./Options";
 import type { Attachment } from "./attachments";
+import { focusComposer } from "./focus";
 import { runs, toParts } from "./parts";
 import { useSources } from "./useSources";
 
@@ -37,7 +38,8 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   async function run(command: string) {
     const result = await client.request("command/execute", { threadId, command });
     if (result.thread) go(links.thread(result.thread.id));
-    else if (result.message) setAnswer({ text: result.message, markdown: result.isMarkdown });
+    else if (result.isMarkdown || result.message?.includes("\n")) setAnswer({ text: result.message ?? "", markdown: result.isMarkdown });
+    else if (result.message) say(result.message);
   }
 
   function configure(next: ThreadConfiguration) {
@@ -60,6 +62,7 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
             onClick={() => {
               const config = { ...configuration, mode: "agent" };
               setChanged(config);
+              focusComposer();
               client
                 .request("thread/config/update", { threadId, config })
                 .then(() => client.request("turn/start", { threadId, input: [{ type: "text", text: "Carry out the plan." }] }))

@@ -9,6 +9,17 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
   const { id: threadId, queuedInputs, thread, turns } = snapshot;
   const turn = turns.at(-1);
   if (queuedInputs.length === 0) return null;
+
+  /** Without a Turn nothing takes an input out of the queue: after a stop it would wait for the next one. */
+  async function send(input: QueuedTurnInput) {
+    await client.request("turn/queue/remove", { threadId, queuedInputId: input.id });
+    const parts = input.nativeInputParts ?? [{ type: "text" as const, text: input.displayText }];
+    await client.request("turn/start", { threadId, input: parts }).catch((error: unknown) => {
+      onTakenBack(input);
+      throw error;
+    });
+  }
+
   return (
     <ul className="queue" aria-label="Queue">
       {queuedInputs.map((input) => (
@@ -18,6 +29,11 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
           {input.status === "queued" && thread?.runtime.running && turn && (
             <button type="button" className="btn plain small" onClick={() => void client.request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: input.id }).catch(complain)}>
               Tell it now
+            </button>
+          )}
+          {!thread?.runtime.running && (
+            <button type="button" className="btn plain small" onClick={() => void send(input).catch(complain)}>
+              Send now
             </button>
           )}
           <button type="button" className="btn plain icon small" aria-label={`Take back: ${input.displayText.slice(0, 60)}`} title="Take back" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input), complain)}>

@@ -24,7 +24,7 @@ const PAGE = 150;
 export function Sidebar() {
   const { threads, phase, error } = useThreadList();
   const questions = useQuestions();
-  const waiting = questions.length;
+  const waiting = questions.length + threads.filter(({ runtime }) => runtime?.waitingOnPlanConfirmation && !runtime.running).length;
   const all = useAllThreads();
   const route = useRoute();
   const hasHermes = useHas("hermesUi");

@@ -1,5 +1,5 @@
 //! Says what happens while the user looks elsewhere: a mark in the title, and the browser's notifications.
-import type { ThreadSummary } from "@bobbin/client";
+import type { ApprovalRequestParams, ThreadSummary } from "@bobbin/client";
 import { useEffect, useRef } from "react";
 import { recall } from "../app/remember";
 import { go, links, useRoute } from "../app/route";
@@ -31,7 +31,7 @@ export function Announcer() {
     for (const question of questions) {
       if (known.current.has(question.requestId)) continue;
       known.current.add(question.requestId);
-      const text = question.kind === "approval" ? question.params.operation : (question.params.questions[0]?.question ?? "");
+      const text = question.kind === "approval" ? about(question.params) : (question.params.questions[0]?.question ?? "");
       notify(question.kind === "approval" ? "May the agent do this?" : "The agent asks", text, question.threadId);
     }
   }, [questions]);
@@ -54,6 +54,8 @@ export function Announcer() {
   }, [client, threads, phase]);
   return null;
 }
+
+const about = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "shell" ? operation : `${operation} ${target}`);
 
 function ended(thread: ThreadSummary, outcome: string) {
   if (outcome !== "cancelled") notify(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
