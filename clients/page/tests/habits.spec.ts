@@ -176,3 +176,26 @@ test("what is in the queue is sent after a stop", async ({ page }) => {
   await expect(ends(page)).toHaveCount(2);
   await expect(page.getByRole("list", { name: "Queue" })).toHaveCount(0);
 });
+
+test("one sees that the model is asked before its first word", async ({ page }) => {
+  await fresh(page, "stall");
+  await expect(page.locator(".working")).toContainText(/\d s$/);
+  await page.getByRole("button", { name: "Stop the Turn" }).click();
+  await expect(ends(page)).toBeVisible();
+  await expect(page.locator(".working")).toHaveCount(0);
+});
+
+test("Back closes what covers the conversation of a phone, and a reload does not", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 800 });
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  await page.getByRole("button", { name: "Changes, plan, terminals, agents" }).click();
+  await page.getByRole("button", { name: "Agents", exact: true }).click();
+  await expect(page.getByText("This Thread has no subagents.")).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("This Thread has no subagents.")).toBeVisible();
+  await page.goBack();
+  await page.goBack();
+  await expect(page.getByRole("complementary")).toHaveCount(0);
+  await expect(ends(page)).toBeVisible();
+});

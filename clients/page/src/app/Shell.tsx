@@ -51,7 +51,7 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
 function Main({ route }: { route: Route }) {
   switch (route.at) {
     case "thread":
-      return <ThreadView key={route.id} id={route.id} row={route.row} />;
+      return <ThreadView key={route.id} id={route.id} row={route.row} tab={route.tab ?? null} />;
     case "waiting":
       return <Waiting />;
     case "actions":

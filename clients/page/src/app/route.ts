@@ -1,9 +1,12 @@
 //! Which part of the page is shown: the address's fragment says it, so that Back works.
 import { useSyncExternalStore } from "react";
 
+/** What is shown beside a conversation. */
+export type SideTab = "changes" | "plan" | "terminals" | "agents";
+
 export type Route =
   | { at: "home" }
-  | { at: "thread"; id: string; row?: string }
+  | { at: "thread"; id: string; row?: string; tab?: SideTab }
   | { at: "new" }
   | { at: "waiting" }
   | { at: "documents" }
@@ -19,8 +22,9 @@ export function route(): Route {
 }
 
 function parse(hash: string): Route {
-  const [, at, id, turn, item] = hash.split("/").map(decodeURIComponent);
-  if (at === "t" && id) return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }) };
+  const [path = "", tab] = hash.split("?");
+  const [, at, id, turn, item] = path.split("/").map(decodeURIComponent);
+  if (at === "t" && id) return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }), ...(isTab(tab) && { tab }) };
   if (at === "new") return { at: "new" };
   if (at === "waiting") return { at: "waiting" };
   if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
@@ -29,6 +33,8 @@ function parse(hash: string): Route {
   return { at: "home" };
 }
 
+const isTab = (name = ""): name is SideTab => ["changes", "plan", "terminals", "agents"].includes(name);
+
 export const links = {
   home: "#/",
   fresh: "#/new",
@@ -36,7 +42,7 @@ export const links = {
   documents: "#/documents",
   document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
   actions: "#/actions",
-  thread: (id: string, row = "") => `#/t/${encodeURIComponent(id)}${row && `/${row}`}`,
+  thread: (id: string, row = "", tab: SideTab | null = null) => `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,
   settings: (section: string) => `#/settings/${section}`,
 };
 

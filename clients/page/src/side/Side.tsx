@@ -1,7 +1,7 @@
 //! Beside the conversation: changed files, the plan, terminals and subagents.
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useMemo } from "react";
-import type { SideTab } from "../thread/ThreadView";
+import type { SideTab } from "../app/route";
 import { shortTime } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Agents } from "./Agents";

@@ -1,7 +1,7 @@
 //! The head of a Thread: title, how full the model's window is, what can be done with the Thread.
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
-import { go, links } from "../app/route";
+import { go, links, type SideTab } from "../app/route";
 import { useClient, useHas } from "../server/context";
 import { useActions } from "../server/threads";
 import { Icon } from "../ui/Icon";
@@ -9,7 +9,6 @@ import { Menu } from "../ui/Menu";
 import { complain } from "../ui/toast";
 import { Usage } from "./Usage";
 import { ConfirmDelete, RenameDialog } from "./ThreadDialogs";
-import type { SideTab } from "./ThreadView";
 
 interface Props {
   snapshot: ThreadSnapshot;

@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { count, plural } from "../ui/format";
-import type { SideTab } from "./ThreadView";
+import type { SideTab } from "../app/route";
 
 interface Props {
   threadId: string;

@@ -3,6 +3,7 @@ import { memo, useState } from "react";
 import { Markdown } from "../text/Markdown";
 import { useCalm } from "../text/useCalm";
 import { Icon } from "../ui/Icon";
+import { Elapsed } from "../ui/Elapsed";
 import { duration } from "../ui/format";
 import type { Row } from "./rows";
 import { ToolCard } from "./items/ToolCard";
@@ -27,6 +28,12 @@ function view(row: Row) {
       return <Asked row={row} />;
     case "notice":
       return <p className={row.bad ? "note bad" : "meta"}>{row.text}</p>;
+    case "working":
+      return (
+        <p className="working">
+          <span className="ring" /> <span className="sr">The model is asked</span> <Elapsed since={row.since} />
+        </p>
+      );
     case "end":
       return <TurnEnd turn={row.turn} />;
   }

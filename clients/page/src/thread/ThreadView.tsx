@@ -2,7 +2,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { QueuedTurnInput } from "@bobbin/client";
 import { recall, remember } from "../app/remember";
-import { go, links } from "../app/route";
+import { go, links, type SideTab } from "../app/route";
 import { attachToDraft, stored } from "../compose/attachments";
 import { Composer } from "../compose/Composer";
 import { useFocusAfter } from "../compose/focus";
@@ -20,14 +20,13 @@ import { UndoDialog } from "./UndoDialog";
 
 const Side = lazy(() => import("../side/Side"));
 
-export type SideTab = "changes" | "plan" | "terminals" | "agents";
-
-export function ThreadView({ id, row }: { id: string; row?: string }) {
+export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: SideTab | null }) {
   const client = useClient();
   const open = useThread(id);
   const snapshot = open?.snapshot;
   const store = open?.store;
-  const [tab, setTab] = useState<SideTab | null>(null);
+  // The address says it, so that Back closes what covers the conversation of a phone.
+  const setTab = useCallback((next: SideTab | null) => go(links.thread(id, row, next)), [id, row]);
   const [turnId, setTurnId] = useState<string>();
   const [undo, setUndo] = useState<string>();
 
@@ -58,7 +57,7 @@ export function ThreadView({ id, row }: { id: string; row?: string }) {
         if (asked) client.request("turn/start", { threadId: id, input: asked.nativeInputParts ?? [{ type: "text", text: asked.text }] }).catch(complain);
       },
     }),
-    [client, id],
+    [client, id, setTab],
   );
   useFocusAfter(snapshot?.questions.length ?? 0);
   const wanted = row !== undefined && snapshot?.hasOlderTurns === true && !rows.some((one) => one.key === row);

@@ -14,7 +14,7 @@ interface Props {
   target?: string;
 }
 
-const estimate: Record<Row["kind"], number> = { user: 64, agent: 120, reasoning: 30, tool: 34, approval: 30, notice: 40, end: 36 };
+const estimate: Record<Row["kind"], number> = { user: 64, agent: 120, reasoning: 30, tool: 34, approval: 30, notice: 40, working: 26, end: 36 };
 
 /** Rows on each side that the browser can search, once one asks it to. */
 const MOST_FOUND = 1500;

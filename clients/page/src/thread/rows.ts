@@ -12,6 +12,7 @@ export interface ToolView {
   argumentsText?: string;
   status: ToolStatus;
   result?: string;
+  startedAt?: string;
   durationMs?: number;
   command?: CommandExecutionPayload;
   images?: ImageContent[];
@@ -24,6 +25,8 @@ export type Row =
   | { kind: "tool"; key: string; turnId: string; tool: ToolView }
   | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string }
   | { kind: "notice"; key: string; turnId: string; text: string; bad: boolean }
+  /** The model was asked, and nothing has come yet. */
+  | { kind: "working"; key: string; turnId: string; since: string }
   | { kind: "end"; key: string; turnId: string; turn: TurnState };
 
 const known = new WeakMap<TurnState, Row[]>();
@@ -78,6 +81,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
       }
       case "toolExecution": {
         const view = tool(item, item.payload.callId, item.payload.toolName);
+        view.startedAt ??= item.createdAt;
         view.durationMs = item.payload.durationMs;
         view.status = executionStatus[item.payload.status];
         if (view.status === "cancelled") stopped.add(item.payload.callId);
@@ -92,6 +96,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
       }
       case "commandExecution": {
         const view = tool(item, item.payload.callId ?? item.id, "Exec");
+        view.startedAt ??= item.createdAt;
         view.command = item.payload;
         view.what = subject("Exec", { command: item.payload.command });
         view.status = commandStatus(item.payload);
@@ -132,9 +137,18 @@ function rowsOfTurn(turn: TurnState): Row[] {
         rows.push({ kind: "notice", ...at, text: `This page does not know Items of the type ${(item as { type: string }).type}.`, bad: false });
     }
   }
+  const last = turn.items.at(-1);
+  if (turn.status === "running" && !rows.some(isBusy)) rows.push({ kind: "working", key: `${turn.id}/working`, turnId: turn.id, since: last?.completedAt ?? last?.createdAt ?? turn.startedAt });
   if (over) rows.push({ kind: "end", key: `${turn.id}/end`, turnId: turn.id, turn });
   return rows;
 }
+
+/** Whether a row shows by itself that something goes on. */
+function isBusy(row: Row): boolean {
+  return row.kind === "tool" ? BUSY.has(row.tool.status) : (row.kind === "agent" || row.kind === "reasoning") && row.streaming;
+}
+
+const BUSY = new Set<ToolStatus>(["writing", "waiting", "running"]);
 
 const executionStatus: Record<ToolExecutionStatus, ToolStatus> = { inProgress: "running", completed: "done", failed: "failed", cancelled: "cancelled" };
 

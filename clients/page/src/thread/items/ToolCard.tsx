@@ -4,6 +4,7 @@ import { Ansi } from "../../text/Ansi";
 import { CopyButton } from "../../text/CodeBlock";
 import { Output } from "../../text/Output";
 import { Icon } from "../../ui/Icon";
+import { Elapsed } from "../../ui/Elapsed";
 import { duration } from "../../ui/format";
 import type { ToolView } from "../rows";
 
@@ -29,6 +30,7 @@ export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolVie
         {tool.command?.exitCode ? <span className="meta num">exit {tool.command.exitCode}</span> : null}
         {words[tool.status] && <span className="status">{words[tool.status]}</span>}
         {(tool.status === "running" || tool.status === "writing") && <span className="ring" />}
+        {tool.status === "running" && tool.startedAt && <Elapsed since={tool.startedAt} />}
         {tool.durationMs !== undefined && tool.durationMs >= 100 && <span className="meta num">{duration(tool.durationMs)}</span>}
       </button>
       {open && (
