@@ -199,3 +199,20 @@ test("Back closes what covers the conversation of a phone, and a reload does not
   await expect(page.getByRole("complementary")).toHaveCount(0);
   await expect(ends(page)).toBeVisible();
 });
+
+test("a Thread that cannot be read says so, and does not look empty", async ({ page }) => {
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(String(message)) as { id?: number; method?: string };
+      if (method === "thread/read" || method === "thread/subscribe") socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the disk is full" } }));
+      else server.send(message);
+    });
+    server.onMessage((message) => socket.send(message));
+  });
+  await page.reload();
+  await expect(page.locator("main .note.bad")).toContainText("the disk is full");
+  await expect(page.getByText("Nothing was said here yet.")).toHaveCount(0);
+});

@@ -27,6 +27,8 @@ test("pictures are pasted and dropped, sent, and shown again after a reload", as
   await give(page, "paste", "pot.png", "image/png", png(40, 30));
   await give(page, "drop", "wide.png", "image/png", png(2600, 20));
   await expect(page.locator(".attachments img")).toHaveCount(2);
+  await page.reload();
+  await expect(page.locator(".attachments img")).toHaveCount(2);
   await ask(page, "say look");
   await expect(ends(page)).toBeVisible();
   await expect(page.locator(".picture img")).toHaveCount(2);
@@ -35,6 +37,9 @@ test("pictures are pasted and dropped, sent, and shown again after a reload", as
   // What models do not see is not sent: the wide one was drawn anew.
   const sizes = await page.locator(".picture img").evaluateAll((all) => all.map((image) => (image as HTMLImageElement).naturalWidth));
   expect(sizes).toEqual([40, 2000]);
+  await page.goto("/#/new");
+  await expect(field(page)).toBeVisible();
+  await expect(page.locator(".attachments")).toHaveCount(0);
 });
 
 test("a picture that waits in the queue is taken back with its text", async ({ page }) => {

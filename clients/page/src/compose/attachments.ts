@@ -87,23 +87,48 @@ function fenced(name: string, text: string): string {
   return `File \`${name.replaceAll("`", "'")}\`:\n${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
-/** The files of drafts, as long as the page lives: they are too large for what browsers store. */
+/** The files of drafts. A tab stores them too, as far as it has room: they are there after a reload. */
 const ofDrafts = new Map<string, readonly Attachment[]>();
 
+const name = (key: string) => `bobbin.files.${key}`;
+
+function filesOf(key: string): readonly Attachment[] {
+  const known = ofDrafts.get(key);
+  if (known) return known;
+  try {
+    const read = JSON.parse(sessionStorage.getItem(name(key)) ?? "[]") as Attachment[];
+    const files = read.map((file) => ({ ...file, id: ++last }));
+    if (files.length > 0) ofDrafts.set(key, files);
+    return files;
+  } catch {
+    return [];
+  }
+}
+
+function store(key: string, files: readonly Attachment[]) {
+  if (files.length > 0) ofDrafts.set(key, files);
+  else ofDrafts.delete(key);
+  try {
+    sessionStorage.removeItem(name(key));
+    if (files.length > 0) sessionStorage.setItem(name(key), JSON.stringify(files));
+  } catch {
+    // There is no room: they are there until a reload.
+  }
+}
+
 export function attachToDraft(key: string, files: readonly Attachment[]) {
-  ofDrafts.set(key, [...(ofDrafts.get(key) ?? []), ...files]);
+  if (files.length > 0) store(key, [...filesOf(key), ...files]);
 }
 
 export function useAttachments(key: string): [readonly Attachment[], (change: (now: readonly Attachment[]) => readonly Attachment[]) => void] {
-  const [files, setFiles] = useState(() => ofDrafts.get(key) ?? []);
+  const [files, setFiles] = useState(() => filesOf(key));
   const set = useCallback(
-    (change: (now: readonly Attachment[]) => readonly Attachment[]) =>
-      setFiles((now) => {
-        const next = change(now);
-        if (next.length > 0) ofDrafts.set(key, next);
-        else ofDrafts.delete(key);
-        return next;
-      }),
+    (change: (now: readonly Attachment[]) => readonly Attachment[]) => {
+      // Stored at once: once it is sent, the field may be gone before it is drawn again.
+      const next = change(filesOf(key));
+      store(key, next);
+      setFiles(next);
+    },
     [key],
   );
   return [files, set];

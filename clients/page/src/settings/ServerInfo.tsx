@@ -34,6 +34,7 @@ export function ServerInfo() {
       </dl>
       <section>
         <h3>Models</h3>
+        {models.error && <p className="note bad">{models.error}</p>}
         {models.data && !models.data.success && <p className="note bad">{models.data.errorMessage ?? models.data.errorCode}</p>}
         <ul className="entries">
           {models.data?.models.map((model) => (

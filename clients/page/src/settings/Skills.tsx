@@ -41,6 +41,7 @@ export function Skills() {
       </section>
       <section>
         <h3>Commands</h3>
+        {commands.error && <p className="note bad">{commands.error}</p>}
         <ul className="entries">
           {commands.data?.commands.map((command) => (
             <li key={command.name} className="entry">

@@ -21,7 +21,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
   const hasHermes = useHas("hermesUi");
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const { id, thread } = snapshot;
-  const title = thread?.displayName || "New Thread";
+  const title = thread ? thread.displayName || "New Thread" : "Thread";
   const actions = useActions();
   const ended = snapshot.turns.findLast((turn) => turn.completedAt);
   const archived = thread?.status === "archived";
@@ -39,7 +39,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
         )}
         {title}
       </h1>
-      {snapshot.phase !== "live" && <span className="meta">catching up…</span>}
+      {(snapshot.phase === "loading" || snapshot.phase === "stale") && <span className="meta">catching up…</span>}
       {archived && <span className="meta">archived</span>}
       <Usage snapshot={snapshot} />
       <button type="button" className="btn plain icon" aria-label="Changes, plan, terminals, agents" title="Changes, plan, terminals, agents" aria-pressed={tab !== null} onClick={() => onTab(tab ? null : "changes")}>

@@ -82,8 +82,8 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
       <main className={tab ? "thread has-side" : "thread"}>
         <Head snapshot={snapshot} tab={tab} onTab={setTab} />
         <div className="thread-main">
-          {snapshot.phase === "failed" && <p className="note bad">{snapshot.error}</p>}
-          {rows.length === 0 ? <p className="empty grow">Nothing was said here yet.</p> : !wanted && <Timeline rows={rows} running={running} hasOlder={snapshot.hasOlderTurns} loadOlder={loadOlder} target={row} />}
+          {snapshot.phase === "failed" && <p className="note bad inset">{snapshot.error} Reload the page to read it again.</p>}
+          {rows.length === 0 ? <p className="empty grow">{snapshot.phase === "live" && "Nothing was said here yet."}</p> : !wanted && <Timeline rows={rows} running={running} hasOlder={snapshot.hasOlderTurns} loadOlder={loadOlder} target={row} />}
           <p className="sr" role="status">
             {running ? "The agent works." : "The agent is done."}
           </p>

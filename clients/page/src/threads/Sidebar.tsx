@@ -95,7 +95,7 @@ export function Sidebar() {
       </div>
       <div className="sidebar-list">
         {error && <p className="note bad">{error}</p>}
-        {shown.length === 0 && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No title has these words." : "Nothing here."}</p>}
+        {shown.length === 0 && !error && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No title has these words." : "Nothing here."}</p>}
         {groups(shown.slice(0, most)).map(([day, group]) => (
           <section key={day} aria-label={day}>
             <h2 className="day">{day}</h2>
