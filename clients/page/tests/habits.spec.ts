@@ -216,3 +216,25 @@ test("a Thread that cannot be read says so, and does not look empty", async ({ p
   await expect(page.locator("main .note.bad")).toContainText("the disk is full");
   await expect(page.getByText("Nothing was said here yet.")).toHaveCount(0);
 });
+
+test("a search shows conversations though many titles have its words", async ({ page }) => {
+  await fresh(page, "say hello");
+  await expect(ends(page)).toBeVisible();
+  await page.evaluate(async () => {
+    const { ticket } = (await (await fetch("/page/ticket", { method: "POST", headers: { authorization: `Bearer ${localStorage.getItem("bobbin.secret")}` } })).json()) as { ticket: string };
+    const socket = new WebSocket(`ws://${location.host}/ws?ticket=${ticket}`);
+    await new Promise((open) => (socket.onopen = open));
+    const send = (id: number, method: string, params: object) => socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const done = new Promise<void>((resolve) => (socket.onmessage = ({ data }) => void ((JSON.parse(String(data)) as { id?: number }).id === 30 && resolve())));
+    send(0, "initialize", { clientInfo: { name: "story", version: "1" }, capabilities: {} });
+    socket.send(JSON.stringify({ jsonrpc: "2.0", method: "initialized" }));
+    for (let at = 1; at <= 30; at++) send(at, "thread/start", { identity: { channelName: "web" }, displayName: `hello ${at}` });
+    await done;
+    socket.close();
+  });
+  await page.getByRole("searchbox").fill("hello");
+  await expect(page.locator(".thread-row")).toHaveCount(20);
+  await expect(page.getByRole("region", { name: "In conversations" })).toContainText("hello");
+  await page.getByRole("button", { name: /^Show more/ }).click();
+  await expect.poll(() => page.locator(".thread-row").count()).toBeGreaterThanOrEqual(30);
+});

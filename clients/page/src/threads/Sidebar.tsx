@@ -18,8 +18,9 @@ const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) =>
   archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
 };
 
-/** Rows that are shown at first. */
+/** Rows that are shown at first, and titles above what a search finds in conversations. */
 const PAGE = 150;
+const TITLES = 20;
 
 export function Sidebar() {
   const { threads, phase, error } = useThreadList();
@@ -36,7 +37,8 @@ export function Sidebar() {
   const [chosen, setFilter] = useRemembered("filter", "all");
   const filter: Filter = chosen in filters ? (chosen as Filter) : "all";
   const [query, setQuery] = useState("");
-  const [most, setMost] = useState(PAGE);
+  const [more, setMore] = useState(0);
+  const most = more || (query.trim() ? TITLES : PAGE);
 
   const shown = useMemo(() => {
     const words = query.trim().toLowerCase();
@@ -74,7 +76,7 @@ export function Sidebar() {
       </div>
       <a className={waiting ? "waiting-link has" : "waiting-link"} href={links.waiting} aria-current={route.at === "waiting" ? "page" : undefined}>
         <span className="grow">Waits for you</span>
-        {waiting > 0 ? <span className="badge">{waiting}</span> : <span className="meta">nothing</span>}
+        {waiting > 0 ? <span className="badge">{waiting}</span> : phase === "live" && <span className="meta">nothing</span>}
       </a>
       {hasHermes && (
         <a className="waiting-link" href={links.documents} aria-current={route.at === "documents" || route.at === "document" ? "page" : undefined}>
@@ -109,7 +111,7 @@ export function Sidebar() {
           </section>
         ))}
         {shown.length > most && (
-          <button type="button" className="btn plain" onClick={() => setMost(most + 500)}>
+          <button type="button" className="btn plain" onClick={() => setMore(most + 500)}>
             Show more ({shown.length - most})
           </button>
         )}
