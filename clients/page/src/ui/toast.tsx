@@ -20,6 +20,9 @@ function set(next: readonly Toast[]) {
   for (const listener of listeners) listener();
 }
 
+// What was refused in one place is not about the next.
+addEventListener("hashchange", () => set([]));
+
 export function say(text: string, bad = false) {
   const id = ++last;
   set([...toasts.filter((toast) => toast.text !== text).slice(1 - MOST), { id, text, bad }]);
