@@ -14,16 +14,10 @@ use bobbin_workspace::TrustRecord;
 use serde_json::{Value, json};
 
 use crate::file::{ExternalChannel, ExternalTransport};
-use crate::{fingerprint, shown};
+use crate::{entries, fingerprint, shown};
 
 /// Name of the section in a file.
 pub const SECTION: &str = "ExternalChannels";
-/// Longest name of a channel.
-const MAX_NAME: usize = 64;
-/// Longest text of an entry.
-const MAX_TEXT: usize = 32 << 10;
-/// Most arguments or variables of an adapter.
-const MAX_PARTS: usize = 256;
 
 /// A channel in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,19 +126,10 @@ pub(crate) fn read(
     section: BTreeMap<String, ExternalChannel>,
     warnings: &mut Vec<String>,
 ) -> Vec<ChannelConfig> {
-    let mut channels = BTreeMap::new();
-    for (name, entry) in section {
-        let shown: String = name.chars().take(MAX_NAME).collect();
-        match config(name, entry) {
-            // Of two names that differ in case only, the later counts, as with other settings.
-            Ok(config) => drop(channels.insert(config.name.to_lowercase(), config)),
-            Err(why) => warnings.push(format!("the channel {shown} is not used: {why}")),
-        }
-    }
-    channels.into_values().collect()
+    entries::read(section, "channel", warnings, config)
 }
 
-fn config(name: String, entry: ExternalChannel) -> Result<ChannelConfig, String> {
+fn config(name: &str, entry: ExternalChannel) -> Result<ChannelConfig, String> {
     let process = AdapterProcess {
         command: entry.command.unwrap_or_default(),
         args: entry.args,
@@ -160,7 +145,7 @@ fn config(name: String, entry: ExternalChannel) -> Result<ChannelConfig, String>
         }
     };
     let config = ChannelConfig {
-        name,
+        name: name.to_owned(),
         enabled: entry.enabled.ok_or("it has no Enabled")?,
         transport,
     };
@@ -176,15 +161,7 @@ fn config(name: String, entry: ExternalChannel) -> Result<ChannelConfig, String>
 /// # Errors
 /// What is wrong: the end of a sentence for the user.
 pub fn check(config: &ChannelConfig) -> Result<(), String> {
-    let name = &config.name;
-    if name.trim().is_empty() || name.trim() != name {
-        return Err("its name must not be blank or begin or end with blanks".to_owned());
-    }
-    if name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        return Err(format!(
-            "its name must be at most {MAX_NAME} bytes without control characters"
-        ));
-    }
+    entries::check_name(&config.name)?;
     let Some(process) = config.transport.process() else {
         return Ok(());
     };
@@ -198,18 +175,12 @@ pub fn check(config: &ChannelConfig) -> Result<(), String> {
         env,
     } = process;
     let set = env.0.iter().flat_map(|(name, value)| [name, value]);
-    let mut texts = [command]
+    let texts = [command]
         .into_iter()
         .chain(args)
         .chain(working_directory)
         .chain(set);
-    if args.len() + env.0.len() > MAX_PARTS || texts.clone().any(|text| text.len() > MAX_TEXT) {
-        return Err("its entry is too large".to_owned());
-    }
-    if texts.any(|text| text.contains('\0')) {
-        return Err("a text of it has a zero byte".to_owned());
-    }
-    Ok(())
+    entries::check_texts(args.len() + env.0.len(), texts)
 }
 
 /// Returns what is written for a channel, under the names that the protocol's clients write.

@@ -13,6 +13,7 @@ mod commands;
 mod config;
 pub mod edit;
 mod editor;
+mod entries;
 mod fields;
 pub mod file;
 mod fingerprint;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
+use crate::entries::{self, MAX_NAME};
 use crate::file;
 use crate::fingerprint;
 use crate::gate::Gate;
@@ -24,8 +25,6 @@ use crate::shown::plain;
 pub const SECTION: &str = "SubAgentProfiles";
 /// Name of the profile that is always there.
 pub const NATIVE: &str = "native";
-/// Longest name of a profile.
-const MAX_NAME: usize = 64;
 /// Longest text of an entry, all its texts together.
 const MAX_TEXT: usize = 64 << 10;
 /// Longest time of a run, in seconds; the schema of a file says so too.
@@ -438,22 +437,14 @@ pub(crate) fn read(
     section: BTreeMap<String, ProfileDefinition>,
     warnings: &mut Vec<String>,
 ) -> Vec<(String, ProfileDefinition)> {
-    let mut profiles = BTreeMap::new();
-    for (name, definition) in section {
-        let shown: String = name.chars().take(MAX_NAME).collect();
-        let checked = match definition.check(&name) {
-            Ok(()) if name.eq_ignore_ascii_case(NATIVE) => {
-                Err("It has the name of the usual one.".to_owned())
-            }
-            checked => checked,
-        };
-        match checked {
-            // Of two names that differ in case only, the later counts, as with other settings.
-            Ok(()) => drop(profiles.insert(name.to_lowercase(), (name, definition))),
-            Err(why) => warnings.push(format!("the subagent profile {shown} is not used: {why}")),
+    let checked = |name: &str, definition: ProfileDefinition| {
+        definition.check(name)?;
+        if name.eq_ignore_ascii_case(NATIVE) {
+            return Err("It has the name of the usual one.".to_owned());
         }
-    }
-    profiles.into_values().collect()
+        Ok((name.to_owned(), definition))
+    };
+    entries::read(section, "subagent profile", warnings, checked)
 }
 
 #[cfg(test)]

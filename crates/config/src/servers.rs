@@ -13,15 +13,8 @@ use serde_json::{Value, json};
 
 use crate::file::{McpServer, McpTransport};
 use crate::plugins::plugin_digest;
-use crate::{fingerprint, mcp_json, shown};
+use crate::{entries, fingerprint, mcp_json, shown};
 use bobbin_workspace::TrustRecord;
-
-/// Longest name of a server.
-const MAX_NAME: usize = 64;
-/// Longest text of an entry.
-const MAX_TEXT: usize = 32 << 10;
-/// Most arguments, variables or headers of a server.
-const MAX_PARTS: usize = 256;
 
 /// What the files of plugins call their own folder.
 pub const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
@@ -233,16 +226,7 @@ fn texts_mut(access: &mut ServerAccess) -> Vec<&mut String> {
 
 /// Returns the servers of a section. What is wrong with it goes to `warnings`.
 pub fn read(section: BTreeMap<String, McpServer>, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
-    let mut servers = BTreeMap::new();
-    for (name, entry) in section {
-        let shown: String = name.chars().take(MAX_NAME).collect();
-        match config(name, entry) {
-            // Of two names that differ in case only, the later counts, as with other settings.
-            Ok(config) => drop(servers.insert(config.name.to_lowercase(), config)),
-            Err(why) => warnings.push(format!("the MCP server {shown} is not used: {why}")),
-        }
-    }
-    servers.into_values().collect()
+    entries::read(section, "MCP server", warnings, config)
 }
 
 /// Returns the servers of a plugin: `{"mcpServers": {NAME: …}}`, or the inner object alone. They are named `ID:NAME`. What is
@@ -283,7 +267,7 @@ pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>
     servers
 }
 
-fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {
+fn config(name: &str, entry: McpServer) -> Result<ToolServerConfig, String> {
     let said = |text: Option<String>| text.filter(|text| !text.is_empty());
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
     let url = said(entry.url);
@@ -308,7 +292,7 @@ fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {
         }
     };
     let config = ToolServerConfig {
-        name,
+        name: name.to_owned(),
         enabled: entry.enabled.unwrap_or(true) && !entry.disabled.unwrap_or(false),
         access,
         start_timeout: entry.startup_timeout_sec.and_then(seconds),
@@ -323,16 +307,8 @@ fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {
 /// # Errors
 /// What is wrong: the end of a sentence for the user.
 pub fn check(config: &ToolServerConfig) -> Result<(), String> {
-    let name = &config.name;
-    if name.trim().is_empty() || name.trim() != name {
-        return Err("its name must not be blank or begin or end with blanks".to_owned());
-    }
-    if name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        return Err(format!(
-            "its name must be at most {MAX_NAME} bytes without control characters"
-        ));
-    }
-    let (texts, parts): (Vec<&str>, usize) = match &config.access {
+    entries::check_name(&config.name)?;
+    let (texts, parts): (Vec<&String>, usize) = match &config.access {
         ServerAccess::Stdio {
             command,
             args,
@@ -348,7 +324,7 @@ pub fn check(config: &ToolServerConfig) -> Result<(), String> {
                 .chain(args)
                 .chain(env.0.iter().flat_map(|(a, b)| [a, b]));
             (
-                texts.chain(env_vars).chain(cwd).map(String::as_str).collect(),
+                texts.chain(env_vars).chain(cwd).collect(),
                 args.len() + env.0.len() + env_vars.len(),
             )
         }
@@ -367,19 +343,12 @@ pub fn check(config: &ToolServerConfig) -> Result<(), String> {
                     .into_iter()
                     .chain(bearer_token_env_var)
                     .chain(named)
-                    .map(String::as_str)
                     .collect(),
                 headers.0.len() + env_headers.len(),
             )
         }
     };
-    if parts > MAX_PARTS || texts.iter().any(|text| text.len() > MAX_TEXT) {
-        return Err("its entry is too large".to_owned());
-    }
-    if texts.iter().any(|text| text.contains('\0')) {
-        return Err("a text of it has a zero byte".to_owned());
-    }
-    Ok(())
+    entries::check_texts(parts, texts.into_iter())
 }
 
 /// Returns what is written for a server, under the names that the protocol's clients write.

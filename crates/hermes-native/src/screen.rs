@@ -37,13 +37,9 @@ impl Screen for Connected {
     }
 }
 
-/// The number of this connection among the screens.
-struct Attached(ClientId);
-
 /// Returns the number of a client that shows something.
 pub(crate) fn client_id(client: &Client) -> Option<ClientId> {
-    let attached = client.peer().extensions().get::<Attached>();
-    attached.map(|attached| attached.0)
+    client.peer().extensions().get::<ClientId>().map(|id| *id)
 }
 
 /// Adds a client that shows something, until its connection ends.
@@ -58,7 +54,7 @@ pub(crate) fn ready(client: &Client) {
     let shows = Shows::deserialize(declared).unwrap_or_default();
     let (host, peer) = (host.clone(), client.peer().clone());
     let id = host.attach(Arc::new(Connected(peer.clone())), shows);
-    peer.extensions().insert(Attached(id));
+    peer.extensions().insert(id);
     client.spawn(async move {
         peer.closed().await;
         host.detach(id);
