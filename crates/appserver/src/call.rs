@@ -9,7 +9,7 @@ use bobbin_config::Config;
 use bobbin_serve::exit::Failure;
 use bobbin_serve::join::{self, Endpoint};
 use bobbin_serve::token::TokenOptions;
-use bobbin_serve::{console, server};
+use bobbin_serve::{console, opened, server};
 use bobbin_workspace::{State, Workspace};
 
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
@@ -24,7 +24,7 @@ pub(crate) async fn ask_server<T>(
 ) -> anyhow::Result<T> {
     let Some(holder) = workspace.holder() else {
         let held = workspace.hold().await?;
-        let opened = server::prepare(&held, config, &CancellationToken::new()).await?;
+        let opened = opened::prepare(&held, config, &CancellationToken::new()).await?;
         for complaint in config.warnings.iter().chain(&opened.complaints) {
             console::complain(complaint);
         }

@@ -15,9 +15,10 @@ use clap::{Args, Subcommand};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use bobbin_serve::environment::children;
 use bobbin_serve::finecode::host;
 use bobbin_serve::signals::Signals;
-use bobbin_serve::{config, console, exit, server, state};
+use bobbin_serve::{config, console, exit, state};
 
 /// The action ran and is not content: a linter has found something, a build has failed.
 const NOT_CLEAN: u8 = 3;
@@ -75,7 +76,7 @@ pub(crate) async fn run(finecode: FineCodeCommand) -> anyhow::Result<ExitCode> {
         &workspace.root,
         &config,
         trust,
-        server::children(),
+        children(),
         environment,
         Arc::new(|event| announce(&event)),
     );

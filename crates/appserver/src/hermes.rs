@@ -15,9 +15,10 @@ use bobbin_model::{Lines, ThreadId, visible};
 use clap::{Args, Subcommand};
 use tokio::sync::watch;
 
+use bobbin_serve::environment::children;
 use bobbin_serve::hermes::{specs, surroundings};
 use bobbin_serve::signals::Signals;
-use bobbin_serve::{config, console, exit, server, state};
+use bobbin_serve::{config, console, exit, state};
 
 /// The exit code of `validate` when something does not fit.
 const DOES_NOT_FIT: u8 = 1;
@@ -182,7 +183,7 @@ impl Extension {
                 sender.send_replace(Some(status));
             }
         });
-        let host = Host::new(server::children(), Arc::new(SystemClock), announce, None);
+        let host = Host::new(children(), Arc::new(SystemClock), announce, None);
         host.load(vec![spec])?;
         Ok(Self { host, status })
     }

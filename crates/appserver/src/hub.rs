@@ -9,8 +9,8 @@ use bobbin_config::Config;
 use bobbin_hub::{Hub, Launch, LockContent, Remote, Settings, Started};
 use clap::{Args, Subcommand};
 
+use bobbin_serve::environment::children;
 use bobbin_serve::managed::own_variables;
-use bobbin_serve::server::{self};
 use bobbin_serve::signals::Signals;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
@@ -116,7 +116,7 @@ async fn serve(command: &HubCommand, home: &Path, directory: PathBuf) -> anyhow:
         directory,
         address,
         launch,
-        children: server::children(),
+        children: children(),
         state,
     };
     let hub = match Hub::start(settings).await? {

@@ -33,7 +33,7 @@ use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
 use bobbin_serve::trust::{Scan, TrustFile};
-use bobbin_serve::{console, exit, server, telemetry};
+use bobbin_serve::{console, exit, opened, server, telemetry};
 use bobbin_workspace::Workspace;
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
@@ -192,7 +192,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         Entry::Locked(held) => {
             held.announce_one_prompt()?;
             let removed = CancellationToken::new();
-            let opened = server::open(&held, &config, &removed, server::ByClock::Waits).await?;
+            let opened = opened::open(&held, &config, &removed, opened::ByClock::Waits).await?;
             for complaint in config.warnings.iter().chain(&opened.complaints) {
                 console::complain(complaint);
             }

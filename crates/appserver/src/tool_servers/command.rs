@@ -15,10 +15,11 @@ use bobbin_config::Declared;
 use bobbin_config::ServerFile;
 use bobbin_config::shown::plain;
 use bobbin_serve::config;
+use bobbin_serve::console;
+use bobbin_serve::environment::children;
 use bobbin_serve::state;
 use bobbin_serve::tool_servers::{logins, over_http, spec};
 use bobbin_serve::trust::TrustFile;
-use bobbin_serve::{console, server};
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
@@ -160,7 +161,7 @@ fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Resul
 }
 
 async fn test(spec: ServerSpec) -> anyhow::Result<()> {
-    let host = Host::new(server::children(), Arc::new(drop));
+    let host = Host::new(children(), Arc::new(drop));
     let tried = host.probe(&spec).await;
     host.end().await;
     match tried {

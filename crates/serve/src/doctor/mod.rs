@@ -19,7 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::children;
+use crate::environment::children;
 use crate::shell::shell;
 use crate::{config, state};
 

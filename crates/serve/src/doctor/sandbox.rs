@@ -7,7 +7,7 @@ use bobbin_sandbox::{Files, Network, Outer, Support};
 use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
 use super::{Report, run_child};
-use crate::server::children;
+use crate::environment::children;
 use crate::state;
 use bobbin_config::Config;
 use bobbin_management::wire::DoctorLevel;

@@ -13,8 +13,8 @@ use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::Report;
+use crate::environment::children;
 use crate::models::variable;
-use crate::server::children;
 use crate::{managed, state};
 use bobbin_config::{Config, Declared};
 use bobbin_management::wire::DoctorLevel;

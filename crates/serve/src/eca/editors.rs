@@ -14,8 +14,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::choices::Choices;
+use crate::opened::{Opened, services};
 use crate::pages::WebPages;
-use crate::server::{self, Opened};
 use crate::state;
 use crate::state::home;
 use crate::trust::Folder;
@@ -55,7 +55,7 @@ pub(super) fn offer(
         hub: opened.hub.clone(),
         models: Arc::new(Choices(opened.models.clone())),
         tools: opened.tools.specs(Mode::Agent),
-        services: server::services(opened),
+        services: services(opened),
         editor_tools: opened.editor_tools.clone(),
         pages: Some(Arc::new(WebPages)),
         config_files: config.sources.clone(),

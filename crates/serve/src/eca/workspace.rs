@@ -18,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 use super::Editors;
 use super::editors;
 use crate::config;
+use crate::exit;
 use crate::join::{self, Endpoint, JoinError};
+use crate::opened::{ByClock, Opened, open};
 use crate::state;
 use crate::state::home;
 use crate::token::TokenOptions;
-use crate::{exit, server};
 use bobbin_config::Config;
 use bobbin_workspace::{LockedWorkspace, SOCKET, State, Workspace};
 
@@ -56,14 +57,14 @@ pub enum Open {
 /// A workspace that is served here.
 pub struct Served {
     pub held: LockedWorkspace,
-    opened: server::Opened,
+    opened: Opened,
     /// Further editors, and how to stop taking them.
     editors: Option<(JoinHandle<()>, CancellationToken)>,
 }
 
 impl Served {
     /// Takes further editors from here on, if that can be done.
-    fn new(held: LockedWorkspace, opened: server::Opened, config: &Config) -> Self {
+    fn new(held: LockedWorkspace, opened: Opened, config: &Config) -> Self {
         let workspace = held.workspace();
         let editors = match LocalListener::bind(&workspace.folder(), SOCKET) {
             Ok(listener) => {
@@ -219,7 +220,7 @@ impl EditorWorkspace {
             config,
             mut notices,
         } = prepared;
-        let opened = server::open(&held, &config, &self.removed, server::ByClock::Runs).await?;
+        let opened = open(&held, &config, &self.removed, ByClock::Runs).await?;
         let waiting = opened.trust.notice().await;
         let complaints = opened.complaints.iter().cloned().chain(waiting);
         notices.extend(complaints.map(|message| UserNotice {
