@@ -84,6 +84,8 @@ export class Client extends Store<Status> {
   readonly #calls = new Map<string, AbortController>();
   readonly #unlisten: () => void;
   #connection: Connection | undefined;
+  /** The latest one, whose handshake may not be over. */
+  #opening: Connection | undefined;
   #attempt = 0;
   #readyAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -205,6 +207,7 @@ export class Client extends Store<Status> {
       },
       silenceMs,
     );
+    this.#opening = connection;
     try {
       const address: Address = { url: ticket ? withQuery(url, "ticket", await inTime(ticket())) : url, token };
       const server = await connection.open(address, webSocket, this.#hello());
@@ -254,10 +257,10 @@ export class Client extends Store<Status> {
     if (this.getSnapshot().state === "closed") return;
     clearTimeout(this.#timer);
     this.#unlisten();
-    const connection = this.#connection;
-    this.#connection = undefined;
+    const connections = [this.#connection, this.#opening];
+    this.#connection = this.#opening = undefined;
     this.set({ state: "closed", reason });
-    connection?.end(reason);
+    for (const connection of connections) connection?.end(reason);
     for (const call of this.#calls.values()) call.abort();
     this.#calls.clear();
     this.questions.close();

@@ -36,6 +36,8 @@ export class Connection {
   }
 
   #ended = false;
+  /** Rejects `open` while that waits. */
+  #fail: ((reason: CloseReason) => void) | undefined;
   #lastHeard = Date.now();
   #refusal: CloseReason | undefined;
   #silence: ReturnType<typeof setInterval> | undefined;
@@ -52,9 +54,11 @@ export class Connection {
   async open(address: Address, factory: SocketFactory, hello: InitializeParams): Promise<InitializeResult> {
     const silent: CloseReason = { kind: "silent", message: "The server did not answer in time." };
     let timer: ReturnType<typeof setTimeout> | undefined;
+    if (this.#ended) throw new ConnectionError(silent);
     try {
       return await new Promise<InitializeResult>((resolve, reject) => {
         const fail = (reason: CloseReason) => reject(new ConnectionError(reason));
+        this.#fail = fail;
         timer = setTimeout(() => fail(silent), HANDSHAKE_MS);
         this.#connect(address, factory, hello, resolve, fail).catch((error: unknown) =>
           fail({ kind: "lost", message: error instanceof Error ? error.message : String(error) }),
@@ -65,6 +69,7 @@ export class Connection {
       throw error;
     } finally {
       clearTimeout(timer);
+      this.#fail = undefined;
     }
   }
 
@@ -137,9 +142,10 @@ export class Connection {
     this.request("channel/list", {});
   }
 
-  /** Ends the connection; its receiver learns why. */
+  /** Ends the connection; its receiver, or who opens it, learns why. */
   end(reason: CloseReason): void {
     if (this.#ended) return;
+    if (this.#fail) return this.#fail(reason);
     this.#drop();
     this.receiver.onClose(reason);
   }

@@ -9,16 +9,22 @@ const FIND_MS = 20_000;
 export type { ProcessOptions } from "./process.js";
 export type SpawnOptions = Omit<ClientOptions, "url" | "token" | "ticket" | "webSocket"> & ProcessOptions;
 
+interface Own {
+  process?: ServerProcess;
+  isOver: boolean;
+}
+
 /** A client with a server of its own. If the server ends, it is started again. */
 export class SpawnedClient extends Client {
-  readonly #own: { process?: ServerProcess };
+  readonly #own: Own;
 
   /** Starts the server. Failed attempts are repeated; `spawn` gives up after the first. */
   constructor(options: SpawnOptions) {
-    const own: { process?: ServerProcess } = {};
+    const own: Own = { isOver: false };
     const webSocket = async () => {
       // Two servers cannot have one folder.
       await own.process?.ended;
+      if (own.isOver) throw new Error("The client was closed.");
       return (own.process = new ServerProcess(options));
     };
     super({ ...options, url: "stdio:", webSocket });
@@ -27,6 +33,7 @@ export class SpawnedClient extends Client {
 
   /** Ends the server, and rejects what is not answered. Resolves once the process has ended. */
   override async close(): Promise<void> {
+    this.#own.isOver = true;
     super.close();
     await this.#own.process?.ended;
   }

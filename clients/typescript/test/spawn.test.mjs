@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { answer, connect, ConnectionError } from "../dist/index.js";
-import { findServer, spawn } from "../dist/node.js";
+import { findServer, spawn, SpawnedClient } from "../dist/node.js";
 import { needsServer, openThread, serve, TOKEN, until } from "./support.mjs";
 
 const BIN = process.env.BOBBIN_BIN;
@@ -170,4 +170,18 @@ test("programs that use require() get the same library", needsServer, async (t) 
   const server = await serve(t);
   const joined = await library.connect({ url: server.url(), token: TOKEN, clientInfo });
   joined.close();
+});
+
+test("a client that is closed before the handshake leaves no process", async () => {
+  let pid;
+  const command = [process.execPath, "-e", "console.error(process.pid); process.stdin.resume();"];
+  const own = new SpawnedClient({ command, clientInfo, onStderr: (line) => (pid = Number(line)) });
+  await new Promise((resolve) => setImmediate(function look() {
+    if (pid) resolve();
+    else setImmediate(look);
+  }));
+  const before = Date.now();
+  await own.close();
+  assert.ok(Date.now() - before < 5_000);
+  assert.throws(() => process.kill(pid, 0));
 });
