@@ -23,10 +23,12 @@ test("a Turn is stopped", async ({ page }) => {
 test("an input waits in the queue, is taken back, and is a draft again", async ({ page }) => {
   await fresh(page, "run `make never`");
   await expect(allow(page)).toBeVisible();
-  await ask(page, "say later");
+  await ask(page, "say later, when all of the tea is drunk and the kettle is cold");
   await expect(page.getByRole("list", { name: "Queue" })).toContainText("say later");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await expect(page.getByRole("button", { name: /^Take back/ })).toBeInViewport({ ratio: 1 });
   await page.getByRole("button", { name: /^Take back/ }).click();
-  await expect(field(page)).toHaveValue("say later");
+  await expect(field(page)).toHaveValue(/^say later/);
   await page.getByRole("button", { name: "Stop the Turn" }).click();
   await expect(ends(page)).toBeVisible();
 });

@@ -90,6 +90,7 @@ test("pictures of the guide", async ({ page, bench }) => {
   await expect(page.locator(".is-agent table")).toBeVisible();
   named("A guide to tea");
   await ask(page, "Then make a table of the times");
+  await expect(page.getByRole("list", { name: "Queue" })).toContainText("table");
   await field(page).fill("Leave out the herbal ones");
   await field(page).press("Control+Enter");
   await expect(page.getByRole("list", { name: "Queue" })).toContainText("herbal");

@@ -1,12 +1,16 @@
 //! What a call of a file tool changes, out of its arguments.
 import { useMemo } from "react";
 import { CodeBlock } from "../text/CodeBlock";
-import { between, parse } from "./diff";
+import { between, type FileDiff, parse } from "./diff";
 import { DiffTable } from "./DiffTable";
 
 export default function EditDiff({ edit, patch }: { edit?: { path: string; before: string; after: string }; patch?: string }) {
   const files = useMemo(() => {
-    if (edit) return [between(edit.path, edit.before, edit.after)];
+    if (edit) {
+      const file = between(edit.path, edit.before, edit.after);
+      // Where a part of a file is, its text does not say.
+      return [edit.before ? withoutNumbers(file) : file];
+    }
     try {
       return parse(patch ?? "").filter((file) => file.hunks.length > 0);
     } catch {
@@ -21,4 +25,8 @@ export default function EditDiff({ edit, patch }: { edit?: { path: string; befor
       ))}
     </>
   );
+}
+
+function withoutNumbers(file: FileDiff): FileDiff {
+  return { ...file, hunks: file.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(({ kind, text }) => ({ kind, text })) })) };
 }
