@@ -77,6 +77,13 @@ class Refusals(ServedTest):
             async with spawn(["/nowhere/bobbin"]):
                 pass
 
+    async def test_questions_without_approvals_would_never_be_asked(self) -> None:
+        async def answer(_: object) -> dict[str, object]:
+            return {"answers": {}}
+
+        with self.assertRaisesRegex(ValueError, "needs approval="):
+            connect(self.server.url, token=TOKEN, question=answer)
+
     async def test_an_answer_with_an_error_has_its_code_and_words(self) -> None:
         async with connect(self.server.url, token=TOKEN) as client:
             with self.assertRaises(RequestError) as raised:

@@ -123,6 +123,8 @@ def _client(
 
         served[APPROVAL] = decide
     if question is not None:
+        if approval is None:
+            raise ValueError("question= needs approval= too: questions are asked only of clients that answer approvals")
         served[QUESTION] = question
     declared: Message = {
         "eventCursors": True,
