@@ -100,10 +100,12 @@ test("no place is wider than a phone", async ({ page }) => {
 test("plugins are listed and switched off", async ({ page, bench }) => {
   const plugin = join(bench.folder, ".craft/plugins/tea-log/.claude-plugin");
   mkdirSync(plugin, { recursive: true });
-  writeFileSync(join(plugin, "plugin.json"), '{"name": "tea-log", "version": "1.0.0"}');
+  const hooks = { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "sh count.sh" }] }] };
+  writeFileSync(join(plugin, "plugin.json"), JSON.stringify({ name: "tea-log", version: "1.0.0", hooks }));
   await page.goto("/#/settings/skills");
   const on = page.getByRole("checkbox", { name: "tea-log is on" });
   await expect(on).toBeChecked();
+  await expect(page.locator(".entry", { hasText: "tea-log" })).toContainText("PreToolUse (Bash) runs sh count.sh");
   await on.click();
   await expect(on).not.toBeChecked();
   expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);

@@ -22,11 +22,17 @@ export function Plugins() {
         </p>
       )}
       <ul className="entries">
-        {plugins?.map(({ id, displayName, version, enabled, removable, description, skills, mcpServers, source, diagnostics }) => (
+        {plugins?.map(({ id, displayName, version, enabled, removable, description, skills, mcpServers, hooks, source, diagnostics }) => (
           <li key={id} className="entry">
             <div className="grow">
               <strong>{displayName}</strong> <span className="meta">{version}</span>
               <p className="meta">{[description, skills.length > 0 && plural(skills.length, "skill"), mcpServers.length > 0 && plural(mcpServers.length, "MCP server"), source].filter(Boolean).join(" · ")}</p>
+              {hooks.map(({ event, matcher, command }) => (
+                <p key={`${event} ${matcher} ${command}`} className="meta">
+                  {event}
+                  {matcher && ` (${matcher})`} runs <code>{command}</code>
+                </p>
+              ))}
               {diagnostics.map((one) => (
                 <p key={one.message} className={one.severity === "error" ? "del" : "meta"}>
                   {one.message}
