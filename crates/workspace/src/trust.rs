@@ -3,17 +3,19 @@
 //! A record is about the directory that was there when it was given: another one in its place has none. At most
 //! [`MAX_FINGERPRINTS`] things; the oldest go.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::WorkspaceError;
 use crate::error::Context as _;
-use crate::state::{StateDirectory, directory_id, write_small};
+use crate::state::{StateDirectory, directory_id, open_private, write_small};
 
 /// Name of the file.
 const NAME: &str = "trust.json";
+/// Locked while the file changes.
+const LOCK: &str = "trust.lock";
 /// Most things that a record is about (guess: many times what a folder brings).
 const MAX_FINGERPRINTS: usize = 1024;
 
@@ -98,8 +100,10 @@ impl TrustFile {
     /// It cannot be written; it is as before then.
     pub fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> Result<TrustRecord, WorkspaceError> {
         let folder = self.state.make_folder(&self.root)?;
-        let locked = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
-        let _lock = locked.context(|| format!("{} cannot be locked", folder.display()))?;
+        // Network file systems lock only what is open for writing, so not the folder.
+        let lock = open_private(&folder.join(LOCK), OpenOptions::new().write(true).create(true));
+        let locked = lock.and_then(|file| file.lock().map(|()| file));
+        let _lock = locked.context(|| format!("{} cannot be locked", folder.join(LOCK).display()))?;
         let mut record = self.read();
         change(&mut record);
         record.directory = directory_id(&self.root);
