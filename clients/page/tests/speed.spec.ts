@@ -5,29 +5,53 @@ import { ends, expect, field, fresh, type Page, test } from "./fixtures";
 test.use({ options: { scripted: true, config: { Titles: { Enabled: false } } } });
 test.skip(!hasModel || !process.env.SPEED, "a longer look: SPEED=1");
 
-/** Counts long tasks and the work of frames from now on. */
+interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  /** Microseconds. */
+  ts: number;
+  dur?: number;
+  args: { name?: string };
+}
+
+/** What a frame costs: the outermost of these count, since they contain each other. */
+const work = new Set(["FunctionCall", "EvaluateScript", "EventDispatch", "FireAnimationFrame", "Layout", "RunMicrotasks", "TimerFire", "UpdateLayoutTree"]);
+
+/** Records what the page's main thread does from now on. */
 async function watch(page: Page) {
-  const trace = await page.context().newCDPSession(page);
-  await trace.send("Performance.enable");
-  const read = async () => Object.fromEntries((await trace.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value])) as Record<string, number>;
-  await page.evaluate(() => {
-    const seen = { tasks: [] as number[], frames: 0 };
-    Object.assign(window, { seen });
-    new PerformanceObserver((list) => seen.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ entryTypes: ["longtask"] });
-    const frame = () => (seen.frames++, requestAnimationFrame(frame));
-    requestAnimationFrame(frame);
-  });
-  const before = await read();
+  const browser = page.context().browser();
+  const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline.frame", "toplevel", "benchmark"];
+  await browser?.startTracing(page, { categories });
   return async () => {
-    const after = await read();
-    const { tasks, frames } = await page.evaluate(() => (window as unknown as { seen: { tasks: number[]; frames: number } }).seen);
-    const spent = (name: string) => ((after[name] ?? 0) - (before[name] ?? 0)) * 1000;
+    const trace = await browser?.stopTracing();
+    const all = (JSON.parse(String(trace)) as { traceEvents: TraceEvent[] }).traceEvents;
+    // Chromium has an empty page in reserve, with a main thread of its own.
+    const threads = all.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
+    const [own = []] = threads.map((main) => all.filter(({ pid, tid }) => pid === main.pid && tid === main.tid)).sort((one, other) => other.length - one.length);
+    const whole = own.filter(({ ph }) => ph === "X").map(({ name, ts, dur = 0 }) => ({ name, ts, dur }));
+    const frames = own.filter(({ name }) => name === "BeginMainThreadFrame").map(({ ts }) => ts).sort((one, other) => one - other);
+    const spent = frames.map(() => 0);
+    let [frame, until] = [0, 0];
+    for (const { ts, dur } of whole.filter(({ name }) => work.has(name)).sort((one, other) => one.ts - other.ts || other.dur - one.dur)) {
+      if (ts < until) continue;
+      until = ts + dur;
+      while (frame + 1 < frames.length && (frames[frame + 1] as number) <= ts) frame++;
+      spent[frame] = (spent[frame] ?? 0) + dur / 1000;
+    }
+    spent.sort((one, other) => one - other);
+    const at = (part: number) => +(spent[Math.floor((spent.length - 1) * part)] ?? 0).toFixed(1);
+    const tasks = whole.filter(({ name }) => name.endsWith("RunTask")).map(({ dur }) => dur / 1000);
+    const metrics = await page.context().newCDPSession(page);
+    await metrics.send("Performance.enable");
+    const heap = (await metrics.send("Performance.getMetrics")).metrics.find(({ name }) => name === "JSHeapUsedSize");
     return {
-      longTasks: tasks.map(Math.round),
-      frames,
-      scriptMsAFrame: +(spent("ScriptDuration") / frames).toFixed(2),
-      layoutMsAFrame: +((spent("LayoutDuration") + spent("RecalcStyleDuration")) / frames).toFixed(2),
-      heapMiB: Math.round((after.JSHeapUsedSize ?? 0) / 1048576),
+      frames: frames.length,
+      frameMs: { p50: at(0.5), p95: at(0.95), p99: at(0.99) },
+      longTasks: tasks.filter((ms) => ms > 50).map(Math.round),
+      longestTaskMs: Math.round(tasks.reduce((most, ms) => Math.max(most, ms), 0)),
+      heapMiB: Math.round((heap?.value ?? 0) / 1048576),
     };
   };
 }
