@@ -159,13 +159,30 @@ test("the browser finds words far up in a conversation", async ({ page }) => {
   await fresh(page, "say the word at the beginning");
   await expect(ends(page)).toHaveCount(1);
   for (let round = 0; round < 3; round++) {
-    await ask(page, Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}').join("\n"));
+    await ask(page, [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), `say round ${round}`].join("\n"));
+    await expect(page.locator(".is-agent", { hasText: `round ${round}` })).toBeVisible();
     await expect(page.getByRole("button", { name: "Stop the Turn" })).toHaveCount(0);
   }
   const first = page.locator(".is-agent", { hasText: "the word at the beginning" });
   await expect(first).toHaveCount(0);
   await page.keyboard.press("Control+f");
   await expect(first).toHaveCount(1);
+});
+
+test("who reads further up stays there while a text grows", async ({ page }) => {
+  await fresh(page, [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), "say full"].join("\n"));
+  await expect(ends(page)).toBeVisible();
+  await ask(page, Array.from({ length: 300 }, () => "say more \npause 10").join("\n"));
+  await expect(page.locator(".is-agent", { hasText: "more" })).toBeVisible();
+  const box = page.locator(".timeline");
+  await box.hover();
+  await page.mouse.wheel(0, -400);
+  await expect(page.getByRole("button", { name: "Latest" })).toBeVisible();
+  const top = await box.evaluate(({ scrollTop }) => scrollTop);
+  await expect(page.getByRole("button", { name: "Stop the Turn" })).toHaveCount(0, { timeout: 15_000 });
+  expect(Math.abs((await box.evaluate(({ scrollTop }) => scrollTop)) - top)).toBeLessThan(40);
+  await page.getByRole("button", { name: "Latest" }).click();
+  await expect(page.getByRole("button", { name: "Latest" })).toHaveCount(0);
 });
 
 test("what is in the queue is sent after a stop", async ({ page }) => {

@@ -38,38 +38,45 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
 
   const toEnd = useCallback(() => list.scrollToIndex(rows.length - 1, { align: "end" }), [list, rows.length]);
 
+  /** Whether the reader is at the end, and goes with it. */
+  const atEnd = useRef(true);
   const first = useRef(true);
   useLayoutEffect(() => {
     if (!first.current || rows.length === 0) return;
     first.current = false;
     performance.mark("thread-shown");
     const index = target ? rows.findIndex((row) => row.key === target) : -1;
-    if (index >= 0) list.scrollToIndex(index, { align: "start" });
-    else toEnd();
+    if (index >= 0) {
+      atEnd.current = false;
+      list.scrollToIndex(index, { align: "start" });
+    } else toEnd();
   }, [rows, target, list, toEnd]);
 
-  // A question or a longer text makes the list lower: who was at the end stays there.
-  const atEnd = useRef(true);
-  const follow = useRef(toEnd);
-  follow.current = toEnd;
+  // A question makes the list lower, and rows are higher than was thought: who was at the end stays there.
+  const content = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = scroller.current;
-    if (!box) return;
+    if (!box || !content.current) return;
     const observer = new ResizeObserver(() => {
       if (!atEnd.current) return;
-      follow.current();
+      box.scrollTop = box.scrollHeight;
       setAway(false);
     });
     observer.observe(box);
+    observer.observe(content.current);
     return () => observer.disconnect();
   }, []);
 
+  const top = useRef(0);
   const onScroll = () => {
     const box = scroller.current;
     if (!box) return;
     const left = box.scrollHeight - box.scrollTop - box.clientHeight;
-    atEnd.current = left < 60;
-    setAway(left > 120);
+    // Only who goes up leaves the end: the list itself scrolls down when rows are measured.
+    if (box.scrollTop < top.current && left > 1) atEnd.current = false;
+    else if (left < 60) atEnd.current = true;
+    top.current = box.scrollTop;
+    setAway(!atEnd.current && left > 120);
     if (hasOlder && box.scrollTop < 600) loadOlder();
   };
   useEffect(() => {
@@ -79,7 +86,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
   return (
     <div className="timeline-box">
       <div className="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Conversation" aria-busy={running} aria-live="off">
-        <div className="timeline-all" style={{ height: list.getTotalSize() }}>
+        <div className="timeline-all" ref={content} style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map((item) => {
             const row = rows[item.index];
             return (
