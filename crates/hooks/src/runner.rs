@@ -165,15 +165,15 @@ async fn one(
     if !unchanged.unwrap_or(false) {
         return not_run("you have not trusted it as it is now; `bobbin trust` shows it");
     }
-    let told = told(&input, &subject).to_string().into_bytes();
-    match process::run(&surroundings, hook, command, &input.root, told).await {
+    let asked = question(&input, &subject).to_string().into_bytes();
+    match process::run(&surroundings, hook, command, &input.root, asked).await {
         Ok((exit, written)) => answer::read(input.event, &name, exit, &written),
         Err(why) => not_run(&why),
     }
 }
 
-/// Returns what a hook reads.
-fn told(input: &HookInput, subject: &str) -> Value {
+/// Returns what a hook reads from its standard input.
+fn question(input: &HookInput, subject: &str) -> Value {
     let mut members = input.members.clone();
     members.insert("session_id".to_owned(), json!(input.thread.as_str()));
     members.insert("cwd".to_owned(), json!(input.root));

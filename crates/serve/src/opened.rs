@@ -111,7 +111,7 @@ impl Opened {
 
     /// Ends everything in it.
     pub async fn end(&self) {
-        // As long as there is somebody to tell.
+        // While clients can still be notified.
         self.terminals.stop_all().await;
         if let Some(titles) = &self.titles {
             titles.close().await;
