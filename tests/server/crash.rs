@@ -1,19 +1,39 @@
-//! SIGKILL, then the same workspace again.
+//! The server's end, by SIGKILL and by SIGTERM, then the same workspace again: what was open goes on either way.
 
 use bobbin_testkit::Client;
+use rstest::rstest;
 use serde_json::json;
 
-use crate::support::Workspace;
+use crate::support::{Process, Workspace};
 
+/// How a server ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Killed,
+    Stopped,
+}
+
+impl End {
+    async fn of(self, server: Process) {
+        match self {
+            Self::Killed => server.kill().await,
+            Self::Stopped => assert!(server.terminate().await.success()),
+        }
+    }
+}
+
+#[rstest]
 #[tokio::test]
-async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on() {
+async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on(
+    #[values(End::Killed, End::Stopped)] end: End,
+) {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
     let mut client = server.client("before").await;
     let thread = client.start_thread().await;
     let turn = client.start_turn(&thread, "run `echo x >> ran`").await;
     client.wait_for("item/approval/request").await;
-    server.kill().await;
+    end.of(server).await;
 
     let server = workspace.web_socket();
     let mut client = server.client("after").await;
@@ -37,8 +57,9 @@ async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on() {
     );
 }
 
+#[rstest]
 #[tokio::test]
-async fn a_command_that_ran_is_gone_and_is_not_run_again() {
+async fn a_command_that_ran_is_gone_and_is_not_run_again(#[values(End::Killed, End::Stopped)] end: End) {
     let workspace = Workspace::new();
     workspace.without_bubblewrap();
     let server = workspace.web_socket();
@@ -56,7 +77,7 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     while !std::fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n')) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    server.kill().await;
+    end.of(server).await;
     let group: i32 = std::fs::read_to_string(&pid_file)
         .unwrap()
         .trim()
@@ -104,8 +125,11 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     );
 }
 
+#[rstest]
 #[tokio::test]
-async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running() {
+async fn an_end_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
+    #[values(End::Killed, End::Stopped)] end: End,
+) {
     let workspace = Workspace::new();
     // Moments spread over a short turn, from before its first commit to after its last.
     for round in 0..12u64 {
@@ -117,7 +141,7 @@ async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
             .request("turn/start", json!({ "threadId": thread, "input": input }))
             .await;
         tokio::time::sleep(std::time::Duration::from_millis(round * 4)).await;
-        server.kill().await;
+        end.of(server).await;
         let seen = client.finish().await;
         let acknowledged = seen.iter().any(|m| m.get("method").is_none() && m["id"] == id);
 

@@ -158,9 +158,17 @@ async fn a_server_that_ends_ends_the_editors_process_with_a_code() {
         .find("a call", |message| content(message, "toolCallRun"))
         .await;
     assert!(server.terminate().await.success());
-    // How the turn ended was still said.
-    finished(&mut editor).await;
     assert_eq!(child.wait().await.unwrap().code(), Some(1));
+    // The question is asked again by the next server.
+    let server = workspace.web_socket();
+    let mut client = server.client("browser").await;
+    let identity = json!({ "channelName": "ws", "workspacePath": workspace.path() });
+    let list = json!({ "identity": identity, "crossChannelOrigins": ["eca"] });
+    let listed = client.call("thread/list", list).await;
+    assert_eq!(
+        listed["data"][0]["runtime"]["waitingOnApproval"], true,
+        "{listed}"
+    );
 }
 
 #[tokio::test]

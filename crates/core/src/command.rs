@@ -215,14 +215,17 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it may begin a Turn.
-    pub(crate) fn begins_a_turn(&self) -> bool {
+    /// Whether a server that stops refuses it: it may start a Turn, or it ends one for a parent whose own Turn goes on at
+    /// the next start.
+    pub(crate) fn is_for_a_running_server(&self) -> bool {
         matches!(
             self,
             Self::StartTurn { .. }
                 | Self::StartTurnAfter { .. }
                 | Self::Enqueue { .. }
                 | Self::EnqueueNext { .. }
+                | Self::Stop { .. }
+                | Self::ParentEnded { .. }
         )
     }
 

@@ -61,6 +61,16 @@ pub struct Hub {
     pub(crate) questions: Questions,
     /// Approvals that are open in live subagents.
     pub(crate) open_in_subagents: Arc<AtomicUsize>,
+    left_open: Mutex<LeftOpen>,
+}
+
+/// What goes on when a stopped server starts again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOpen {
+    /// Turns that have not ended.
+    pub turns: usize,
+    /// Approvals in them that nobody has answered.
+    pub questions: usize,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -104,6 +114,7 @@ impl Hub {
             clients: Arc::default(),
             questions: Questions::default(),
             open_in_subagents: Arc::default(),
+            left_open: Mutex::default(),
         })
     }
 
@@ -236,8 +247,9 @@ impl Hub {
         stats
     }
 
-    /// Ends every Turn and every owner, then the store. Everything acknowledged is on disk afterwards.
-    pub async fn stop(&self) {
+    /// Ends every engine and every owner, then the store. Everything acknowledged is on disk afterwards. Returns the Turns
+    /// that go on, and the questions that are asked again, when the workspace is opened again.
+    pub async fn stop(&self) -> LeftOpen {
         self.stopping.cancel();
         self.owners.close();
         self.owners.wait().await;
@@ -246,6 +258,13 @@ impl Hub {
         self.ended.cancel();
         reached(Step::BeforeClose);
         self.store.close().await;
+        *self.left_open.lock()
+    }
+
+    pub(crate) fn note_left_open(&self, questions: usize) {
+        let mut left = self.left_open.lock();
+        left.turns += 1;
+        left.questions += questions;
     }
 
     /// Waits until every owner has ended: nothing more will be shown.

@@ -30,7 +30,7 @@ pub use command::{Command, Newest, Reply, Retitle};
 pub use error::CoreError;
 pub use fork::fork_title;
 pub use handle::{Ended, ThreadHandle};
-pub use hub::{Beforehand, Hub, HubStats};
+pub use hub::{Beforehand, Hub, HubStats, LeftOpen};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
 pub use settings::{MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};

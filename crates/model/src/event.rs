@@ -116,6 +116,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         crashed: bool,
     },
+    /// The server stopped in order while the Turn was open: the start that follows is not one after a crash.
+    TurnLeftOpen {
+        /// The Turn.
+        turn: TurnId,
+    },
     /// A client stopped the Turn: it accepts nothing new and ends as cancelled, whatever happens before that.
     TurnCancelling {
         /// The Turn.
@@ -282,6 +287,7 @@ impl Event {
             Self::TurnStarted { .. } => "turnStarted",
             Self::HistoryGiven { .. } => "historyGiven",
             Self::TurnRecovered { .. } => "turnRecovered",
+            Self::TurnLeftOpen { .. } => "turnLeftOpen",
             Self::TurnCancelling { .. } => "turnCancelling",
             Self::ItemStarted { .. } => "itemStarted",
             Self::ItemCompleted { .. } => "itemCompleted",
@@ -306,6 +312,7 @@ impl Event {
             Self::TurnStarted { turn, .. }
             | Self::HistoryGiven { turn, .. }
             | Self::TurnRecovered { turn, .. }
+            | Self::TurnLeftOpen { turn }
             | Self::ItemStarted { turn, .. }
             | Self::ItemCompleted { turn, .. }
             | Self::ItemAdded { turn, .. }

@@ -11,7 +11,7 @@ use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
-use bobbin_core::{Hub, RandomIds, Settings};
+use bobbin_core::{Hub, LeftOpen, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
@@ -109,15 +109,15 @@ impl Opened {
         Ok(())
     }
 
-    /// Ends everything in it.
-    pub async fn end(&self) {
+    /// Ends everything in it. Returns what goes on when the workspace is opened again.
+    pub async fn end(&self) -> LeftOpen {
         // While clients can still be notified.
         self.terminals.stop_all().await;
         if let Some(titles) = &self.titles {
             titles.close().await;
         }
-        // Calls end with their Turns, so the servers come second.
-        self.hub.stop().await;
+        // Calls end with their engines, so the servers come second.
+        let left = self.hub.stop().await;
         self.terminals.end().await;
         tokio::join!(
             self.servers.end(),
@@ -128,6 +128,7 @@ impl Opened {
         if let Some(undo) = &self.undo {
             undo.end().await;
         }
+        left
     }
 }
 

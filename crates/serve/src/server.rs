@@ -1,14 +1,14 @@
 //! The running server: an open workspace, and the endpoints that were asked for.
 //!
-//! Ends as AppServer protocol 01 §13 says: stop accepting, end Turns and owners, close the store, close
-//! connections, all within five seconds.
+//! Ends in this order: stop accepting, end engines and owners, close the store, close connections, all within five seconds.
+//! Turns and questions stay open, as a crash leaves them, and go on at the next start.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_core::{Hub, ListFilter};
+use bobbin_core::{Hub, LeftOpen, ListFilter};
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_schedules::ByClock;
@@ -126,7 +126,7 @@ pub async fn run(
     }
     let ending = async {
         stop.cancel();
-        opened.end().await;
+        report(opened.end().await);
         if stdio_open {
             stdio.await;
         }
@@ -144,6 +144,22 @@ pub async fn run(
         return Err(exit::removed(&held.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what goes on at the next start, if anything does.
+fn report(left: LeftOpen) {
+    if left.turns == 0 {
+        return;
+    }
+    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let questions = match left.questions {
+        0 => String::new(),
+        count => format!(", with {}", plural(count, "open question")),
+    };
+    let turns = plural(left.turns, "unfinished turn");
+    console::note(&format!(
+        "{turns}{questions}: to be continued when this folder is served again"
+    ));
 }
 
 /// Returns the address of the listener with what clients present there.

@@ -180,6 +180,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::CallPreviewed { .. }
         | Event::TurnReverted { .. } => {}
         Event::TurnRecovered { turn, crashed, .. } => count_crash(script, thread, *turn, *crashed),
+        Event::TurnLeftOpen { turn } => leave_in_order(script, thread, *turn),
     }
 }
 
@@ -247,6 +248,13 @@ fn count_crash(script: &mut Script, thread: &str, turn: TurnId, crashed: bool) {
     script
         .then("UPDATE turn SET crashes = crashes + ? WHERE thread_id = ? AND turn_no = ?")
         .bind(crashed)
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
+fn leave_in_order(script: &mut Script, thread: &str, turn: TurnId) {
+    script
+        .then("UPDATE turn SET crashes = -1 WHERE thread_id = ? AND turn_no = ?")
         .bind(thread.to_owned())
         .bind(turn.0);
 }

@@ -232,7 +232,7 @@ pub(crate) struct TurnRow {
     cached_input_tokens: i64,
     reasoning_output_tokens: i64,
     pub(crate) compacting: bool,
-    pub(crate) crashes: u32,
+    pub(crate) crashes: i32,
     pub(crate) history: Option<String>,
 }
 

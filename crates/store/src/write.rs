@@ -145,6 +145,7 @@ impl Column {
             | Event::ThreadDeleted
             | Event::HistoryGiven { .. }
             | Event::TurnRecovered { .. }
+            | Event::TurnLeftOpen { .. }
             | Event::TurnCancelling { .. }
             | Event::ItemStarted { .. }
             | Event::ItemCompleted { .. }

@@ -27,7 +27,7 @@ impl Owner {
     }
 
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
-        if command.begins_a_turn() && self.hub.stopping.is_cancelled() {
+        if command.is_for_a_running_server() && self.hub.stopping.is_cancelled() {
             self.once = None;
             command.refuse(CoreError::Stopping);
             return Ok(());

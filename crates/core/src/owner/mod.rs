@@ -209,9 +209,9 @@ impl Owner {
                     self.delete_now(reply).await?;
                     return Ok(Some(Ended::Deleted));
                 }
-                if stop_seen && self.commits.is_empty() {
-                    return Ok(Some(Ended::Stopped));
-                }
+            }
+            if stop_seen && self.run.is_none() && self.commits.is_empty() {
+                return Ok(Some(Ended::Stopped));
             }
             let room = self.commits.len() < MAX_COMMITS;
             let deadline = self.deadline();
@@ -249,7 +249,7 @@ impl Owner {
                 }
                 Next::Stop => {
                     stop_seen = true;
-                    self.cancel_turn(run::BY_CALLER, Effect::default()).await?;
+                    self.leave_turn_open().await?;
                 }
                 Next::Deadline => {
                     if self.deadlines().await? {

@@ -62,7 +62,7 @@ impl Owner {
         let Some(live) = self.state.live.as_ref().filter(|live| live.turn.id == turn) else {
             return;
         };
-        if self.run.is_some() {
+        if self.run.is_some() || self.hub.stopping.is_cancelled() {
             return;
         }
         self.stalled = None;
@@ -123,6 +123,25 @@ impl Owner {
             }
             None => self.end_turn(Outcome::Cancelled { reason }).await,
         }
+    }
+
+    /// Ends the engine of a server that stops, and leaves the Turn, its questions and its text as a crash would: it goes on
+    /// at the next start. A Turn that a client has stopped ends.
+    pub(super) async fn leave_turn_open(&mut self) -> Result<(), CoreError> {
+        let Some(live) = &self.state.live else {
+            return Ok(());
+        };
+        if live.cancelling.is_some() {
+            return Ok(());
+        }
+        let (turn, questions) = (live.turn.id, live.approvals.len());
+        self.askers.clear();
+        if let Some(run) = self.run.take() {
+            run.abort().await;
+        }
+        self.hub.note_left_open(questions);
+        self.checkpoint().await?;
+        self.record(vec![Event::TurnLeftOpen { turn }]).await
     }
 
     /// Returns why the open Turn is being stopped, if it is.

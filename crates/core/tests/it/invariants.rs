@@ -344,21 +344,45 @@ async fn a_thread_that_nobody_uses_is_unloaded_and_loads_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn stopping_ends_turns_with_a_recorded_reason() {
+async fn a_stop_leaves_turns_and_questions_open() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
     let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
-    start(&thread, "ask boil").await;
-    let id = thread.id().clone();
-    hub.stop().await;
+    let asking = new_thread(&hub).await;
+    let started = start(&asking, "ask boil").await;
+    LogReader::at(&asking, started.seq)
+        .until_event("approvalOpened")
+        .await;
+    let hanging = new_thread(&hub).await;
+    start(&hanging, "hang").await;
+    let (asks, hangs) = (asking.id().clone(), hanging.id().clone());
+    let question = read(&asking).await.state.approvals()[0].clone();
+    let left = hub.stop().await;
+    assert_eq!((left.turns, left.questions), (2, 1));
+    for _ in 0..3 {
+        // Any number of orderly stops is no crash.
+        let hub = workspace.open(Arc::new(engine.clone())).await;
+        hub.recover().await.unwrap();
+        let live = read(&hub.thread(&asks).await.unwrap())
+            .await
+            .state
+            .live
+            .clone()
+            .unwrap();
+        assert_eq!(live.approvals[0].id, question.id);
+        let live = read(&hub.thread(&hangs).await.unwrap())
+            .await
+            .state
+            .live
+            .clone()
+            .unwrap();
+        assert_eq!(live.turn.status, TurnStatus::Running);
+        assert_eq!(hub.stop().await.turns, 2);
+    }
     let hub = workspace.open(Arc::new(engine)).await;
-    let thread = hub.thread(&id).await.unwrap();
-    let turns = hub
-        .turns_of(&read(&thread).await, None, usize::MAX, usize::MAX)
-        .await
-        .unwrap()
-        .0;
-    assert_eq!(turns[0].status, TurnStatus::Cancelled);
+    let thread = hub.thread(&asks).await.unwrap();
+    let first = thread.log().first();
+    decide(&thread, &question, Decision::Accept).await;
+    LogReader::at(&thread, first).until_event("turnEnded").await;
     hub.stop().await;
 }

@@ -241,6 +241,7 @@ impl View {
             | Event::QueueChanged { .. }
             | Event::PlanUpdated { .. }
             | Event::TurnRecovered { .. }
+            | Event::TurnLeftOpen { .. }
             | Event::DiffUpdated { .. } => {}
         }
     }

@@ -10,6 +10,8 @@ use crate::{
 
 /// Most answers for the session that a Thread records.
 const MAX_GRANTS: usize = 256;
+/// What [`LiveTurn::crashes`] is after an orderly stop.
+const LEFT_IN_ORDER: i32 = -1;
 
 impl ThreadState {
     /// Applies one event. Returns the whole Turn when the event ended it.
@@ -47,7 +49,12 @@ impl ThreadState {
             Event::HistoryGiven { messages, .. } => self.put_history(messages),
             Event::TurnRecovered { crashed, .. } => {
                 if let Some(live) = &mut self.live {
-                    live.crashes += u32::from(*crashed);
+                    live.crashes += i32::from(*crashed);
+                }
+            }
+            Event::TurnLeftOpen { .. } => {
+                if let Some(live) = &mut self.live {
+                    live.crashes = LEFT_IN_ORDER;
                 }
             }
             Event::TurnCancelling { reason, .. } => {

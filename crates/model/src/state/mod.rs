@@ -82,8 +82,9 @@ pub struct LiveTurn {
     pub cancelling: Option<String>,
     /// Whether its conversation is being compacted.
     pub compacting: bool,
-    /// How often the process ended while it ran.
-    pub crashes: u32,
+    /// How often in a row the process crashed while it ran, counted at the start that follows; -1 after an orderly stop,
+    /// whose start adds the one that it is not.
+    pub crashes: i32,
     /// The conversation before it, where the client stores the history.
     pub history: Option<Arc<[GivenMessage]>>,
 }

@@ -359,6 +359,24 @@ fn every_start_after_a_crash_counts() {
 }
 
 #[test]
+fn an_orderly_stop_takes_back_the_start_that_follows_it() {
+    let mut state = running("hi");
+    let turn = state.last_turn;
+    let recovered = Event::TurnRecovered {
+        turn,
+        crashed: true,
+        reason: String::new(),
+    };
+    let left = Event::TurnLeftOpen { turn };
+    let events = [&recovered, &left, &recovered, &recovered];
+    let crashes = events.map(|event| {
+        state.apply(event, NOW);
+        state.live.as_ref().unwrap().crashes
+    });
+    assert_eq!(crashes, [1, -1, 0, 1]);
+}
+
+#[test]
 fn the_end_of_a_turn_completes_items_and_cancels_approvals() {
     let mut state = running("hi");
     let (_, events) = state

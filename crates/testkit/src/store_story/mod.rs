@@ -137,6 +137,7 @@ pub async fn an_open_turn_is_loaded_as_it_was_applied(open: Open) {
                 reason: "again".into(),
                 crashed: true,
             },
+            Event::TurnLeftOpen { turn },
         ])
         .await
         .unwrap();
