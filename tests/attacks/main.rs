@@ -28,6 +28,8 @@ mod ordinary;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod repositories;
+#[cfg(test)]
 mod scopes;
 #[cfg(test)]
 mod state;

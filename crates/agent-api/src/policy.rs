@@ -56,6 +56,9 @@ pub struct CommandRuling {
     pub unseen: Option<String>,
     /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
     pub rule_asks: bool,
+    /// Whether it changes the settings of a git repository, such as `git remote add`. The sandbox keeps commands from
+    /// writing these; a user's word, or a rule that allows the line, lets this one.
+    pub changes_git_settings: bool,
     /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
     pub head: Option<String>,
     /// Whether it is one program and nothing else: no shell, no interpreter, nothing that its words have it run.
@@ -175,6 +178,7 @@ impl Policy for NoRules {
             concerns: Vec::new(),
             unseen: None,
             rule_asks: false,
+            changes_git_settings: false,
             head: None,
             single_program: false,
             names: Vec::new(),

@@ -132,6 +132,7 @@ impl Policy for RulesPolicy {
             ruling,
             // A rule may ask about a part that could not be judged.
             rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
+            changes_git_settings: verdict.changes_git_settings,
             head: verdict.head,
             single_program: verdict.single_program,
             names: verdict.programs,

@@ -52,6 +52,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         work: Work::default(),
         programs: Vec::new(),
         rule_asks: false,
+        changes_git_settings: false,
         variables: Variables::default(),
         shows_all: SHOWS_ALL.iter().any(|option| line.contains(option)),
         names_found: 0,
@@ -95,6 +96,8 @@ struct Judge<'a> {
     programs: Vec<String>,
     /// Whether a rule asks about a part of the line, or may.
     rule_asks: bool,
+    /// Whether a command in the line changes the settings of a git repository.
+    changes_git_settings: bool,
     variables: Variables,
     /// Whether `*` may match hidden files too.
     shows_all: bool,
@@ -366,6 +369,7 @@ impl Judge<'_> {
             ambiguities: self.ambiguities,
             programs: self.programs,
             rule_asks: self.rule_asks,
+            changes_git_settings: self.changes_git_settings,
             head: None,
             single_program: false,
         }

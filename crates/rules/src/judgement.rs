@@ -64,6 +64,8 @@ pub struct Verdict {
     pub programs: Vec<String>,
     /// Whether a rule asks about a part of it, or may. Then no earlier answer counts.
     pub rule_asks: bool,
+    /// Whether a command in it changes the settings of a git repository.
+    pub changes_git_settings: bool,
     /// Its head, if lines with this head differ only in their subject: `git diff`.
     pub head: Option<String>,
     /// Whether the line is one program and nothing else: no shell, no interpreter, nothing that its words have it run.

@@ -8,6 +8,7 @@
 //! resolves paths. Limits: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
 
 mod ambiguity;
+mod git_settings;
 mod head;
 mod judge;
 mod judgement;

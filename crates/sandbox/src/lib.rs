@@ -23,6 +23,7 @@ mod helper;
 mod network;
 mod plan;
 mod profile;
+mod repositories;
 #[cfg(target_os = "linux")]
 mod rights;
 mod serialized;
@@ -37,7 +38,7 @@ pub use error::SandboxError;
 pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};
 #[cfg(target_os = "linux")]
 pub use network::{join, shown};
-pub use plan::{Outer, Plan};
+pub use plan::{GitSettings, Outer, Plan};
 pub use profile::{Files, Network, Profile};
 pub use serialized::{optional_path, path};
 pub use support::Support;

@@ -38,10 +38,23 @@ pub struct Plan {
     /// The directory that such a command sees as `/tmp`. Without it, `/tmp` is empty at each start.
     #[serde(with = "crate::serialized::optional_path")]
     pub temporary: Option<PathBuf>,
+    /// Whether it may write the settings of git repositories in its writable places.
+    pub git_settings: GitSettings,
     /// The promised version of Landlock: exactly this version is requested of the kernel.
     pub landlock: u8,
     /// What the plan promises to put around the helper.
     pub outer: Outer,
+}
+
+/// What a command may do with settings of git repositories in its writable places: configuration, hooks, and files that
+/// say where these are. Only [`Outer::Bubblewrap`] can make them read-only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GitSettings {
+    /// It reads them, unless one of them is itself a writable place.
+    #[default]
+    ReadOnly,
+    /// It writes them: a user has allowed this command, which changes them.
+    Writable,
 }
 
 /// The layer around the helper.
@@ -92,9 +105,11 @@ impl Plan {
     }
 
     /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next
-    /// to a place of `keep`.
+    /// to a place of `keep`. For a git work tree, what a commit writes in its repository elsewhere counts too.
     pub fn written(&self) -> Vec<PathBuf> {
-        crate::written::written(&self.write, &self.keep)
+        let mut written = crate::written::written(&self.write, &self.keep);
+        written.extend(crate::repositories::committed(&written));
+        written
     }
 
     /// Returns a hidden place that cannot be protected because it is in a writable place. A command with such a

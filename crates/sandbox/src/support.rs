@@ -89,11 +89,11 @@ impl Support {
             gaps.push("processes outside can be sent signals");
         }
         match (profile.files, self.outer) {
-            (Files::WorkspaceWrite, Outer::Nothing) => gaps.push(
-                "the workspace's own .git and .craft can be written, conversations and settings included",
-            ),
+            (Files::WorkspaceWrite, Outer::Nothing) => {
+                gaps.push("the workspace's own .git and .craft can be written, hooks and settings included")
+            }
             (Files::WorkspaceWrite, Outer::Bubblewrap) => {
-                gaps.push("the workspace's own .git can be written, hooks for your next commit included");
+                gaps.push("a command can make a git repository in the workspace that names programs for your git to run");
             }
             (Files::ReadOnly | Files::Full, _) => {}
         }
@@ -179,7 +179,8 @@ mod tests {
         };
         let new = Support { landlock: 6, ..old };
         let write = |network| profile(Files::WorkspaceWrite, network);
-        let git = "the workspace's own .git can be written, hooks for your next commit included";
+        let git =
+            "a command can make a git repository in the workspace that names programs for your git to run";
         let socket = "a local socket that appears among your files while a command runs can be spoken to";
         assert_eq!(new.gaps(write(Network::Off)), [git, socket]);
         assert_eq!(

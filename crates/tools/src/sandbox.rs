@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
-use bobbin_sandbox::{Files, Network, Outer, Plan, Profile, Support};
+use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
 
@@ -153,6 +153,7 @@ impl Sandbox {
             services: self.services.clone(),
             show: self.show.clone(),
             temporary: self.temporary.clone(),
+            git_settings: GitSettings::ReadOnly,
             landlock: support.landlock,
             outer: support.outer,
         }

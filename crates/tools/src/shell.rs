@@ -16,7 +16,7 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
-use bobbin_sandbox::Files;
+use bobbin_sandbox::{Files, GitSettings};
 use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
@@ -46,6 +46,9 @@ const OUTSIDE: &str = "outside of the sandbox";
 /// What a lasting answer about such a command means.
 const LASTING: &str = " An answer for the session or for ever covers exactly this line. Whatever it uses in the workspace \
                        (scripts, hooks, a Makefile) then runs like that too, also after the agent has changed it.";
+
+/// What the question about a command says that may write git's settings.
+const GIT_SETTINGS: &str = " It may change the settings of git repositories in the workspace, which name programs that your own git runs.";
 
 /// A command line that the server runs for an agent, judged and confined as one of `Exec`.
 #[derive(Debug, Clone)]
@@ -230,6 +233,12 @@ impl ShellTool {
         self.sandbox.settle_now();
         let hold = match self.sandbox.of_command(&environment.root) {
             CommandSandbox::Confined(_) if request.outside_sandbox => None,
+            CommandSandbox::Confined(mut plan) => {
+                if may_change_git_settings(&ruled, environment.approvals) {
+                    plan.git_settings = GitSettings::Writable;
+                }
+                Some(CommandSandbox::Confined(plan))
+            }
             hold => Some(hold),
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
@@ -378,9 +387,14 @@ fn permission(
         Some(CommandSandbox::NotNeeded) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
         Some(CommandSandbox::Confined(plan)) if ruling.judgement == Judgement::Ask => {
             let mut scope = scope();
-            scope.sandboxed = !ruled.rule_asks && ruled.unseen.is_none();
+            // Settings of git act outside of the sandbox.
+            scope.sandboxed = !ruled.rule_asks && ruled.unseen.is_none() && !ruled.changes_git_settings;
+            let git = match plan.git_settings {
+                GitSettings::Writable => GIT_SETTINGS,
+                GitSettings::ReadOnly => "",
+            };
             let how = format!(
-                " It runs in a sandbox: {}. It is held by {}.",
+                " It runs in a sandbox: {}. It is held by {}.{git}",
                 plan.profile,
                 plan.holders()
             );
@@ -416,6 +430,13 @@ fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
         scope,
         reason: format!("{asked}{LASTING}"),
     }
+}
+
+/// Returns whether a line may write the settings of git repositories: it says that it changes them, and a rule allows it
+/// or a user will have allowed it.
+fn may_change_git_settings(ruled: &CommandRuling, approvals: ApprovalPolicy) -> bool {
+    let is_allowed = ruled.ruling.judgement == Judgement::Allow || approvals != ApprovalPolicy::AutoApprove;
+    ruled.changes_git_settings && is_allowed
 }
 
 fn not_confined(why: &str) -> ToolRefusal {

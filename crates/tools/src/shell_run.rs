@@ -377,6 +377,8 @@ fn add_hint(output: &mut ToolOutput, plan: &Plan, is_installed: bool) {
         "PermissionDenied",
         "Read-only file system",
         "ReadOnlyFilesystem",
+        // From git, about the settings of a repository.
+        "Device or resource busy",
         // From ssh and git, which see root's files as another user's in the sandbox.
         "Bad owner or permissions",
         "dubious ownership",

@@ -1,6 +1,7 @@
 //! Judges one command: the rules that name it, its paths, and the commands that it runs.
 
 use super::{Found, Judge, MAX_PARTS, shown};
+use crate::git_settings::changes_git_settings;
 use crate::pattern::Reach;
 use crate::reads::{ReadContext, is_plain_read};
 use crate::rule::Kind;
@@ -37,6 +38,7 @@ impl Judge<'_> {
         let bare = without_git_options(words).unwrap_or_default();
         let bare: Vec<&str> = bare.iter().map(|word| word.text.as_str()).collect();
         let views: [&[&str]; 2] = [&texts, &bare];
+        self.changes_git_settings |= views.into_iter().any(changes_git_settings);
 
         if let Some(rule) = self.first(Judgement::Deny, &views) {
             return (Judgement::Deny, Because::Rule(rule));

@@ -1,5 +1,7 @@
 //! Dangerous options of git's subcommands: the same option may be harmless for another subcommand.
 
+use crate::git_settings::SHOWS;
+
 /// A subcommand with such options.
 struct Subcommand {
     name: &'static str,
@@ -29,16 +31,6 @@ const SUBCOMMANDS: &[Subcommand] = &[
     subcommand("instaweb", "", &["instaweb"]),
     subcommand("hook", "", &["hook"]),
 ];
-/// Words with which `git config` only shows settings.
-const TELLS: &[&str] = &[
-    "get",
-    "list",
-    "--get",
-    "--get-all",
-    "--get-regexp",
-    "--list",
-    "-l",
-];
 
 /// Returns the words of a git command that are dangerous for its subcommand.
 pub(super) fn hazards<'a>(rest: &[&'a str]) -> Vec<&'a str> {
@@ -48,7 +40,7 @@ pub(super) fn hazards<'a>(rest: &[&'a str]) -> Vec<&'a str> {
         return Vec::new();
     };
     let (name, rest) = (rest[at], &rest[at..]);
-    if name == "config" && !rest.get(1).is_some_and(|word| TELLS.contains(word)) {
+    if name == "config" && !rest.get(1).is_some_and(|word| SHOWS.contains(word)) {
         return vec![name];
     }
     let Some(known) = SUBCOMMANDS.iter().find(|known| known.name == name) else {

@@ -11,7 +11,7 @@ use nix::unistd::{getegid, geteuid};
 
 use super::readable::Readable;
 use crate::plan::{around, looked};
-use crate::{Files, Network, Plan, Profile};
+use crate::{Files, GitSettings, Network, Plan, Profile};
 
 /// Returns bubblewrap's arguments for the view of a plan, with its places as of now, for a command that runs in
 /// `directory`, a real name. The program and its arguments follow them.
@@ -81,6 +81,10 @@ impl View {
                 // It is seen as `/tmp`.
                 write.retain(|place| Some(place) != plan.temporary.as_ref());
                 separate(plan, &write, &mut wanted, &mut links);
+            }
+            if plan.git_settings == GitSettings::ReadOnly {
+                let settings = crate::repositories::settings(&write);
+                wanted.extend(settings.into_iter().map(|place| (place, Mount::Read)));
             }
             let (kept, beyond_kept) = looked(&plan.keep);
             let (blank, beyond_blank) = looked(&plan.blank);

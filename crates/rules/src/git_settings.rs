@@ -1,0 +1,126 @@
+//! Lines of git that change the settings of a repository: its configuration, its hooks, or what its work trees are.
+//!
+//! Not a barrier: the sandbox keeps settings from being written, whatever a line says. A line that is known here is asked
+//! about, and can write them once it is allowed.
+
+/// Subcommands with the words that make them change settings.
+const CHANGES: &[(&str, &[&str])] = &[
+    (
+        "branch",
+        &[
+            "-u",
+            "--set-upstream-to",
+            "--unset-upstream",
+            "--edit-description",
+            "-m",
+            "-M",
+            "--move",
+            "-c",
+            "-C",
+            "--copy",
+        ],
+    ),
+    ("fetch", &["--set-upstream"]),
+    ("flow", &["init"]),
+    ("lfs", &["install", "uninstall", "update"]),
+    ("maintenance", &["register", "unregister", "start", "stop"]),
+    ("pull", &["--set-upstream"]),
+    ("push", &["-u", "--set-upstream"]),
+    (
+        "remote",
+        &["add", "rename", "rm", "remove", "set-branches", "set-url"],
+    ),
+    ("sparse-checkout", &["init", "set", "add", "reapply", "disable"]),
+    (
+        "submodule",
+        &[
+            "add",
+            "init",
+            "update",
+            "sync",
+            "deinit",
+            "absorbgitdirs",
+            "set-branch",
+            "set-url",
+        ],
+    ),
+    ("worktree", &["move", "remove", "repair", "prune"]),
+];
+/// Words with which `git config` only shows settings.
+pub(crate) const SHOWS: &[&str] = &[
+    "get",
+    "list",
+    "--get",
+    "--get-all",
+    "--get-regexp",
+    "--list",
+    "-l",
+];
+
+/// Returns whether a command, without git's options before its subcommand, changes the settings of a repository.
+pub(crate) fn changes_git_settings(command: &[&str]) -> bool {
+    let [program, subcommand, rest @ ..] = command else {
+        return false;
+    };
+    if program.rsplit('/').next() != Some("git") {
+        return false;
+    }
+    if *subcommand == "config" {
+        let shows = rest.first().is_none_or(|word| SHOWS.contains(word));
+        // `git config user.name` shows one.
+        return !shows && !(rest.len() == 1 && !rest[0].starts_with('-'));
+    }
+    let words = CHANGES.iter().find(|(name, _)| name == subcommand);
+    let is_change = |word: &&str| {
+        let word = word.split_once('=').map_or(*word, |(option, _)| option);
+        words.is_some_and(|(_, words)| words.contains(&word))
+    };
+    rest.iter().any(is_change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_change_settings_are_told_from_those_that_do_not() {
+        let changes = |line: &str| changes_git_settings(&line.split(' ').collect::<Vec<_>>());
+        for line in [
+            "git config core.fsmonitor ./x",
+            "git config --unset a.b",
+            "git config --global a.b c",
+            "git config set a.b c",
+            "/usr/bin/git remote add up /srv/up",
+            "git remote -v set-url up /srv/up",
+            "git branch -u up/main",
+            "git branch --set-upstream-to=up/main",
+            "git branch -m old new",
+            "git push -u up main",
+            "git push up main --set-upstream",
+            "git submodule update --init",
+            "git worktree remove x",
+            "git sparse-checkout set a",
+        ] {
+            assert!(changes(line), "{line}");
+        }
+        for line in [
+            "git",
+            "git config",
+            "git config --list",
+            "git config user.name",
+            "git config --get user.name",
+            "git remote -v",
+            "git branch new",
+            "git branch -d old",
+            "git push up main",
+            "git commit -m add",
+            "git checkout -b new",
+            "git submodule status",
+            "git worktree add ../x",
+            "hg config a b",
+            "echo git config a b",
+        ] {
+            assert!(!changes(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What a command does not write of the git repositories in its writable places: settings that name programs.
+//!
+//! A user's git runs programs that a repository's configuration and hooks name, and shells and editors run git by
+//! themselves. So a command that wrote these would run its own code outside of the sandbox. A commit needs the rest:
+//! objects, refs, logs, the index.
+//!
+//! Covered: the repository at the top of each writable place, its submodules (`.git/modules`) and the records of its work
+//! trees. Not covered: a repository further down, which a command may have cloned and must be able to remove; one that
+//! is new; `commondir` in a `.git` that has none, since a file that is not there cannot be mounted over. Reads bounded
+//! files; makes the empty `hooks` and `config` of a repository that lacks them, so that commands cannot.
+
+use std::collections::VecDeque;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{OFlag, openat};
+use nix::libc;
+use nix::sys::stat::{Mode, mkdirat};
+
+/// Most bytes that are read of one of git's files.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Most entries of `modules` and `worktrees` that are looked at.
+const MAX_ENTRIES: usize = 256;
+/// Entries of a git directory that name programs, or lead git to others that do.
+const SETTINGS: [&str; 5] = [
+    "config",
+    "config.worktree",
+    "hooks",
+    "info/attributes",
+    "commondir",
+];
+/// Files of a work tree's record that lead git elsewhere, or name programs.
+const RECORD: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
+/// Directories of a repository outside that a commit in a work tree writes.
+const COMMITTED: [&str; 3] = ["objects", "refs", "logs"];
+
+/// Returns the settings of repositories in writable places, given by real name: commands only read them.
+pub(crate) fn settings(write: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in write {
+        let git = place.join(".git");
+        if is_directory(&git) {
+            add_repository(&git, &mut found);
+        } else if is_file(&git) {
+            if let Some(record) = record(place) {
+                add(&record, &RECORD, &mut found);
+            }
+            found.push(git);
+        }
+    }
+    found
+}
+
+/// Returns what a commit writes outside of some writable places, given by real name, because one of them is a work tree
+/// of a repository elsewhere. The repository has to name the work tree, too: commands and folders may write `.git`.
+pub(crate) fn committed(write: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in write.iter().filter(|place| is_file(&place.join(".git"))) {
+        let Some(record) = record(place) else { continue };
+        // What a command may write could be a record of its own making.
+        if write.iter().any(|place| record.starts_with(place)) {
+            continue;
+        }
+        let Some(repository) = record.parent().and_then(Path::parent) else {
+            continue;
+        };
+        let shared = COMMITTED.map(|name| repository.join(name));
+        found.extend(shared.into_iter().filter(|path| is_directory(path)));
+        found.push(record);
+    }
+    found
+}
+
+/// Returns the record of a work tree: the directory in its repository that `.git` names, and that names `.git`.
+fn record(place: &Path) -> Option<PathBuf> {
+    let git = place.join(".git");
+    let text = text(&git)?;
+    let named = text.lines().next()?.strip_prefix("gitdir:")?.trim();
+    let record = place.join(named).canonicalize().ok()?;
+    let back = self::text(&record.join("gitdir"))?;
+    let back = record.join(back.trim()).canonicalize().ok()?;
+    let common = self::text(&record.join("commondir"))?;
+    let common = record.join(common.trim()).canonicalize().ok()?;
+    (back == git && common.join("worktrees") == record.parent()?).then_some(record)
+}
+
+/// Adds the settings of a repository, of its submodules and of its work trees.
+fn add_repository(git: &Path, found: &mut Vec<PathBuf>) {
+    let mut looks = 0;
+    let mut open = VecDeque::from([git.to_owned()]);
+    while let Some(directory) = open.pop_front() {
+        let entries = |name: &str| std::fs::read_dir(directory.join(name)).into_iter().flatten();
+        // Modules may have names with slashes: between them and `modules` are directories that are no repositories.
+        let below = if is_file(&directory.join("HEAD")) {
+            complete(&directory);
+            add(&directory, &SETTINGS, found);
+            for record in entries("worktrees").flatten().take(MAX_ENTRIES) {
+                add(&record.path(), &RECORD, found);
+            }
+            "modules"
+        } else {
+            ""
+        };
+        if below.is_empty() && directory == git {
+            return;
+        }
+        for entry in entries(below).flatten() {
+            looks += 1;
+            if looks > MAX_ENTRIES {
+                return;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push_back(entry.path());
+            }
+        }
+    }
+}
+
+fn add(directory: &Path, names: &[&str], found: &mut Vec<PathBuf>) {
+    let places = names.iter().map(|name| directory.join(name));
+    // What a link leads to is not git's, and a command could replace the link itself.
+    found.extend(places.filter(|path| is_directory(path) || is_file(path)));
+}
+
+/// Makes what a repository lacks and git would read. Where that fails, nothing of it can be made by a command either.
+fn complete(git: &Path) {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let Ok(directory) = nix::fcntl::open(git, flags, Mode::empty()) else {
+        return;
+    };
+    let has_own = text(&git.join("config"))
+        .is_some_and(|config| config.to_ascii_lowercase().contains("worktreeconfig"));
+    let new = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+    for name in ["config", "config.worktree"] {
+        if (name == "config" || has_own) && git.join(name).symlink_metadata().is_err() {
+            drop(openat(&directory, name, new, Mode::from_bits_truncate(0o666)));
+        }
+    }
+    if git.join("hooks").symlink_metadata().is_err() {
+        drop(mkdirat(&directory, "hooks", Mode::from_bits_truncate(0o777)));
+    }
+}
+
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
+}
+
+/// Returns the text of an ordinary file, up to a bound.
+fn text(path: &Path) -> Option<String> {
+    let file = OpenOptions::new()
+        .read(true)
+        // A pipe in its place is not waited for.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
+        .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn repository(git: &Path) {
+        write(&git.join("HEAD"), "ref: refs/heads/main\n");
+        write(&git.join("config"), "");
+        for name in ["objects", "refs", "logs"] {
+            std::fs::create_dir_all(git.join(name)).unwrap();
+        }
+    }
+
+    fn top() -> (tempfile::TempDir, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        (place, top)
+    }
+
+    #[test]
+    fn the_settings_of_a_repository_its_submodules_and_its_work_trees_are_found() {
+        let (_place, top) = top();
+        let git = top.join(".git");
+        repository(&git);
+        repository(&git.join("modules/libs/a"));
+        write(&git.join("info/attributes"), "");
+        write(&git.join("worktrees/x/gitdir"), "/x/.git\n");
+        write(&git.join("worktrees/x/commondir"), "../..\n");
+        std::os::unix::fs::symlink("../../hooks", git.join("modules/libs/a/hooks")).unwrap();
+        let found = settings(std::slice::from_ref(&top));
+        let expected = [
+            "config",
+            "hooks",
+            "info/attributes",
+            "worktrees/x/commondir",
+            "worktrees/x/gitdir",
+            "modules/libs/a/config",
+        ];
+        assert_eq!(found, expected.map(|name| git.join(name)));
+        // A second configuration counts only where the first says so.
+        write(&git.join("config"), "[extensions]\n\tworktreeConfig = true\n");
+        let found = settings(std::slice::from_ref(&top));
+        assert!(found.contains(&git.join("config.worktree")), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_no_repository_is_left_as_it_is() {
+        let (_place, top) = top();
+        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        std::fs::create_dir(top.join(".git")).unwrap();
+        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        assert!(!top.join(".git/hooks").exists());
+    }
+
+    #[test]
+    fn a_work_tree_commits_into_the_repository_that_names_it() {
+        let (_place, top) = top();
+        let (tree, git) = (top.join("tree"), top.join("main/.git"));
+        let record = git.join("worktrees/tree");
+        repository(&git);
+        write(&tree.join(".git"), &format!("gitdir: {}\n", record.display()));
+        write(&record.join("commondir"), "../..\n");
+        let back = |text: &str| write(&record.join("gitdir"), text);
+        back(&format!("{}\n", tree.join(".git").display()));
+        let write_one = std::slice::from_ref(&tree);
+        let expected = [
+            git.join("objects"),
+            git.join("refs"),
+            git.join("logs"),
+            record.clone(),
+        ];
+        assert_eq!(committed(write_one), expected);
+        let expected = [record.join("commondir"), record.join("gitdir"), tree.join(".git")];
+        assert_eq!(settings(write_one), expected);
+        // Where commands may have made it, it gives nothing.
+        assert_eq!(
+            committed(&[tree.clone(), top.join("main")]),
+            [""; 0].map(PathBuf::from)
+        );
+        // Another work tree of this repository.
+        std::fs::create_dir_all(top.join("other")).unwrap();
+        write(&top.join("other/.git"), "");
+        back(&format!("{}\n", top.join("other/.git").display()));
+        assert_eq!(committed(write_one), [""; 0].map(PathBuf::from));
+        // A record somewhere that names the work tree, with a repository that does not have it.
+        back(&format!("{}\n", tree.join(".git").display()));
+        write(&record.join("commondir"), "../../..\n");
+        assert_eq!(committed(write_one), [""; 0].map(PathBuf::from));
+    }
+}

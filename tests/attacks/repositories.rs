@@ -1,0 +1,223 @@
+//! A command that has the user's own git run its programs, outside of the sandbox.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::files::written;
+use crate::lab::{Bubblewrap, Lab};
+
+/// Where the user's repository is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// The workspace is a work tree of a repository outside of it.
+    WorkTree,
+}
+
+/// Makes a lab under the policy `sandboxed`, with a repository that has a submodule's module and an upstream.
+fn lab(kind: Kind) -> Lab {
+    let lab = Lab::new(Bubblewrap::Required);
+    lab.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": "sandboxed" } }));
+    let top = match kind {
+        Kind::Plain => lab.work(),
+        Kind::WorkTree => lab.home().join("main"),
+    };
+    std::fs::create_dir_all(&top).unwrap();
+    git(&top, &["init", "-q", "-b", "main"]);
+    for (name, value) in [("user.name", "a"), ("user.email", "a@example.org")] {
+        git(&top, &["config", name, value]);
+    }
+    std::fs::write(top.join("a"), "one\n").unwrap();
+    git(&top, &["add", "a"]);
+    git(&top, &["commit", "-qm", "one"]);
+    if kind == Kind::WorkTree {
+        git(&top, &["worktree", "add", "-q", lab.work().to_str().unwrap()]);
+    }
+    lab
+}
+
+/// The ways to try: none where bubblewrap is missing.
+fn kinds() -> Vec<Kind> {
+    if Bubblewrap::all().contains(&Bubblewrap::Required) {
+        vec![Kind::Plain, Kind::WorkTree]
+    } else {
+        Vec::new()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the machine's own tool")]
+fn git(directory: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .current_dir(directory)
+        .args(["-c", "safe.directory=*"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Runs git as the user, in a terminal of theirs.
+async fn users_git(lab: &Lab, arguments: &[&str]) -> String {
+    let output = lab.program(Path::new("git"), arguments).output().await.unwrap();
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
+/// Starts a Turn and returns its first question, `None` where the Turn ends without one.
+async fn question(client: &mut Client, thread: &str, prompt: &str) -> Option<Value> {
+    client.start_turn(thread, prompt).await;
+    loop {
+        let message = client.next().await.expect("the connection stays");
+        match message["method"].as_str() {
+            Some("item/approval/request") => return Some(message),
+            Some("turn/completed" | "turn/failed" | "turn/cancelled") => return None,
+            _ => {}
+        }
+    }
+}
+
+/// Lines that have the user's git run `$e`. `$c` is the directory of the repository, `$d` that of the work tree, `$s` a
+/// configuration.
+const ATTACKS: &[&str] = &[
+    "git config core.fsmonitor \"$e\"",
+    "git config extensions.worktreeConfig true; git config --worktree core.fsmonitor \"$e\"",
+    "printf \"$s\" >> $c/config",
+    "printf \"$s\" > new; mv -f new $c/config",
+    "rm -f $c/config; printf \"$s\" > $c/config",
+    "mkdir -p $c/hooks; cp evil $c/hooks/pre-commit",
+    "rm -rf $c/hooks; mkdir $c/hooks; cp evil $c/hooks/pre-commit",
+    "mv $c/hooks $c/other; mkdir $c/hooks; cp evil $c/hooks/pre-commit",
+    "umount $c/config $c/hooks; printf \"$s\" >> $c/config",
+    "cp -r $c copy; printf \"$s\" >> copy/config; mv .git old; mv copy .git",
+    "cp -r $c copy; printf \"$s\" >> copy/config; rm -rf .git; echo gitdir: $PWD/copy > .git",
+    "cp -r $c copy; printf \"$s\" >> copy/config; [ $c = $d ] || echo $PWD/copy > $d/commondir",
+    "cp -r $c copy; printf \"$s\" >> copy/config; [ $c = $d ] || { echo $PWD/copy > new; mv new $d/commondir; }",
+];
+
+#[tokio::test]
+async fn the_users_git_runs_no_program_that_a_command_names() {
+    for kind in kinds() {
+        let lab = lab(kind);
+        let (work, marker) = (lab.work(), lab.home().join("RUN"));
+        lab.write("evil", &format!("#!/bin/sh\ntouch '{}'\n", marker.display()));
+        std::fs::set_permissions(work.join("evil"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let saved = lab.home().join("saved");
+        copy(&work, &saved);
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        for attack in ATTACKS {
+            let script = format!(
+                "d=$(git rev-parse --git-dir); c=$(git rev-parse --git-common-dir); e='sh {work}/evil'\n\
+                 s=\"[core]\\n fsmonitor = $e\\n\"\n{attack}\n",
+                work = work.display(),
+            );
+            lab.write("attack.sh", &script);
+            lab.hand_over();
+            let asked = question(&mut client, &thread, "run `sh attack.sh`").await;
+            assert_eq!(asked, None, "{kind:?} {attack}");
+            for arguments in [&["status"][..], &["commit", "-q", "--allow-empty", "-m", "two"]] {
+                let said = users_git(&lab, arguments).await;
+                assert!(!marker.exists(), "{kind:?} {attack}: {arguments:?}: {said}");
+            }
+            std::fs::remove_dir_all(&work).unwrap();
+            copy(&saved, &work);
+        }
+        server.kill().await;
+    }
+}
+
+/// Copies a directory.
+#[expect(clippy::disallowed_methods, reason = "the machine's own tool")]
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(status.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_command_commits_and_pushes_where_it_cannot_write_settings() {
+    for kind in kinds() {
+        let lab = lab(kind);
+        let up = lab.work().join("up.git");
+        git(&lab.work(), &["init", "-q", "--bare", up.to_str().unwrap()]);
+        git(&lab.work(), &["remote", "add", "up", up.to_str().unwrap()]);
+        lab.write(
+            "work.sh",
+            "set -e\necho two >> a\ngit commit -qam two\ngit switch -qc side\ngit commit -q --allow-empty -m three\n\
+             git push -qu up side\ngit tag t\ngit stash list\ngit status --short a\ngit log --format=%s\necho 'do''ne'\n",
+        );
+        let output = lab.run(&["exec", "run `sh work.sh`"]).await;
+        let said = written(&output);
+        assert!(said.contains("done"), "{kind:?}: {said}");
+        for (directory, branch) in [(lab.work(), "side"), (up, "side")] {
+            let log = lab.program(Path::new("git"), &["log", "--format=%s", branch]);
+            let mut log = log;
+            let log = log.current_dir(&directory).output().await.unwrap();
+            let log = String::from_utf8_lossy(&log.stdout).into_owned();
+            assert_eq!(
+                log.lines().collect::<Vec<_>>(),
+                ["three", "two", "one"],
+                "{kind:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_of_git_are_asked_about_and_written_once_a_user_allows_it() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        lab.configure(&json!({ "Permissions": {
+            "DefaultApprovalPolicy": "sandboxed",
+            "Rules": [{ "Action": "allow", "Command": "git config *" }],
+        } }));
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        let line = "run `git remote add up /srv/up`";
+        let asked = question(&mut client, &thread, line)
+            .await
+            .expect("it is asked about");
+        let reason = asked["params"]["reason"].as_str().unwrap();
+        assert!(reason.contains("settings of git"), "{reason}");
+        client.reply(&asked, json!({ "decision": "accept" })).await;
+        client.until("turn/completed").await;
+        assert_eq!(users_git(&lab, &["remote"]).await, "up\n");
+        // A rule is a user's word, too.
+        assert_eq!(
+            question(&mut client, &thread, "run `git config a.b c`").await,
+            None
+        );
+        assert_eq!(users_git(&lab, &["config", "a.b"]).await, "c\n");
+        // Not asked about, and not written.
+        lab.write("quiet.sh", "git config a.b d; echo tried");
+        assert_eq!(question(&mut client, &thread, "run `sh quiet.sh`").await, None);
+        assert_eq!(users_git(&lab, &["config", "a.b"]).await, "c\n");
+        server.kill().await;
+    }
+}
+
+#[tokio::test]
+async fn a_repository_is_made_and_removed_in_the_sandbox() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        std::fs::remove_dir_all(lab.work().join(".git")).unwrap();
+        lab.write(
+            "new.sh",
+            "set -e\ngit init -q\ngit config user.name a\ngit config user.email a@example.org\ngit add a\ngit commit -qm one\n\
+             git clone -q . copy\necho 'do''ne'\n",
+        );
+        for (script, end) in [("new.sh", "done"), ("gone.sh", "done")] {
+            lab.write(
+                "gone.sh",
+                "set -e\nrm -rf copy\ngit commit -q --allow-empty -m two\necho 'do''ne'\n",
+            );
+            let said = written(&lab.run(&["exec", &format!("run `sh {script}`")]).await);
+            assert!(said.contains(end), "{script}: {said}");
+        }
+        assert!(!lab.work().join("copy").exists());
+    }
+}
