@@ -161,3 +161,38 @@ async fn what_a_rule_refuses_is_searched_for_when_the_command_starts() {
         server.kill().await;
     }
 }
+
+#[tokio::test]
+async fn a_refused_file_is_not_shown_behind_many_of_its_name() {
+    let ways = Bubblewrap::all().into_iter();
+    for bubblewrap in ways.filter(|bubblewrap| *bubblewrap == Bubblewrap::Required) {
+        let lab = Lab::new(bubblewrap);
+        lab.write("z/deep/db/.env", "THE-SECRET");
+        lab.write(
+            "make.sh",
+            "for n in $(seq 800); do mkdir a$n; : > a$n/.env; done; echo made",
+        );
+        lab.write("read.sh", "cat z/deep/db/.env; echo tried");
+        lab.write("tidy.sh", "rm -rf a*; echo tidy");
+        lab.configure(
+            &json!({ "Permissions": { "DefaultApprovalPolicy": "autoApprove", "Rules": [
+            { "Action": "deny", "Path": "**/.env" },
+        ] } }),
+        );
+        let said = unwatched(&lab, "sh read.sh").await;
+        assert!(said.contains("tried") && !said.contains("THE-SECRET"), "{said}");
+        let said = unwatched(&lab, "sh make.sh").await;
+        assert!(said.contains("made"), "{said}");
+        for line in ["sh read.sh", "sh tidy.sh", "sh read.sh"] {
+            let said = unwatched(&lab, line).await;
+            assert!(!said.contains("THE-SECRET"), "{line}: {said}");
+            assert!(said.contains("could not all be hidden"), "{line}: {said}");
+        }
+        // The user tidies up.
+        for number in 1..=800 {
+            std::fs::remove_dir_all(lab.work().join(format!("a{number}"))).unwrap();
+        }
+        let said = unwatched(&lab, "sh read.sh").await;
+        assert!(said.contains("tried") && !said.contains("THE-SECRET"), "{said}");
+    }
+}

@@ -20,6 +20,25 @@ pub enum PathAccess {
     Write,
 }
 
+/// The bound that ended a search for the files that rules refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchBound {
+    /// Most files and directories that are looked at.
+    Entries(usize),
+    /// Most places that are hidden, with the directories on the way to them.
+    Places(usize),
+}
+
+impl fmt::Display for SearchBound {
+    /// Writes why not all could be hidden, as half a sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entries(most) => write!(f, "there are more than {most} files and directories to look at"),
+            Self::Places(most) => write!(f, "to hide them takes more than {most} files and directories"),
+        }
+    }
+}
+
 /// A rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedRule {
@@ -130,10 +149,13 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns files and directories, absolute and there now, that a rule keeps every command in `root` from reading. Looks
-    /// at the disk, within bounds.
-    fn refused(&self, root: &Path) -> Vec<PathBuf> {
+    /// at the disk.
+    ///
+    /// # Errors
+    /// A bound was reached, so that some may not have been found.
+    fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
         let _ = root;
-        Vec::new()
+        Ok(Vec::new())
     }
 
     /// Whether a resolved path is a file with the output of a command, which the result of its call names: it is read

@@ -1,18 +1,21 @@
 //! Finds the files and directories that a rule hides from every command, as they are on disk now.
 //!
 //! A pattern without wildcards takes one lookup. Otherwise the search covers a directory, breadth first and without
-//! following links: a link's target is judged by its own path. Blocking; bounded in entries and in matches. Paths
-//! beyond the bounds are not found, which docs/design/confinement.md says.
+//! following links: a link's target is judged by its own path. Blocking; bounded in entries and in places. A bound is an
+//! error: names are cheap to make, so a command could make enough of them to have what lies
+//! beyond the bound shown.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use bobbin_agent_api::policy::SearchBound;
 use bobbin_rules::{Judgement, PathUse, RefusedPlace, RuleSet};
 
-/// Most entries examined for all rules (guess: a tenth of a second).
-const MAX_ENTRIES: usize = 65_536;
-/// Most matches: each is a mount, and so is each directory on the way to it.
-const MAX_MATCHES: usize = 256;
+/// Most entries examined for all rules: 200,000 take a fifth of a second.
+const MAX_ENTRIES: usize = 1 << 19;
+/// Most places to hide, with the directories on the way to them: each is a mount, and bubblewrap's time grows with
+/// their square (500 take about a second).
+const MAX_PLACES: usize = 512;
 
 /// Places that are never hidden: no command starts without the system's programs and libraries, and every command has
 /// its own `/proc` and `/dev`.
@@ -21,8 +24,15 @@ const LEFT_ALONE: &[&str] = &[
 ];
 
 /// Returns the existing paths that no command in `root` may read, without `root` itself.
-pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+///
+/// # Errors
+/// A bound was reached.
+pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
+    search(rules, root, MAX_ENTRIES)
+}
+
+fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, SearchBound> {
+    let mut found = Found::default();
     let mut tops = Vec::new();
     for place in rules.refused(root) {
         match place {
@@ -30,23 +40,23 @@ pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
             RefusedPlace::All(top) | RefusedPlace::Within(top) if root.starts_with(&top) => {
                 tops.push(root.to_owned());
             }
-            RefusedPlace::All(place) => found.push(place),
+            RefusedPlace::All(place) if !is_left_alone(&place) && place.exists() => found.add(place, root)?,
+            RefusedPlace::All(_) => {}
             RefusedPlace::Within(top) => tops.push(top),
         }
     }
-    let left_alone = |place: &PathBuf| LEFT_ALONE.iter().any(|top| place.starts_with(top));
-    found.retain(|place| !left_alone(place) && place.exists());
-    tops.retain(|place| !left_alone(place));
+    tops.retain(|place| !is_left_alone(place));
     tops.sort_unstable();
     tops.dedup_by(|next, before| next.starts_with(before));
+    let of_root = rules.path(PathUse::Read, root, root);
+    let refuses_all = of_root.is_some_and(|(judgement, _)| judgement == Judgement::Deny);
     let mut deeper = VecDeque::from(tops);
     let mut looks = 0;
     while let Some(directory) = deeper.pop_front() {
         // A command has the server's rights at most, so it cannot read an unreadable directory either.
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            if looks == MAX_ENTRIES || found.len() >= MAX_MATCHES {
-                tracing::debug!(looks, "not every path that a rule refuses was looked for");
-                return found;
+            if looks == most {
+                return Err(SearchBound::Entries(most));
             }
             looks += 1;
             let Ok(kind) = entry.file_type() else { continue };
@@ -54,17 +64,42 @@ pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
             if kind.is_symlink() {
                 continue;
             }
-            if matches!(rules.path(PathUse::Read, &path, root), Some((Judgement::Deny, _))) {
-                // A rule without wildcards may have added the path before.
-                if !found.contains(&path) {
-                    found.push(path);
-                }
+            if (refuses_all && path.starts_with(root)) || rules.refuses_entry(&path, root) {
+                found.add(path, root)?;
             } else if kind.is_dir() {
                 deeper.push_back(path);
             }
         }
     }
-    found
+    Ok(found.places)
+}
+
+fn is_left_alone(place: &Path) -> bool {
+    LEFT_ALONE.iter().any(|top| place.starts_with(top))
+}
+
+/// The places of a search, each once.
+#[derive(Debug, Default)]
+struct Found {
+    places: Vec<PathBuf>,
+    /// They, and the directories of the workspace on the way to them.
+    mounts: HashSet<PathBuf>,
+}
+
+impl Found {
+    fn add(&mut self, place: PathBuf, root: &Path) -> Result<(), SearchBound> {
+        let way = place.ancestors().skip(1);
+        let way = way.take_while(|above| *above != root && above.starts_with(root));
+        self.mounts.extend(way.map(Path::to_path_buf));
+        // A directory on the way to one place is none itself: the search does not go on below a place.
+        if self.mounts.insert(place.clone()) || !self.places.contains(&place) {
+            self.places.push(place);
+        }
+        if self.mounts.len() > MAX_PLACES {
+            return Err(SearchBound::Places(MAX_PLACES));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -76,15 +111,18 @@ mod tests {
     use super::*;
     use bobbin_testkit::Folder as Workspace;
 
-    fn names(workspace: &Workspace, patterns: &[(&str, Option<&str>)]) -> Vec<String> {
+    fn rules(patterns: &[(&str, Option<&str>)]) -> RuleSet {
         let rules = patterns.iter().map(|(path, operation)| RuleText {
             action: "deny".to_owned(),
             path: Some((*path).to_owned()),
             operation: operation.map(str::to_owned),
             ..RuleText::default()
         });
-        let rules = RuleSet::new(rules, None).unwrap();
-        let found = refused(&rules, workspace.root());
+        RuleSet::new(rules, None).unwrap()
+    }
+
+    fn names(workspace: &Workspace, patterns: &[(&str, Option<&str>)]) -> Vec<String> {
+        let found = refused(&rules(patterns), workspace.root()).unwrap();
         let inside = |path: PathBuf| path.strip_prefix(workspace.root()).map(Path::to_path_buf);
         let mut names: Vec<String> = found
             .into_iter()
@@ -127,15 +165,31 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_next_to_the_top_is_found_first_and_no_more_than_fits() {
+    fn a_workspace_in_a_refused_directory_is_refused_as_a_whole() {
         let workspace = Workspace::new();
-        workspace.write("deep/er/and/deeper/.env", "x");
-        for number in 0..=MAX_MATCHES {
+        workspace.write("a/b", "x");
+        workspace.write("c", "x");
+        let top = workspace.root().parent().unwrap().display().to_string();
+        assert_eq!(names(&workspace, &[(&top, None)]), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_search_that_meets_a_bound_is_not_taken_for_whole() {
+        let workspace = Workspace::new();
+        for number in 0..MAX_PLACES / 2 {
             workspace.write(&format!("many/{number}/.env"), "x");
         }
-        workspace.write("z/.env", "x");
-        let found = names(&workspace, &[("**/.env", None)]);
-        assert_eq!(found.len(), MAX_MATCHES);
-        assert!(found.contains(&"z/.env".to_owned()), "{found:?}");
+        let rules = rules(&[("**/.env", None)]);
+        let root = workspace.root();
+        assert_eq!(refused(&rules, root), Err(SearchBound::Places(MAX_PLACES)));
+        std::fs::remove_dir_all(root.join("many/0")).unwrap();
+        assert_eq!(refused(&rules, root).unwrap().len(), MAX_PLACES / 2 - 1);
+        // `many`, and two entries of each.
+        let looks = MAX_PLACES - 1;
+        assert!(search(&rules, root, looks).is_ok());
+        assert_eq!(
+            search(&rules, root, looks - 1),
+            Err(SearchBound::Entries(looks - 1))
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::policy::{
-    AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, WritableProgram,
+    AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, SearchBound, WritableProgram,
 };
 use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
 
@@ -108,7 +108,7 @@ impl Policy for RulesPolicy {
         self.rules.rules().iter().map(applied).collect()
     }
 
-    fn refused(&self, root: &Path) -> Vec<PathBuf> {
+    fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
         refused::refused(&self.rules, root)
     }
 

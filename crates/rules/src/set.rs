@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::head::head;
-use crate::pattern::{Reach, RefusedPlace};
+use crate::pattern::{PathPattern, Reach, RefusedPlace};
 use crate::rule::Kind;
 use crate::single_program::is_single_program;
 use crate::work::Work;
@@ -77,15 +77,25 @@ impl RuleSet {
 
     /// Returns the places that a rule refuses to have read.
     pub fn refused(&self, root: &Path) -> Vec<RefusedPlace> {
-        let places = self.rules.iter().filter_map(|rule| match &rule.subject.0 {
+        self.unread().map(|pattern| pattern.place(root)).collect()
+    }
+
+    /// Returns whether a rule for this very path refuses to have it read. Rules for directories that contain it do not
+    /// count: a search that goes down from there has met them.
+    pub fn refuses_entry(&self, path: &Path, root: &Path) -> bool {
+        self.unread().any(|pattern| pattern.fits(path, root))
+    }
+
+    /// Returns the patterns of paths that a rule refuses to have read.
+    fn unread(&self) -> impl Iterator<Item = &PathPattern> {
+        self.rules.iter().filter_map(|rule| match &rule.subject.0 {
             Kind::Path(used, pattern)
                 if rule.judgement == Judgement::Deny && *used != Some(PathUse::Write) =>
             {
-                Some(pattern.place(root))
+                Some(pattern)
             }
             _ => None,
-        });
-        places.collect()
+        })
     }
 
     /// Returns the rules' judgement of a tool, and the deciding rule. `*` and `?` are ordinary characters in tool

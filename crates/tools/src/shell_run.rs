@@ -14,7 +14,7 @@ use bobbin_agent_api::tool::{
 use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
-use bobbin_sandbox::{Network, Outer, Plan};
+use bobbin_sandbox::{Files, Network, Outer, Plan};
 use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -157,8 +157,13 @@ impl PreparedCall for Prepared {
                 return cancelled();
             }
             let sandboxed = held.is_some();
-            if let Some((plan, _)) = &mut held {
-                mask(plan, refusing, root.clone()).await;
+            if let Some((plan, _)) = &mut held
+                && let Err(why) = mask(plan, refusing, root.clone()).await
+            {
+                return not_run(format!(
+                    "did not run: rules refuse files that could not all be hidden from it: {why}. Write these rules for \
+                     fewer directories, or remove files that they name; outsideSandbox asks a person."
+                ));
             }
             let confined = match &held {
                 Some((plan, sandbox)) => sandbox.confined(plan, spec),
@@ -203,12 +208,17 @@ impl PreparedCall for Prepared {
 }
 
 /// Adds the paths that a rule hides, as they are on disk now, to a plan, if bubblewrap can mask them.
-async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) {
-    if plan.outer == Outer::Bubblewrap {
+///
+/// # Errors
+/// Not all of them were found: why, as half a sentence.
+async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) -> Result<(), String> {
+    if plan.outer == Outer::Bubblewrap && plan.profile.files != Files::Full {
         let search = move || policy.refused(&root);
         let refused = tokio::task::spawn_blocking(search).await;
-        plan.blank.extend(refused.unwrap_or_default());
+        let refused = refused.map_err(|error| format!("the search for them failed: {error}"))?;
+        plan.blank.extend(refused.map_err(|bound| bound.to_string())?);
     }
+    Ok(())
 }
 
 enum End {

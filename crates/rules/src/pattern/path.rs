@@ -88,6 +88,16 @@ impl PathPattern {
         begins.starts_with(directory) || directory.starts_with(&begins)
     }
 
+    /// Whether a resolved path itself fits.
+    pub(crate) fn fits(&self, path: &Path, root: &Path) -> bool {
+        let base = match &self.base {
+            Base::Workspace => root,
+            Base::At(base) => base,
+        };
+        path.strip_prefix(base)
+            .is_ok_and(|inside| self.glob.is_match(inside))
+    }
+
     /// Whether a resolved path, or a directory that contains it, fits.
     pub(crate) fn covers(&self, path: &Path, root: &Path) -> bool {
         let base = match &self.base {
