@@ -265,3 +265,41 @@ async fn a_turn_that_was_open_at_two_crashes_in_a_row_fails_with_a_message() {
     assert!(turn.to_string().contains("crashed twice"), "{turn:#}");
     server.kill().await;
 }
+
+#[tokio::test]
+async fn a_file_that_other_programs_run_is_not_written_unasked() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let rule = json!({ "Action": "allow", "Path": ".vscode/extensions.json", "Operation": "write" });
+    for policy in ["default", "sandboxed"] {
+        lab.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": policy, "Rules": [rule] } }));
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        for path in [
+            ".vscode/tasks.json",
+            ".vscode/settings.json",
+            "sub/.vscode/launch.json",
+            ".claude/settings.json",
+            ".cursor/mcp.json",
+            ".codex/config.toml",
+            ".mcp.json",
+            ".envrc",
+            ".devcontainer/devcontainer.json",
+            ".husky/pre-commit",
+            ".idea/workspace.xml",
+            ".github/workflows/ci.yml",
+            "id_rsa",
+            ".netrc",
+        ] {
+            let said = declined_turn(&mut client, &thread, &format!("write `{path}`: evil")).await;
+            assert!(said.contains("ther programs run"), "{policy} {path}: {said}");
+            assert!(!lab.work().join(path).exists(), "{policy} {path}");
+        }
+        for path in ["src/lib.rs", ".env", ".gitignore", ".vscode/extensions.json"] {
+            let said = declined_turn(&mut client, &thread, &format!("write `{path}`: tea")).await;
+            assert!(lab.work().join(path).exists(), "{policy} {path}: {said}");
+            std::fs::remove_file(lab.work().join(path)).unwrap();
+        }
+        server.kill().await;
+    }
+}

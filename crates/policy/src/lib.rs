@@ -10,6 +10,7 @@ mod refused;
 pub mod repository;
 mod reserved;
 mod rules_policy;
+mod run_later;
 mod secrets;
 #[cfg(test)]
 mod shells_tests;

@@ -14,12 +14,13 @@ use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
 use crate::contents::{Contents, MAX_ENTRIES};
 use crate::programs::Programs;
 use crate::reserved::Reserved;
+use crate::run_later::is_run_later;
 use crate::secrets::is_secret;
 use crate::trace::{Standing, trace};
 use crate::{refused, repository};
 
 /// A [`Policy`] made of rules. Without rules, it allows commands that can do no more than the reading tools, and asks
-/// about all others, and about reading files whose names promise secrets.
+/// about all others, about reading files whose names promise secrets, and about writing files that other programs run.
 #[derive(Debug, Default)]
 pub struct RulesPolicy {
     rules: RuleSet,
@@ -161,7 +162,10 @@ impl Policy for RulesPolicy {
         let reason = match access {
             _ if is_guarded && !self.is_output(path) => "keys are kept there",
             PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
-            _ => return None,
+            PathAccess::Write if is_run_later(path, root) => {
+                "other programs run what a file of this name says, outside of the sandbox"
+            }
+            PathAccess::Read | PathAccess::Write => return None,
         };
         Some(Ruling {
             judgement: Judgement::Ask,
@@ -314,6 +318,11 @@ mod tests {
         };
         assert_eq!(path(&policy, PathAccess::Read, ".env"), Some(Judgement::Ask));
         assert_eq!(path(&policy, PathAccess::Write, ".env"), None);
+        assert_eq!(path(&policy, PathAccess::Read, ".vscode/tasks.json"), None);
+        assert_eq!(
+            path(&policy, PathAccess::Write, ".vscode/tasks.json"),
+            Some(Judgement::Ask)
+        );
         assert_eq!(path(&policy, PathAccess::Read, ".env.example"), None);
         let rule = RuleText {
             action: "allow".to_owned(),

@@ -21,22 +21,26 @@ const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"
 
 /// Returns whether a file of this name usually has secrets in it.
 pub(crate) fn is_secret(path: &Path) -> bool {
-    let Some(name) = path.file_name() else {
-        return false;
-    };
-    let name = name.to_string_lossy().to_ascii_lowercase();
+    let name = lower_case_name(path);
     let is_example = || {
         name.rsplit('.')
             .next()
             .is_some_and(|last| EXAMPLES.contains(&last))
     };
     let is_environment = (name == ".env" || name == ".envrc" || name.starts_with(".env.")) && !is_example();
+    is_environment || is_key(path) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns whether a file of this name has keys or passwords that programs look for under this name.
+pub(crate) fn is_key(path: &Path) -> bool {
+    let name = lower_case_name(path);
     let is_public = || name.rsplit('.').next() == Some("pub");
-    let is_key = KEYS.iter().any(|key| name.starts_with(key)) && !is_public();
-    is_environment
-        || is_key
-        || NAMES.contains(&name.as_str())
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    NAMES.contains(&name.as_str()) || (KEYS.iter().any(|key| name.starts_with(key)) && !is_public())
+}
+
+fn lower_case_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -141,6 +141,9 @@ pub fn locate(
     };
     let ruling = environment.policy.path(used, &path, root);
     let said = ruling.as_ref().map(|ruling| ruling.judgement);
+    let why = ruling
+        .as_ref()
+        .map_or_else(String::new, |ruling| ruling.reason.clone());
     let rule_asks = ruling
         .as_ref()
         .is_some_and(|ruling| ruling.judgement == Judgement::Ask && ruling.rule.is_some());
@@ -149,7 +152,7 @@ pub fn locate(
     }
     let permission = match standing {
         Standing::Inside if rule_asks => ask("a file that a rule speaks of"),
-        Standing::Inside if said == Some(Judgement::Ask) => ask("a file that may have secrets in it"),
+        Standing::Inside if said == Some(Judgement::Ask) => ask(&why),
         Standing::Inside => Permission::Free,
         Standing::Reserved if access.changes() => {
             return Err(ToolRefusal::denied(format_args!(
