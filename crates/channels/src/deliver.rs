@@ -85,9 +85,8 @@ impl Host {
             }),
             ChatMessage::Media(media) => {
                 let (adapter, place) = (adapter.clone(), self.surroundings().clone());
-                let prepared = tokio::task::spawn_blocking(move || {
-                    media::prepare(media, &adapter.can, &place.root, &place.temporary)
-                });
+                let prepared =
+                    tokio::task::spawn_blocking(move || media::prepare(media, &adapter.can, &place));
                 let failed =
                     |why: tokio::task::JoinError| error(Code::MediaResolutionFailed, why.to_string());
                 prepared.await.map_err(failed)?

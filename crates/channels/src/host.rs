@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bobbin_agent_api::channel::{ChannelConfig, ChannelTransport};
+use bobbin_agent_api::policy::Policy;
 use bobbin_children::{Children, Environment};
 use bobbin_config::DeclaredChannel;
 use bobbin_model::Json;
@@ -32,6 +33,8 @@ pub struct Surroundings {
     pub environment: Environment,
     /// Directory for files that are made for an adapter.
     pub temporary: PathBuf,
+    /// Judges which files of the workspace may be read.
+    pub policy: Arc<dyn Policy>,
 }
 
 /// Lets adapters in, starts those that the server is to start, and knows which are there.

@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::channel::{ChatMedia, DeliveryError, DeliveryErrorCode, MediaSource};
+use bobbin_agent_api::policy::{Judgement, PathAccess};
 use tempfile::TempPath;
 use url::Url;
 
 use crate::descriptor::{Abilities, MediaAbility};
 use crate::group::wire::{ChannelMessage, ChannelMessageKind, ChannelMessageSource};
+use crate::host::Surroundings;
 
 /// Most bytes of a medium inside a message: their Base64 fits the queue of a connection.
 const MAX_INLINE: u64 = 5 << 20;
@@ -40,15 +42,14 @@ pub(crate) fn error(code: DeliveryErrorCode, message: impl Into<String>) -> Deli
     DeliveryError { code, message }
 }
 
-/// Checks a medium and brings it into a form that the adapter takes. Files made for it go into `temporary`.
+/// Checks a medium and brings it into a form that the adapter takes. Files made for it go into the temporary directory of `place`.
 ///
 /// # Errors
 /// Why the adapter does not get it.
 pub(crate) fn prepare(
     media: ChatMedia,
     can: &Abilities,
-    root: &Path,
-    temporary: &Path,
+    place: &Surroundings,
 ) -> Result<Prepared, DeliveryError> {
     use DeliveryErrorCode as Code;
     let kind = ChannelMessageKind::of(media.kind);
@@ -68,12 +69,12 @@ pub(crate) fn prepare(
     allowed(ability, file_name.as_deref(), media_type.as_deref())?;
     let (source, made) = match media.source {
         MediaSource::Url(address) => (from_url(address, ability)?, None),
-        MediaSource::HostPath(path) => from_bytes(in_workspace(&path, root)?, ability, temporary)?,
+        MediaSource::HostPath(path) => from_bytes(in_workspace(&path, place)?, ability, &place.temporary)?,
         MediaSource::DataBase64(text) => {
             let bytes = STANDARD
                 .decode(text.trim())
                 .map_err(|_| error(Code::MediaResolutionFailed, "'dataBase64' is not Base64"))?;
-            from_bytes(Bytes::Memory(bytes), ability, temporary)?
+            from_bytes(Bytes::Memory(bytes), ability, &place.temporary)?
         }
         MediaSource::Artifact(id) => {
             let why = format!("there is no artifact {id:?}");
@@ -160,13 +161,19 @@ fn from_url(address: String, ability: &MediaAbility) -> Result<ChannelMessageSou
 }
 
 /// Finds a file of the workspace.
-fn in_workspace(path: &str, root: &Path) -> Result<Bytes, DeliveryError> {
+fn in_workspace(path: &str, place: &Surroundings) -> Result<Bytes, DeliveryError> {
     let cannot = |why: String| error(DeliveryErrorCode::MediaResolutionFailed, why);
+    let root = &place.root;
     let found = root.join(path).canonicalize();
     let found = found.map_err(|why| cannot(format!("{path} cannot be read: {why}")))?;
     // `.craft` has configuration, with secrets in it.
     if !found.starts_with(root) || found.starts_with(root.join(".craft")) {
         return Err(cannot(format!("{path} is not a file of the workspace")));
+    }
+    // A client's word is the user's, and does not override the user's rule.
+    let ruling = place.policy.path(PathAccess::Read, &found, root);
+    if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
+        return Err(cannot(format!("{path} may not be read: {}", ruling.reason)));
     }
     let metadata = found
         .metadata()

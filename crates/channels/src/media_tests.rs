@@ -1,4 +1,8 @@
+use std::sync::Arc;
+
 use bobbin_agent_api::channel::MediaKind;
+use bobbin_agent_api::policy::{CommandRuling, NoRules, Policy, Ruling};
+use bobbin_children::Environment;
 
 use super::*;
 
@@ -20,6 +24,29 @@ fn picture(source: MediaSource) -> ChatMedia {
     }
 }
 
+/// Refuses files with keys.
+#[derive(Debug)]
+struct NoKeys;
+
+impl Policy for NoKeys {
+    fn command(&self, command: &str, root: &Path) -> CommandRuling {
+        NoRules.command(command, root)
+    }
+
+    fn path(&self, access: PathAccess, path: &Path, _root: &Path) -> Option<Ruling> {
+        let is_key = access == PathAccess::Read && path.ends_with("key.png");
+        is_key.then(|| Ruling {
+            judgement: Judgement::Deny,
+            reason: "a rule says so".to_owned(),
+            rule: None,
+        })
+    }
+
+    fn tool(&self, _name: &str) -> Option<Ruling> {
+        None
+    }
+}
+
 struct Place {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -35,6 +62,8 @@ impl Place {
             std::fs::create_dir(path).unwrap();
         }
         std::fs::write(root.join("roof.png"), "four").unwrap();
+        std::fs::write(root.join("key.png"), "key").unwrap();
+        std::os::unix::fs::symlink("key.png", root.join("to-key.png")).unwrap();
         std::fs::write(root.join(".craft/config.json"), "{}").unwrap();
         std::fs::write(base.join("outside.png"), "x").unwrap();
         std::os::unix::fs::symlink("../outside.png", root.join("link.png")).unwrap();
@@ -45,8 +74,17 @@ impl Place {
         }
     }
 
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            root: self.root.clone(),
+            environment: Environment::empty(),
+            temporary: self.temporary.clone(),
+            policy: Arc::new(NoKeys),
+        }
+    }
+
     fn prepare(&self, media: ChatMedia, ability: MediaAbility) -> Result<Prepared, DeliveryErrorCode> {
-        let prepared = prepare(media, &can(ability), &self.root, &self.temporary);
+        let prepared = prepare(media, &can(ability), &self.surroundings());
         prepared.map_err(|error| error.code)
     }
 }
@@ -83,6 +121,9 @@ fn what_an_adapter_does_not_take_is_refused_with_its_code() {
         (path("../outside.png"), any.clone(), Code::MediaResolutionFailed),
         (path("link.png"), any.clone(), Code::MediaResolutionFailed),
         (path("."), any.clone(), Code::MediaResolutionFailed),
+        // A rule keeps it from being read, under whatever name.
+        (path("key.png"), any.clone(), Code::MediaResolutionFailed),
+        (path("to-key.png"), any.clone(), Code::MediaResolutionFailed),
         (
             path(".craft/config.json"),
             any.clone(),

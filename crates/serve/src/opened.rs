@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use bobbin_agent::{AgentEngine, AgentSettings, Helpers, Titles};
+use bobbin_agent_api::policy::Policy;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::undo::Undo;
@@ -185,12 +186,14 @@ pub async fn prepare(
         children.clone(),
         Arc::new(terminals.clone()),
     ));
-    let channels = channels(workspace, config, &trust_file, &children, &own);
     let hermes = hermes::Parts::new(config, workspace, &own, &children);
     let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
+    let policy = policy(config, home.as_deref(), guarded, workspace)?.finding(programs);
+    let policy: Arc<dyn Policy> = Arc::new(policy);
+    let channels = channels(workspace, config, &trust_file, (&children, &own), policy.clone());
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
     let search = commands.get("PATH").map(ToOwned::to_owned);
     let profiles = Profiles::new(home.as_deref(), trust_file.clone(), search, config);
@@ -227,7 +230,6 @@ pub async fn prepare(
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
         .with_hooks(Some(hooks));
-    let policy = policy(config, home.as_deref(), guarded, workspace)?.finding(programs);
     let settings = core_settings(workspace, config, policy, records.clone());
     let engine = profiled(engine, profiles.clone(), own_commands, agent, records);
     let engine = managed::notifying(engine, &workspace.root);
@@ -307,13 +309,14 @@ fn channels(
     workspace: &Workspace,
     config: &Config,
     trust: &TrustFile,
-    children: &Children,
-    environment: &Environment,
+    (children, environment): (&Children, &Environment),
+    policy: Arc<dyn Policy>,
 ) -> Arc<Channels> {
     let place = bobbin_channels::Surroundings {
         root: workspace.root.clone(),
         environment: environment.clone(),
         temporary: workspace.temporary(),
+        policy,
     };
     let host = bobbin_channels::Host::new(children.clone(), place);
     Channels::new(host, trust.clone(), config.channels.clone())
@@ -333,13 +336,13 @@ fn policy(
 fn core_settings(
     workspace: &Workspace,
     config: &Config,
-    policy: RulesPolicy,
+    policy: Arc<dyn Policy>,
     undo: Option<Arc<dyn Undo>>,
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
     settings.approval_policy = config.approval_policy.into();
-    settings.policy = Arc::new(policy);
+    settings.policy = policy;
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }

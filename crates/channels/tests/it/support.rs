@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bobbin_agent::AgentEngine;
 use bobbin_agent_api::channel::{AdapterProcess, ChannelConfig, ChannelTransport};
+use bobbin_agent_api::policy::NoRules;
 use bobbin_agent_api::{Features, Services};
 use bobbin_channels::{Channels, GROUPS, Host, Surroundings};
 use bobbin_children::{Children, Environment};
@@ -75,6 +76,7 @@ impl Server {
             root: root.clone(),
             environment,
             temporary: state.path().to_owned(),
+            policy: Arc::new(NoRules),
         };
         let host = Host::new(Children::new(None), place);
         let trust = TrustFile::of(&StateDirectory::at(state.path()), &root);
