@@ -381,6 +381,7 @@ fn without_network_there_is_no_socket_and_with_it_there_is() {
                 "{attempt} {network:?}"
             );
         }
+        assert!(place.is_held(&plan, "kernel socket", ""), "{network:?}");
         assert!(
             !place.is_held(&plan, "pair", ""),
             "programs speak to their own children"

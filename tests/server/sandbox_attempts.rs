@@ -121,6 +121,7 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
         )
         .map(drop)
         .map_err(Into::into),
+        "kernel socket" => any_kernel_socket(),
         "attach shared memory" => attach(pid().as_raw()),
         "make shared memory" => {
             let made = raw(libc::SYS_shmget, [0, 4096, i64::from(libc::IPC_CREAT | 0o600)])?;
@@ -148,6 +149,25 @@ fn any_answers(list: &str) -> std::io::Result<()> {
     }
     println!("answered: {answered:?}");
     Ok(())
+}
+
+/// Makes a socket to devices, to the kernel's modules or to another machine on this one.
+fn any_kernel_socket() -> std::io::Result<()> {
+    for (family, kind, protocol) in [
+        (libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_KOBJECT_UEVENT),
+        (libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_GENERIC),
+        (libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_NETFILTER),
+        (libc::AF_VSOCK, libc::SOCK_STREAM, 0),
+        (libc::AF_ALG, libc::SOCK_SEQPACKET, 0),
+    ] {
+        let made = raw(libc::SYS_socket, [family, kind, protocol].map(i64::from));
+        // This kernel may lack the family.
+        if made.is_ok() || made.is_err_and(|error| error.raw_os_error() != Some(libc::EPERM)) {
+            println!("{family} {protocol}");
+            return Ok(());
+        }
+    }
+    Err(std::io::ErrorKind::PermissionDenied.into())
 }
 
 /// Speaks to itself in each way that programs and their tests do.

@@ -90,9 +90,9 @@ const SHARED: &[i64] = &[
 const LOOSE_PAIRS: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 /// Bits of a socket's type that are the type itself; the others are flags.
 const KIND: u64 = 0xf;
-/// Families of sockets of a command whose network and view are its own.
-const OWN_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// Protocols of such sockets: the family's usual one, echo requests, TCP, UDP, and TCP over several paths, which Go
+/// Families of sockets of a command that has any. The others reach other machines (`AF_VSOCK`), devices or the kernel.
+const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Protocols of sockets of a command whose network and view are its own: the family's usual one, echo requests, TCP, UDP, and TCP over several paths, which Go
 /// asks for. The kernel loads a module for each of the others.
 const OWN_PROTOCOLS: [i32; 6] = [
     0,
@@ -164,18 +164,18 @@ fn refused(reach: Reach) -> Result<Calls, seccompiler::BackendError> {
         SeccompCmpOp::Ne,
         libc::AF_UNIX.cast_unsigned(),
     );
+    // Programs list the network's interfaces through `NETLINK_ROUTE` (0), the dev servers of Node for example. The
+    // other protocols speak with the kernel about devices, filters and whatever its modules offer.
+    let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
+    let other = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?;
+    let mut sockets = vec![none_of(0, &FAMILIES)?, SeccompRule::new(vec![netlink, other])?];
     match reach {
-        Reach::Everything => {}
+        Reach::Everything => {
+            calls.insert(libc::SYS_socket, sockets);
+        }
         Reach::Own => {
-            // Programs list the network's interfaces through `NETLINK_ROUTE` (0), the dev servers of Node for example.
-            let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
-            let other = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?;
-            let rules = vec![
-                none_of(0, &OWN_FAMILIES)?,
-                none_of(2, &OWN_PROTOCOLS)?,
-                SeccompRule::new(vec![netlink, other])?,
-            ];
-            calls.insert(libc::SYS_socket, rules);
+            sockets.push(none_of(2, &OWN_PROTOCOLS)?);
+            calls.insert(libc::SYS_socket, sockets);
             calls.insert(libc::SYS_socketpair, vec![pairs?]);
         }
         Reach::Pairs => {
