@@ -58,6 +58,16 @@ const SECRETS: &[&str] = &[
     ".cache/huggingface/token",
     ".oci",
     ".databrickscfg",
+    ".databricks.cfg",
+    ".databricks",
+    ".snowflake/config.toml",
+    ".snowflake/connections.toml",
+    ".config/snowflake",
+    ".config/stripe",
+    ".config/pypoetry/auth.toml",
+    ".sentryclirc",
+    ".wrangler",
+    ".config/.wrangler",
     ".pulumi/credentials.json",
     ".Xauthority",
     // Wallets.
@@ -86,7 +96,11 @@ const SECRETS: &[&str] = &[
     ".config/vivaldi",
     "snap/firefox",
     "snap/chromium",
+    // Stores of passwords.
+    ".config/Bitwarden",
+    ".config/Bitwarden CLI",
     // Messengers.
+    ".purple/accounts.xml",
     ".config/Signal",
     ".config/Slack",
     ".config/discord",
