@@ -229,6 +229,27 @@ mod tests {
     }
 
     #[test]
+    fn each_command_behind_a_mark_is_found_and_none_is_made_of_nothing() {
+        let inner = |line: &str| inner_commands(&words(line)).unwrap();
+        let two = inner("find . -exec cat {} ; -name a -exec rm x ; -print");
+        assert_eq!(two.commands, [words("cat {}"), words("rm x")]);
+        assert_eq!(inner("find . -exec sync ;").commands, [words("sync")]);
+        let cut = inner("find . -exec rm x");
+        assert_eq!(cut.commands, [words("rm x")]);
+        for line in ["find . -exec", "find . -exec ;"] {
+            let nothing = inner(line);
+            assert_eq!(nothing.commands, Vec::<Vec<Word>>::new(), "{line}");
+            assert!(nothing.ambiguity.is_some() && !nothing.is_open, "{line}");
+        }
+        // A word that is not known may be a mark.
+        let mut unknown = words("find . x rm y");
+        unknown[2].exact = false;
+        assert!(inner_commands(&unknown).unwrap().is_open);
+        unknown[2].exact = true;
+        assert!(!inner_commands(&unknown).unwrap().is_open);
+    }
+
+    #[test]
     fn what_runs_nothing_it_was_given_is_no_wrapper() {
         assert!(inner_commands(&words("rm x")).is_none());
         assert_eq!(

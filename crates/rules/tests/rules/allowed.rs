@@ -1,6 +1,6 @@
 //! What runs without a question, and what is asked about although it looks as if it could.
 
-use bobbin_rules::{Because, Judgement, RuleSet};
+use bobbin_rules::{Ambiguity, Because, Judgement, RuleSet};
 use rstest::rstest;
 
 use crate::support::{judged, rules, verdict};
@@ -17,6 +17,9 @@ use crate::support::{judged, rules, verdict};
 #[case("head -5 src/lib.rs")]
 #[case("head -n 5 src/lib.rs")]
 #[case("tail -n +2 src/lib.rs")]
+#[case("tail -n -2 src/lib.rs")]
+#[case("head -c 4k src/lib.rs")]
+#[case("head -c1M src/lib.rs")]
 #[case("tail -c100 src/lib.rs")]
 #[case("wc -lw src/lib.rs")]
 #[case("wc -l < src/lib.rs")]
@@ -93,6 +96,12 @@ fn plain_reads_run(#[case] line: &str) {
 #[case("cat .git/config")]
 #[case("tail -f src/lib.rs")]
 #[case("tail -n src/lib.rs")]
+#[case("head -n x src/lib.rs")]
+#[case("head -n 5x src/lib.rs")]
+#[case("head -n + src/lib.rs")]
+#[case("head -n k src/lib.rs")]
+#[case("head -c4G src/lib.rs")]
+#[case("head -n '' src/lib.rs")]
 #[case("tail --pid=1 src/lib.rs")]
 #[case("wc --files0-from=list")]
 #[case("grep -f list x")]
@@ -152,6 +161,18 @@ fn a_rule_allows_what_it_says_and_no_more() {
         "bash -x scripts/x.sh",
     ] {
         assert_eq!(judged(&rules, line), Judgement::Ask, "{line}");
+    }
+}
+
+#[test]
+fn a_rule_does_not_allow_names_that_another_process_may_have_made() {
+    let rules = rules(&["allow frob *"]);
+    assert_eq!(judged(&rules, "frob src/lib.rs"), Judgement::Allow);
+    // One name, several, and one that stays as it is beside others.
+    for line in ["frob src/lib.*", "frob *", "frob -x docs/*.md src/lib.rs"] {
+        let verdict = verdict(&rules, line);
+        assert_eq!(verdict.judgement, Judgement::Ask, "{line}");
+        assert_eq!(verdict.because, Because::Ambiguity(Ambiguity::Pattern), "{line}");
     }
 }
 
