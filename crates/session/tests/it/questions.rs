@@ -1,9 +1,11 @@
 //! Approvals: everybody who may answer is asked once, and the first answer ends the question for the others.
 
+use std::time::{Duration, Instant};
+
 use bobbin_model::Decision;
 use bobbin_session::{Lifetime, Start};
 
-use crate::support::{eventually, server, start};
+use crate::support::{PATIENCE, eventually, server, start};
 
 #[tokio::test]
 async fn an_approval_is_asked_of_each_subscriber_once_and_settled_by_the_first_answer() {
@@ -121,5 +123,42 @@ async fn who_started_a_turn_is_asked_though_it_follows_it_twice() {
     eventually("it is asked", || client.plain.asked() == 1).await;
     client.plain.decide(Decision::Accept);
     eventually("it has answered", || server.engine.effects() == ["boil"]).await;
+    server.hub.stop().await;
+}
+
+/// What could not be recorded was not said: the client is asked again, after a while.
+#[tokio::test]
+async fn an_answer_that_could_not_be_stored_is_asked_for_again() {
+    let server = server().await;
+    let mut client = server.client("one");
+    let thread = server.thread().await;
+    client.subscribe(&thread);
+    start(&thread, "ask boil").await;
+    client.until("approvalOpened").await;
+    eventually("it is asked", || client.plain.asked() == 1).await;
+    server
+        .meddle(
+            "CREATE TRIGGER trouble BEFORE INSERT ON event WHEN NEW.kind LIKE 'approval%' \
+             BEGIN SELECT RAISE(ABORT, 'no room'); END",
+        )
+        .await;
+    client.plain.decide(Decision::Accept);
+    let begin = Instant::now();
+    tokio::time::pause();
+    while client.plain.asked() < 2 {
+        tokio::time::advance(Duration::from_millis(100)).await;
+        tokio::task::yield_now().await;
+        assert!(begin.elapsed() < PATIENCE, "it is asked again");
+    }
+    tokio::time::resume();
+    assert!(server.engine.effects().is_empty());
+    server.meddle("DROP TRIGGER trouble").await;
+    tokio::time::pause();
+    while server.engine.effects() != ["boil"] {
+        tokio::time::advance(Duration::from_millis(100)).await;
+        tokio::task::yield_now().await;
+        assert!(begin.elapsed() < PATIENCE, "the answer counts");
+    }
+    tokio::time::resume();
     server.hub.stop().await;
 }

@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
-    _workspace: TestWorkspace,
+    workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
 }
@@ -34,7 +34,7 @@ pub(crate) async fn server() -> Server {
     let (workspace, engine) = (TestWorkspace::default(), ScriptEngine::default());
     let hub = workspace.open(Arc::new(engine.clone())).await;
     Server {
-        _workspace: workspace,
+        workspace,
         engine,
         hub,
     }
@@ -52,6 +52,14 @@ async fn answer<T: Send + 'static>(
 }
 
 impl Server {
+    /// Changes the database beside the server.
+    pub(crate) async fn meddle(&self, statement: &'static str) {
+        let url = format!("sqlite://{}", self.workspace.database().display());
+        let pool = sqlx::SqlitePool::connect(&url).await.expect("it opens");
+        sqlx::query(statement).execute(&pool).await.expect("it works");
+        pool.close().await;
+    }
+
     pub(crate) async fn thread(&self) -> Arc<ThreadHandle> {
         let (tx, rx) = oneshot::channel();
         let new = NewThread {
