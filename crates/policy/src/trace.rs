@@ -107,3 +107,7 @@ pub(crate) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace>
         through_processes,
     })
 }
+
+#[cfg(test)]
+#[path = "trace_tests.rs"]
+mod tests;

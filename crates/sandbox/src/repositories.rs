@@ -199,7 +199,7 @@ mod tests {
         write(&git.join("info/attributes"), "");
         write(&git.join("worktrees/x/gitdir"), "/x/.git\n");
         write(&git.join("worktrees/x/commondir"), "../..\n");
-        std::os::unix::fs::symlink("../../hooks", git.join("modules/libs/a/hooks")).unwrap();
+        std::os::unix::fs::symlink("../../../hooks", git.join("modules/libs/a/hooks")).unwrap();
         let found = settings(std::slice::from_ref(&top));
         let expected = [
             "config",
@@ -222,7 +222,15 @@ mod tests {
         assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
         std::fs::create_dir(top.join(".git")).unwrap();
         assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        repository(&top.join(".git/part"));
+        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
         assert!(!top.join(".git/hooks").exists());
+        // Nor is a link.
+        let link = top.join("link");
+        std::fs::create_dir(&link).unwrap();
+        repository(&top.join("elsewhere"));
+        std::os::unix::fs::symlink("../elsewhere", link.join(".git")).unwrap();
+        assert_eq!(settings(&[link]), [""; 0].map(PathBuf::from));
     }
 
     #[test]
@@ -245,6 +253,8 @@ mod tests {
         assert_eq!(committed(write_one), expected);
         let expected = [record.join("commondir"), record.join("gitdir"), tree.join(".git")];
         assert_eq!(settings(write_one), expected);
+        std::fs::remove_dir(git.join("logs")).unwrap();
+        assert!(!committed(write_one).contains(&git.join("logs")));
         // Where commands may have made it, it gives nothing.
         assert_eq!(
             committed(&[tree.clone(), top.join("main")]),

@@ -144,6 +144,12 @@ async fn an_answer_that_could_not_be_stored_is_asked_for_again() {
         .await;
     client.plain.decide(Decision::Accept);
     let begin = Instant::now();
+    client.until("turnRecovered").await;
+    // Not at once: a client that answers by itself would do so all the time.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+        assert_eq!(client.plain.asked(), 1);
+    }
     tokio::time::pause();
     while client.plain.asked() < 2 {
         tokio::time::advance(Duration::from_millis(100)).await;
