@@ -75,6 +75,10 @@ impl RulesPolicy {
         let reason = match because {
             Because::PlainRead => "it only reads in the workspace".to_owned(),
             Because::Ambiguity(ambiguity) => ambiguity.to_string(),
+            Because::ShowsReserved => {
+                "it searches a directory with .git, .craft or files with secrets in it, which rg leaves out"
+                    .to_owned()
+            }
             Because::NoRule => "no rule allows it".to_owned(),
             Because::Rule(_) => rule.map_or_else(String::new, |rule| {
                 let why = rule
@@ -307,11 +311,19 @@ mod tests {
             ("head -1 keys/*", Judgement::Ask),
             ("grep -r x keys", Judgement::Ask),
             ("grep -r x src", Judgement::Allow),
+            ("grep -rn x .", Judgement::Ask),
             ("ls -la", Judgement::Allow),
         ] {
             let said = policy.command(line, workspace.root()).ruling;
             assert_eq!(said.judgement, judgement, "{line}: {}", said.reason);
         }
+        let reason = |line: &str| policy.command(line, workspace.root()).ruling.reason;
+        assert!(
+            reason("grep -rn x .").contains("searches a directory"),
+            "{}",
+            reason("grep -rn x .")
+        );
+        assert_eq!(reason("make"), "no rule allows it");
         let path = |policy: &RulesPolicy, access, name: &str| {
             let said = policy.path(access, &workspace.root().join(name), workspace.root());
             said.map(|said| said.judgement)

@@ -8,6 +8,7 @@ mod options;
 mod paths;
 mod searcher;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use expand::Variables;
@@ -179,6 +180,7 @@ impl Judge<'_> {
                     directories: &standing,
                     has_input: false,
                     keeps_back: false,
+                    shows_reserved: Cell::default(),
                 };
                 if redirect.reads && !spot.is_inside(&redirect.target.text) {
                     judgement = judgement.max(self.worry(Ambiguity::Redirection));
@@ -359,7 +361,10 @@ impl Judge<'_> {
         let ambiguity = self.ambiguities.first().cloned().map(Because::Ambiguity);
         let because = match judgement {
             Judgement::Deny => by_rule,
-            Judgement::Ask => by_rule.or(by_concern).or(ambiguity),
+            Judgement::Ask => by_rule
+                .or(by_concern)
+                .or(ambiguity)
+                .or_else(|| part(|because| *because == Because::ShowsReserved)),
             Judgement::Allow => by_rule.or_else(|| part(|_| true)),
         };
         Verdict {

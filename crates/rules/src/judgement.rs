@@ -34,6 +34,8 @@ pub enum Because {
     PlainRead,
     /// An ambiguity keeps it from being allowed.
     Ambiguity(Ambiguity),
+    /// It would only read, and searches a directory with something reserved in it.
+    ShowsReserved,
     /// No rule fits it.
     NoRule,
 }

@@ -21,8 +21,10 @@ use nix::sys::stat::{Mode, mkdirat};
 
 /// Most bytes that are read of one of git's files.
 const MAX_FILE_BYTES: u64 = 64 << 10;
-/// Most entries of `modules` and `worktrees` that are looked at.
+/// Most entries of `modules` and of `worktrees` that are looked at.
 const MAX_ENTRIES: usize = 256;
+/// Most settings of one repository with its submodules, its own first: each is a mount.
+const MAX_SETTINGS: usize = 256;
 /// Entries of a git directory that name programs, or lead git to others that do.
 const SETTINGS: [&str; 5] = [
     "config",
@@ -88,6 +90,7 @@ fn record(place: &Path) -> Option<PathBuf> {
 
 /// Adds the settings of a repository, of its submodules and of its work trees.
 fn add_repository(git: &Path, found: &mut Vec<PathBuf>) {
+    let most = found.len() + MAX_SETTINGS;
     let mut looks = 0;
     let mut open = VecDeque::from([git.to_owned()]);
     while let Some(directory) = open.pop_front() {
@@ -98,6 +101,10 @@ fn add_repository(git: &Path, found: &mut Vec<PathBuf>) {
             add(&directory, &SETTINGS, found);
             for record in entries("worktrees").flatten().take(MAX_ENTRIES) {
                 add(&record.path(), &RECORD, found);
+            }
+            if found.len() > most {
+                found.truncate(most);
+                return;
             }
             "modules"
         } else {

@@ -1,5 +1,7 @@
 //! Judges one command: the rules that name it, its paths, and the commands that it runs.
 
+use std::cell::Cell;
+
 use super::{Found, Judge, MAX_PARTS, shown};
 use crate::git_settings::changes_git_settings;
 use crate::pattern::Reach;
@@ -174,6 +176,7 @@ impl Judge<'_> {
             directories: found.directories,
             has_input: found.has_input,
             keeps_back: self.has_path_rules(),
+            shows_reserved: Cell::default(),
         };
         let exact = words.iter().all(|word| word.exact);
         let because = if let Some(rule) = self
@@ -198,6 +201,8 @@ impl Judge<'_> {
             Because::Rule(rule)
         } else if exact && is_plain_read(texts, &spot) {
             Because::PlainRead
+        } else if spot.shows_reserved.get() {
+            return (Judgement::Ask, Because::ShowsReserved);
         } else {
             return (Judgement::Ask, Because::NoRule);
         };

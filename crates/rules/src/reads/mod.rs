@@ -7,6 +7,7 @@ mod git;
 mod special;
 mod table;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use crate::shell::Word;
@@ -24,6 +25,8 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) has_input: bool,
     /// Whether rules refuse some files.
     pub(crate) keeps_back: bool,
+    /// Whether a search of a directory would show something reserved; found out while a command is judged.
+    pub(crate) shows_reserved: Cell<bool>,
 }
 
 impl ReadContext<'_> {
@@ -53,7 +56,10 @@ impl ReadContext<'_> {
         };
         let is_reserved = |path: &Path| self.places.is_reserved(path);
         self.all(text, |place| {
-            !self.places.is_directory(&place.path) || !self.places.holds(&place.path, look, &is_reserved)
+            let shows =
+                self.places.is_directory(&place.path) && self.places.holds(&place.path, look, &is_reserved);
+            self.shows_reserved.set(self.shows_reserved.get() || shows);
+            !shows
         })
     }
 
