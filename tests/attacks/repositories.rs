@@ -138,6 +138,31 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[tokio::test]
+async fn a_repository_in_a_folder_of_the_workspace_is_covered_from_the_servers_start() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        std::fs::remove_dir_all(lab.work().join(".git")).unwrap();
+        for path in ["one", "some/two"] {
+            git(&lab.work(), &["init", "-q", path]);
+        }
+        let line = "for d in one some/two; do git -C $d config a.b c; cp attack.sh $d/.git/hooks/x; done";
+        lab.write("attack.sh", line);
+        lab.write(
+            "work.sh",
+            "git init -q new && git -C new config a.b c && mv new newer && rm -rf newer && echo 'do''ne'",
+        );
+        lab.run(&["exec", "run `sh attack.sh`"]).await;
+        for path in ["one", "some/two"] {
+            let config = std::fs::read_to_string(lab.work().join(path).join(".git/config")).unwrap();
+            assert!(!config.contains("[a]"), "{path}: {config}");
+            assert!(!lab.work().join(path).join(".git/hooks/x").exists(), "{path}");
+        }
+        let said = written(&lab.run(&["exec", "run `sh work.sh`"]).await);
+        assert!(said.contains("done"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_command_commits_and_pushes_where_it_cannot_write_settings() {
     for kind in kinds() {
         let lab = lab(kind);

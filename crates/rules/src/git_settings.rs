@@ -3,6 +3,9 @@
 //! Not a barrier: the sandbox keeps settings from being written, whatever a line says. A line that is known here is asked
 //! about, and can write them once it is allowed.
 
+use crate::shell::Word;
+use crate::wrapper::without_git_options;
+
 /// Subcommands with the words that make them change settings.
 const CHANGES: &[(&str, &[&str])] = &[
     (
@@ -57,18 +60,24 @@ pub(crate) const SHOWS: &[&str] = &[
     "-l",
 ];
 
-/// Returns whether a command, without git's options before its subcommand, changes the settings of a repository.
-pub(crate) fn changes_git_settings(command: &[&str]) -> bool {
-    let [program, subcommand, rest @ ..] = command else {
+/// Returns whether a command changes the settings of a git repository.
+pub(crate) fn changes_git_settings(words: &[Word]) -> bool {
+    let bare = without_git_options(words);
+    let words = bare.as_deref().unwrap_or(words);
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let [program, subcommand, rest @ ..] = texts.as_slice() else {
         return false;
     };
     if program.rsplit('/').next() != Some("git") {
         return false;
     }
     if *subcommand == "config" {
-        let shows = rest.first().is_none_or(|word| SHOWS.contains(word));
-        // `git config user.name` shows one.
-        return !shows && !(rest.len() == 1 && !rest[0].starts_with('-'));
+        return match rest {
+            // `git config user.name` shows one.
+            [] => false,
+            [name] if !name.starts_with('-') => false,
+            [first, ..] => !SHOWS.contains(first),
+        };
     }
     let words = CHANGES.iter().find(|(name, _)| name == subcommand);
     let is_change = |word: &&str| {
@@ -84,12 +93,15 @@ mod tests {
 
     #[test]
     fn lines_that_change_settings_are_told_from_those_that_do_not() {
-        let changes = |line: &str| changes_git_settings(&line.split(' ').collect::<Vec<_>>());
+        let changes =
+            |line: &str| changes_git_settings(&line.split(' ').map(Word::exact).collect::<Vec<_>>());
         for line in [
             "git config core.fsmonitor ./x",
             "git config --unset a.b",
             "git config --global a.b c",
             "git config set a.b c",
+            "git -C sub -c x=y remote add up /srv/up",
+            "/usr/lib/git-core/git-remote add up /srv/up",
             "/usr/bin/git remote add up /srv/up",
             "git remote -v set-url up /srv/up",
             "git branch -u up/main",

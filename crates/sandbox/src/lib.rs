@@ -40,5 +40,6 @@ pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};
 pub use network::{join, shown};
 pub use plan::{GitSettings, Outer, Plan};
 pub use profile::{Files, Network, Profile};
+pub use repositories::repositories_in;
 pub use serialized::{optional_path, path};
 pub use support::Support;

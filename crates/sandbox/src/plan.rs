@@ -38,7 +38,11 @@ pub struct Plan {
     /// The directory that such a command sees as `/tmp`. Without it, `/tmp` is empty at each start.
     #[serde(with = "crate::serialized::optional_path")]
     pub temporary: Option<PathBuf>,
-    /// Whether it may write the settings of git repositories in its writable places.
+    /// Folders in writable places, by real name, with git repositories whose settings are protected like those of a
+    /// writable place itself.
+    #[serde(with = "crate::serialized::paths")]
+    pub repositories: Vec<PathBuf>,
+    /// Whether it may write the settings of git repositories.
     pub git_settings: GitSettings,
     /// The promised version of Landlock: exactly this version is requested of the kernel.
     pub landlock: u8,
@@ -167,6 +171,7 @@ impl Plan {
             keep: Vec::new(),
             blank: Vec::new(),
             services: Vec::new(),
+            repositories: Vec::new(),
             show: Vec::new(),
             temporary: None,
             ..*self
@@ -204,6 +209,7 @@ impl Plan {
             keep: Vec::new(),
             blank: Vec::new(),
             services: Vec::new(),
+            repositories: Vec::new(),
             show: Vec::new(),
             temporary: None,
             ..*self

@@ -4,10 +4,10 @@
 //! themselves. So a command that wrote these would run its own code outside of the sandbox. A commit needs the rest:
 //! objects, refs, logs, the index.
 //!
-//! Covered: the repository at the top of each writable place, its submodules (`.git/modules`) and the records of its work
-//! trees. Not covered: a repository further down, which a command may have cloned and must be able to remove; one that
-//! is new; `commondir` in a `.git` that has none, since a file that is not there cannot be mounted over. Reads bounded
-//! files; makes the empty `hooks` and `config` of a repository that lacks them, so that commands cannot.
+//! Covered: the repository at the top of each writable place, those in folders that the plan names, their submodules
+//! (`.git/modules`) and the records of their work trees. Not covered: a repository that a command makes, which it must be
+//! able to remove; `commondir` in a `.git` that has none, since a file that is not there cannot be mounted over. Reads
+//! bounded files; makes the empty `hooks` and `config` of a repository that lacks them, so that commands cannot.
 
 use std::collections::VecDeque;
 use std::fs::OpenOptions;
@@ -38,10 +38,53 @@ const RECORD: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
 /// Directories of a repository outside that a commit in a work tree writes.
 const COMMITTED: [&str; 3] = ["objects", "refs", "logs"];
 
-/// Returns the settings of repositories in writable places, given by real name: commands only read them.
-pub(crate) fn settings(write: &[PathBuf]) -> Vec<PathBuf> {
+/// Most folders in which [`repositories_in`] looks.
+const MAX_FOLDERS: usize = 1024;
+/// Most repositories that it finds.
+const MAX_REPOSITORIES: usize = 32;
+/// A folder that has thousands of others and no repository.
+const MODULES: &str = "node_modules";
+
+/// Returns the folders in a directory, at most two levels down, that are git repositories or work trees: none if the
+/// directory is one itself, since what lies in it then was mostly cloned for a while. Bounded: those near the top are
+/// found first.
+pub fn repositories_in(directory: &Path) -> Vec<PathBuf> {
+    if directory.join(".git").symlink_metadata().is_ok() {
+        return Vec::new();
+    }
+    let (mut found, mut looks) = (Vec::new(), 0);
+    let mut open = VecDeque::from([(directory.to_owned(), 0)]);
+    while let Some((folder, depth)) = open.pop_front() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if !is_folder || name.as_encoded_bytes().starts_with(b".") || name == MODULES {
+                continue;
+            }
+            looks += 1;
+            if looks > MAX_FOLDERS || found.len() == MAX_REPOSITORIES {
+                return found;
+            }
+            if entry.path().join(".git").symlink_metadata().is_ok() {
+                found.push(entry.path());
+            } else if depth == 0 {
+                open.push_back((entry.path(), 1));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the settings of repositories in writable places and in folders of these, all given by real name: commands only
+/// read them.
+pub(crate) fn settings(write: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
+    // A folder that has been replaced by a link is not the user's repository any more.
+    let is_there = |folder: &&PathBuf| {
+        write.iter().any(|place| folder.starts_with(place))
+            && folder.canonicalize().is_ok_and(|real| real == **folder)
+    };
     let mut found = Vec::new();
-    for place in write {
+    for place in write.iter().chain(folders.iter().filter(is_there)) {
         let git = place.join(".git");
         if is_directory(&git) {
             add_repository(&git, &mut found);
@@ -146,7 +189,7 @@ fn complete(git: &Path) {
         }
     }
     if git.join("hooks").symlink_metadata().is_err() {
-        drop(mkdirat(&directory, "hooks", Mode::from_bits_truncate(0o777)));
+        let _ = mkdirat(&directory, "hooks", Mode::from_bits_truncate(0o777));
     }
 }
 
@@ -207,7 +250,7 @@ mod tests {
         write(&git.join("worktrees/x/gitdir"), "/x/.git\n");
         write(&git.join("worktrees/x/commondir"), "../..\n");
         std::os::unix::fs::symlink("../../../hooks", git.join("modules/libs/a/hooks")).unwrap();
-        let found = settings(std::slice::from_ref(&top));
+        let found = settings(std::slice::from_ref(&top), &[]);
         let expected = [
             "config",
             "hooks",
@@ -219,25 +262,62 @@ mod tests {
         assert_eq!(found, expected.map(|name| git.join(name)));
         // A second configuration counts only where the first says so.
         write(&git.join("config"), "[extensions]\n\tworktreeConfig = true\n");
-        let found = settings(std::slice::from_ref(&top));
+        let found = settings(std::slice::from_ref(&top), &[]);
         assert!(found.contains(&git.join("config.worktree")), "{found:?}");
     }
 
     #[test]
     fn what_is_no_repository_is_left_as_it_is() {
         let (_place, top) = top();
-        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        assert_eq!(
+            settings(std::slice::from_ref(&top), &[]),
+            [""; 0].map(PathBuf::from)
+        );
         std::fs::create_dir(top.join(".git")).unwrap();
-        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        assert_eq!(
+            settings(std::slice::from_ref(&top), &[]),
+            [""; 0].map(PathBuf::from)
+        );
         repository(&top.join(".git/part"));
-        assert_eq!(settings(std::slice::from_ref(&top)), [""; 0].map(PathBuf::from));
+        assert_eq!(
+            settings(std::slice::from_ref(&top), &[]),
+            [""; 0].map(PathBuf::from)
+        );
         assert!(!top.join(".git/hooks").exists());
         // Nor is a link.
         let link = top.join("link");
         std::fs::create_dir(&link).unwrap();
         repository(&top.join("elsewhere"));
         std::os::unix::fs::symlink("../elsewhere", link.join(".git")).unwrap();
-        assert_eq!(settings(&[link]), [""; 0].map(PathBuf::from));
+        assert_eq!(settings(&[link], &[]), [""; 0].map(PathBuf::from));
+    }
+
+    #[test]
+    fn repositories_in_folders_are_found_and_covered_while_they_are_there() {
+        let (_place, top) = top();
+        for name in ["one", "some/two", "some/deep/three", "node_modules/four", ".five"] {
+            repository(&top.join(name).join(".git"));
+        }
+        let mut found = repositories_in(&top);
+        found.sort();
+        assert_eq!(found, ["one", "some/two"].map(|name| top.join(name)));
+        let write = std::slice::from_ref(&top);
+        let covered = settings(write, &found);
+        let expected = [
+            "one/.git/config",
+            "one/.git/hooks",
+            "some/two/.git/config",
+            "some/two/.git/hooks",
+        ];
+        assert_eq!(covered, expected.map(|name| top.join(name)));
+        std::fs::create_dir(top.join(".git")).unwrap();
+        assert_eq!(repositories_in(&top), [""; 0].map(PathBuf::from));
+        // Where nothing is written, nothing is to be kept from it.
+        assert_eq!(settings(&[top.join("some")], &found).len(), 2);
+        // Moved away, with a link in its place.
+        std::fs::rename(top.join("one"), top.join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", top.join("one")).unwrap();
+        assert_eq!(settings(write, &found).len(), 2);
     }
 
     #[test]
@@ -259,7 +339,7 @@ mod tests {
         ];
         assert_eq!(committed(write_one), expected);
         let expected = [record.join("commondir"), record.join("gitdir"), tree.join(".git")];
-        assert_eq!(settings(write_one), expected);
+        assert_eq!(settings(write_one, &[]), expected);
         std::fs::remove_dir(git.join("logs")).unwrap();
         assert!(!committed(write_one).contains(&git.join("logs")));
         // Where commands may have made it, it gives nothing.

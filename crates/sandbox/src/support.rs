@@ -90,7 +90,7 @@ impl Support {
         }
         match (profile.files, self.outer) {
             (Files::WorkspaceWrite, Outer::Nothing) => {
-                gaps.push("the workspace's own .git and .craft can be written, hooks and settings included")
+                gaps.push("the workspace's own .git and .craft can be written, hooks and settings included");
             }
             (Files::WorkspaceWrite, Outer::Bubblewrap) => {
                 gaps.push("a command can make a git repository in the workspace that names programs for your git to run");

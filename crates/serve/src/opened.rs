@@ -16,7 +16,7 @@ use bobbin_core::{Hub, LeftOpen, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
-use bobbin_policy::RulesPolicy;
+use bobbin_policy::{Programs, RulesPolicy};
 use bobbin_profiles::{ProfileEngine, Profiles};
 use bobbin_prompts::Prompts;
 pub use bobbin_schedules::ByClock;
@@ -191,8 +191,7 @@ pub async fn prepare(
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
-    let policy = policy(config, home.as_deref(), guarded, workspace)?.finding(programs);
-    let policy: Arc<dyn Policy> = Arc::new(policy);
+    let policy = policy(config, home.as_deref(), (guarded, programs), workspace)?;
     let channels = channels(workspace, config, &trust_file, (&children, &own), policy.clone());
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
     let search = commands.get("PATH").map(ToOwned::to_owned);
@@ -326,11 +325,12 @@ fn channels(
 fn policy(
     config: &Config,
     home: Option<&Path>,
-    guarded: Vec<PathBuf>,
+    (guarded, programs): (Vec<PathBuf>, Programs),
     workspace: &Workspace,
-) -> anyhow::Result<RulesPolicy> {
-    let policy = RulesPolicy::new(config.rules.compile(home)?);
-    Ok(policy.guarding(guarded).showing(workspace.outputs()))
+) -> anyhow::Result<Arc<dyn Policy>> {
+    let policy = RulesPolicy::new(config.rules.compile(home)?).guarding(guarded);
+    let policy = policy.showing(workspace.outputs()).finding(programs);
+    Ok(Arc::new(policy))
 }
 
 fn core_settings(

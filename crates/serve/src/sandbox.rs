@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_children::Children;
-use bobbin_sandbox::Support;
+use bobbin_sandbox::{Support, repositories_in};
 use bobbin_tools::{Bubblewrap, Sandbox};
 
 use bobbin_config::Config;
@@ -196,6 +196,7 @@ pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children:
             .to_vec(),
         services: services(),
         show: home.map(Path::to_path_buf).into_iter().collect(),
+        repositories: repositories_in(&workspace.root),
         when_missing: said.when_missing,
     }
 }

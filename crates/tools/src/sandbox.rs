@@ -37,6 +37,9 @@ pub struct Sandbox {
     pub services: Vec<PathBuf>,
     /// Places in `/tmp` that a command with a `/tmp` of its own sees all the same.
     pub show: Vec<PathBuf>,
+    /// Folders of the folder with git repositories, by real name, as of the server's start. One that a command makes is
+    /// not among them, so that commands can remove it.
+    pub repositories: Vec<PathBuf>,
     /// What happens where the profile cannot be enforced.
     pub when_missing: WhenMissing,
 }
@@ -80,6 +83,7 @@ impl Default for Sandbox {
             blank: Vec::new(),
             services: Vec::new(),
             show: Vec::new(),
+            repositories: Vec::new(),
             when_missing: WhenMissing::default(),
         }
     }
@@ -153,6 +157,7 @@ impl Sandbox {
             services: self.services.clone(),
             show: self.show.clone(),
             temporary: self.temporary.clone(),
+            repositories: self.repositories.clone(),
             git_settings: GitSettings::ReadOnly,
             landlock: support.landlock,
             outer: support.outer,

@@ -23,6 +23,7 @@ impl Judge<'_> {
         if words[0].exact && !self.programs.contains(&words[0].text) {
             self.programs.push(words[0].text.clone());
         }
+        self.changes_git_settings |= changes_git_settings(words);
         let at = self.parts.len();
         self.parts.push(Part {
             text: shown(words),
@@ -40,7 +41,6 @@ impl Judge<'_> {
         let bare = without_git_options(words).unwrap_or_default();
         let bare: Vec<&str> = bare.iter().map(|word| word.text.as_str()).collect();
         let views: [&[&str]; 2] = [&texts, &bare];
-        self.changes_git_settings |= views.into_iter().any(changes_git_settings);
 
         if let Some(rule) = self.first(Judgement::Deny, &views) {
             return (Judgement::Deny, Because::Rule(rule));

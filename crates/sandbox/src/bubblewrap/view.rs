@@ -83,7 +83,7 @@ impl View {
                 separate(plan, &write, &mut wanted, &mut links);
             }
             if plan.git_settings == GitSettings::ReadOnly {
-                let settings = crate::repositories::settings(&write);
+                let settings = crate::repositories::settings(&write, &plan.repositories);
                 wanted.extend(settings.into_iter().map(|place| (place, Mount::Read)));
             }
             let (kept, beyond_kept) = looked(&plan.keep);
