@@ -196,6 +196,45 @@ async fn guesses_are_slow_and_hold_up_nobody_with_the_token() {
     server.kill().await;
 }
 
+/// Guesses of a crowd: some wait for their late answers, the others come again at once.
+#[tokio::test]
+async fn a_crowd_of_guessers_keeps_nobody_with_the_token_out_and_fills_no_log() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let log = lab.home().join("log");
+    let listen = ["serve", "--listen", "ws://127.0.0.1:0", "--log-file", log.to_str().unwrap()];
+    let server = lab.serve_by(lab.bobbin(&listen)).await;
+    let until = Instant::now() + Duration::from_secs(6);
+    let guessing = (0..500).map(|guesser| {
+        let server = &server;
+        async move {
+            while Instant::now() < until {
+                let stream = TcpStream::connect(authority(server)).await;
+                let Ok(mut stream) = stream else { continue };
+                let guess = format!("GET /ws?token=guess-{guesser} HTTP/1.1\r\nHost: {}\r\n\r\n", authority(server));
+                // One that is dropped comes again, as one that is answered.
+                if stream.write_all(guess.as_bytes()).await.is_ok() {
+                    drop(stream.read(&mut [0; 256]).await);
+                }
+            }
+        }
+    });
+    let entering = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut slowest = Duration::ZERO;
+        for _ in 0..50 {
+            let start = Instant::now();
+            assert_eq!(upgrade(&server, &target(&server), &[]).await, 101);
+            slowest = slowest.max(start.elapsed());
+        }
+        slowest
+    };
+    let (_, slowest) = tokio::join!(futures_util::future::join_all(guessing), entering);
+    assert!(slowest < Duration::from_secs(3), "{slowest:?}");
+    server.kill().await;
+    let lines = std::fs::read_to_string(&log).unwrap().lines().count();
+    assert!((1..100).contains(&lines), "{lines} lines");
+}
+
 #[tokio::test]
 async fn a_token_file_that_others_can_read_or_that_is_a_link_is_refused() {
     let lab = Lab::new(Bubblewrap::Off);

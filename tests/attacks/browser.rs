@@ -25,6 +25,7 @@ struct Answer {
     status: u16,
     head: String,
     body: Value,
+    text: String,
 }
 
 /// Sends a request with these header lines, and `Host` if none of them is one.
@@ -62,6 +63,7 @@ async fn ask_through(
         status: head[9..12].parse().unwrap(),
         head: head.to_ascii_lowercase(),
         body: serde_json::from_str(body).unwrap_or_default(),
+        text: body.to_owned(),
     }
 }
 
@@ -277,6 +279,144 @@ async fn a_revoked_browser_is_cut_off_and_stays_out() {
     tokio::time::timeout(PATIENCE, cut)
         .await
         .expect("the socket ends");
+    server.kill().await;
+}
+
+/// Posts as the page does that is at this origin.
+async fn post_from(server: &Server, origin: &str, path: &str, secret: &str, body: &Value) -> Answer {
+    let (_, host) = origin.split_once("://").unwrap();
+    let bearer = format!("Bearer {secret}");
+    let headers = [("Host", host), ("Origin", origin), ("Authorization", &bearer)];
+    ask(server, &format!("POST {path}"), &headers, &body.to_string()).await
+}
+
+/// Returns what `bobbin open` opens: the page's origin, and a code.
+async fn opened(lab: &Lab) -> (String, String) {
+    let output = lab.run(&["open", "--print"]).await;
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (page, code) = text.trim().split_once("/#").expect("an address with a code");
+    (page.to_owned(), code.to_owned())
+}
+
+fn shared(lab: &Lab) {
+    lab.configure(&json!({ "AppServer": { "WebSocket": { "SharedMachine": true } } }));
+}
+
+#[tokio::test]
+async fn where_others_have_accounts_a_browser_gets_in_at_a_name_of_this_listener_alone() {
+    let lab = Lab::new(Bubblewrap::Off);
+    shared(&lab);
+    let server = lab.serve().await;
+    let port = authority(&server).rsplit(':').next().unwrap().to_owned();
+    let (page, code) = opened(&lab).await;
+    let name = page.strip_prefix("http://").unwrap();
+    assert!(name.ends_with(&format!(".localhost:{port}")), "{page}");
+    assert!(server.address.starts_with("ws://127.0.0.1:"), "programs go on as ever");
+    // What a browser asks at an address that others can have too.
+    let code = json!({ "code": code });
+    for host in ["127.0.0.1", "localhost", "[::1]", "aaaaaaaaaaaaaaaa.localhost"] {
+        let other = format!("http://{host}:{port}");
+        for path in ["/page/session", "/page/ticket"] {
+            let refused = post_from(&server, &other, path, "", &code).await;
+            assert_eq!(refused.status, 403, "{other}{path}");
+        }
+        let host = format!("{host}:{port}");
+        let sign = ask(&server, "GET /", &[("Host", &host)], "").await;
+        assert_eq!(sign.status, 403, "{host}");
+        assert!(!sign.head.contains("set-cookie"));
+        for given in [&sign.head, &sign.text] {
+            assert!(!given.contains(name) && !given.contains("<script"), "{given}");
+        }
+        let asset = ask(&server, "GET /icon.svg", &[("Host", &host)], "").await;
+        assert_eq!(asset.status, 403, "{host}");
+    }
+    // The code is still there for the page itself.
+    let entered = post_from(&server, &page, "/page/session", "", &code).await;
+    assert_eq!(entered.status, 200, "{}", entered.body);
+    let secret = entered.body["secret"].as_str().unwrap().to_owned();
+    let given = post_from(&server, &page, "/page/ticket", &secret, &json!({})).await;
+    assert_eq!(given.status, 200, "{}", given.body);
+    let address = format!("{}?ticket={}", server.address, given.body["ticket"].as_str().unwrap());
+    let mut client = Client::ready(Link::web_socket(&address).await, "page", json!({})).await;
+    let listed = client.call("device/list", json!({})).await;
+    assert_eq!(listed["devices"].as_array().unwrap().len(), 1);
+    drop(client);
+    // A program that has the secret, and forges what a browser sends.
+    for other in [format!("http://127.0.0.1:{port}"), format!("http://localhost:{port}")] {
+        assert_eq!(post_from(&server, &other, "/page/ticket", &secret, &json!({})).await.status, 403);
+    }
+    server.kill().await;
+    // The next server has another name, and the secret counts nowhere.
+    let listen = format!("ws://127.0.0.1:{port}");
+    let server = lab.serve_by(lab.bobbin(&["serve", "--listen", &listen])).await;
+    let (next, code) = opened(&lab).await;
+    assert_ne!(next, page);
+    for origin in [&page, &next] {
+        let refused = post_from(&server, origin, "/page/ticket", &secret, &json!({})).await;
+        assert!([401, 403].contains(&refused.status), "{origin}: {}", refused.status);
+    }
+    let listed = lab.run(&["devices", "--json"]).await;
+    assert_eq!(serde_json::from_slice::<Value>(&listed.stdout).unwrap(), json!([]));
+    let code = json!({ "code": code });
+    assert_eq!(post_from(&server, &next, "/page/session", "", &code).await.status, 200);
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_stranger_on_the_other_loopback_address_is_not_asked_in_our_place() {
+    let lab = Lab::new(Bubblewrap::Off);
+    shared(&lab);
+    let Ok(stranger) = tokio::net::TcpListener::bind("[::1]:0").await else {
+        return println!("!! not tested: there is no IPv6 here");
+    };
+    let port = stranger.local_addr().unwrap().port();
+    let listen = format!("ws://127.0.0.1:{port}");
+    let refused = lab.run(&["serve", "--listen", &listen]).await;
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(text.contains(&format!("[::1]:{port}")), "{text}");
+    drop(stranger);
+    let server = lab.serve_by(lab.bobbin(&["serve", "--listen", &listen])).await;
+    let taken = tokio::net::TcpListener::bind(("::1", port)).await;
+    assert!(taken.is_err(), "both addresses are the server's");
+    let asked = TcpStream::connect(("::1", port)).await.unwrap();
+    let (page, _) = opened(&lab).await;
+    let host = page.strip_prefix("http://").unwrap();
+    assert_eq!(ask_through(asked, host, "GET /", &[], "").await.status, 200);
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_secret_counts_for_the_page_that_it_was_given_to() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.configure(&json!({ "AppServer": { "AllowedHosts": ["tea.example"], "AllowedOrigins": ["https://tea.example"] } }));
+    let server = lab.serve().await;
+    let secret = secret(&lab, &server).await;
+    ticket(&server, &secret).await;
+    let bearer = format!("Bearer {secret}");
+    let headers = [
+        ("Host", "tea.example"),
+        ("Origin", "https://tea.example"),
+        ("Authorization", bearer.as_str()),
+    ];
+    assert_eq!(ask(&server, "POST /page/ticket", &headers, "").await.status, 401);
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn where_others_have_accounts_and_there_is_tls_browsers_use_it() {
+    let lab = Lab::new(Bubblewrap::Off);
+    shared(&lab);
+    let (trusted, files) = certificate(&lab);
+    let [cert, key] = files.each_ref().map(|file| file.to_str().unwrap());
+    let listen = ["serve", "--listen", "ws://127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
+    let server = lab.serve_by(lab.bobbin(&listen)).await;
+    let (page, code) = opened(&lab).await;
+    assert_eq!(page, format!("https://{}", authority(&server)));
+    let code = json!({ "code": code });
+    assert_eq!(post(&server, "/page/session", "", &code).await.status, 403);
+    assert_eq!(get_trusting(&server, &trusted).await.unwrap().status, 401);
+    server.client().await.start_thread().await;
     server.kill().await;
 }
 

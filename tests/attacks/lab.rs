@@ -91,6 +91,11 @@ impl Lab {
         let members = more.as_object().unwrap().clone();
         config.as_object_mut().unwrap().extend(members);
         config["Titles"] = json!({ "Enabled": false });
+        // Machines of tests have other people or none; a test that needs them says so.
+        let shared = &mut config["AppServer"]["WebSocket"]["SharedMachine"];
+        if shared.is_null() {
+            *shared = json!(false);
+        }
         std::fs::write(&path, config.to_string()).unwrap();
     }
 

@@ -8,6 +8,9 @@ use std::net::SocketAddr;
 use bobbin_model::ThreadId;
 use futures_util::future::BoxFuture;
 
+/// Most letters of a part of a host name.
+const MAX_LABEL: usize = 63;
+
 /// A port of a Thread's commands that is reached on the machine's loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forward {
@@ -19,6 +22,21 @@ pub struct Forward {
     pub port: u16,
     /// Where the server listens for it.
     pub address: SocketAddr,
+}
+
+impl Forward {
+    /// Returns the address for a browser: an origin of the Thread's own, so that its pages share no storage with what else
+    /// is or was on a port of this machine.
+    pub fn url(&self) -> String {
+        let letters = self.thread.as_str().chars().map(|letter| match letter {
+            'a'..='z' | '0'..='9' => letter,
+            'A'..='Z' => letter.to_ascii_lowercase(),
+            _ => '-',
+        });
+        let label: String = letters.take(MAX_LABEL).collect();
+        let label = label.trim_matches('-');
+        format!("http://{label}.localhost:{}/", self.address.port())
+    }
 }
 
 /// Broadcast: a forward has ended. Sent to every client, whatever Threads it follows.
@@ -37,6 +55,12 @@ pub enum ForwardError {
     /// The Thread has its maximum of forwards.
     #[error("this thread has {0} forwards, the most there may be; end one first")]
     ThreadFull(usize),
+    /// The port that the user named belongs to a page of Bobbin, also of an earlier server.
+    #[error(
+        "port {0} is or was that of a Bobbin page: your browser would give what answers there the secret of that page. \
+         Name another port, or none"
+    )]
+    PagePort(u16),
     /// The server cannot listen at the port that the user named, or at any.
     #[error("cannot listen on 127.0.0.1:{port}: {source}")]
     Listen {
@@ -52,7 +76,8 @@ pub trait Forwards: Send + Sync + 'static {
     /// Returns those of a Thread, or all.
     fn list(&self, thread: Option<&ThreadId>) -> Vec<Forward>;
 
-    /// Forwards a port of a Thread's commands to `to`. Without it, to the same port, or to a free one if that is taken.
+    /// Forwards a port of a Thread's commands to `to`. Without it, to the same port, or to a free one if that is taken or
+    /// is or was that of a Bobbin page.
     /// Dropping the future leaves nothing behind.
     fn start(
         &self,
@@ -66,4 +91,29 @@ pub trait Forwards: Send + Sync + 'static {
 
     /// Waits until one has ended.
     fn ended(&self, id: &str) -> BoxFuture<'static, ()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_ports_have_an_origin_of_its_own() {
+        let url = |thread: &str| {
+            let forward = Forward {
+                id: "forward_1".to_owned(),
+                thread: ThreadId::new(thread),
+                port: 80,
+                address: ([127, 0, 0, 1], 5173).into(),
+            };
+            forward.url()
+        };
+        for (thread, expected) in [
+            ("thread_20270301_Ab12cd", "http://thread-20270301-ab12cd.localhost:5173/"),
+            ("_te.a/x_", "http://te-a-x.localhost:5173/"),
+        ] {
+            assert_eq!(url(thread), expected);
+        }
+        assert_eq!(url(&"a".repeat(99)).len(), "http://.localhost:5173/".len() + MAX_LABEL);
+    }
 }

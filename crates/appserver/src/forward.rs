@@ -31,7 +31,7 @@ pub(crate) struct Forward {
     thread: String,
     /// The port that a command of the thread listens on.
     port: NonZeroU16,
-    /// The port on this machine; the same when left out, or a free one if that is taken.
+    /// The port on this machine; the same when left out, or a free one if that is taken or was that of a Bobbin page.
     #[arg(long, value_name = "PORT")]
     to: Option<NonZeroU16>,
     /// The workspace; the current directory when left out.
@@ -80,8 +80,8 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
     let started = call(&handle, "forward/start", &serde_json::to_value(params)?).await?;
     let wire::ForwardResult { forward } = serde_json::from_value(started)?;
     console::say(&format!(
-        "http://{} leads to port {} of {}; Ctrl-C ends it",
-        forward.address, forward.port, forward.thread_id
+        "{} leads to port {} of {}, for programs {}; Ctrl-C ends it",
+        forward.url, forward.port, forward.thread_id, forward.address
     ));
     let over = async {
         while let Some(id) = ended.recv().await {

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     give_memory_back();
+    bobbin_serve::held_sockets::note();
     let cli = cli::Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -43,6 +43,8 @@ pub struct Config {
     pub port: Option<u16>,
     /// What clients present, as the user's own file says; empty: nothing.
     pub token: Option<String>,
+    /// Whether other people can run programs on this machine; `None`: not said.
+    pub shared_machine: Option<bool>,
     /// Origins that may connect beside the listener's own, as the user's own file says.
     pub allowed_origins: Vec<String>,
     /// Values of `Host` that may connect beside the listener's own.
@@ -222,6 +224,7 @@ impl Config {
         };
         self.port = listener.web_socket.port;
         self.token = listener.web_socket.token;
+        self.shared_machine = listener.web_socket.shared_machine;
         if let Some(host) = listener.web_socket.host {
             let why = || format!("AppServer.WebSocket.Host is {host:?}, which is no IP address");
             self.host = Some(ip(&host).with_context(why)?);

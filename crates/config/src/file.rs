@@ -607,6 +607,8 @@ pub struct WebSocket {
     /// What clients present instead of what `bobbin token` prints; empty for nothing, on loopback only.
     #[schemars(extend("x-secret" = true))]
     pub token: Option<String>,
+    /// Whether other people can run programs on this machine: then the page without TLS has another address after each start. Looked up when left out.
+    pub shared_machine: Option<bool>,
 }
 
 /// Where the Hub listens. `bobbin hub --port` goes before it.

@@ -66,15 +66,10 @@ pub(crate) async fn admit(
         }
         Err(denied) => denied,
     };
-    // Neither the address nor a header: both can have a token in them.
-    tracing::warn!(reason = denied.word(), "a client was refused");
+    access.guesses().denied(denied).await;
     match denied {
-        Denied::Host | Denied::Origin => HubError::Forbidden.into_response(),
-        Denied::NoToken => HubError::Unauthorized.into_response(),
-        Denied::WrongToken | Denied::WrongTicket => {
-            tokio::time::sleep(access.guesses().delay()).await;
-            HubError::Unauthorized.into_response()
-        }
+        Denied::Host | Denied::Origin | Denied::PageHost => HubError::Forbidden.into_response(),
+        Denied::NoToken | Denied::WrongToken | Denied::WrongTicket => HubError::Unauthorized.into_response(),
     }
 }
 

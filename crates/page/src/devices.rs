@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bobbin_agent_api::Clock;
 use bobbin_model::UnixMillis;
-use bobbin_transport::Tickets;
+use bobbin_transport::{PageOrigin, Tickets};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::file::{Device, DeviceFile, FileError};
+use crate::file::{Device, DeviceFile, FileError, Presented};
 use crate::once::OneTime;
 
 /// How long a code counts.
@@ -41,6 +41,7 @@ pub struct Devices(Arc<Inner>);
 
 struct Inner {
     file: DeviceFile,
+    page: PageOrigin,
     clock: Arc<dyn Clock>,
     /// Codes, each with the name that the device will have.
     codes: Mutex<OneTime<Option<String>>>,
@@ -85,10 +86,11 @@ pub enum DeviceError {
 }
 
 impl Devices {
-    /// Returns the way in of a server, with the record of its user.
-    pub fn new(file: DeviceFile, clock: Arc<dyn Clock>) -> Self {
+    /// Returns the way in of a server whose page is at `page`, with the record of its user.
+    pub fn new(file: DeviceFile, page: PageOrigin, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
             file,
+            page,
             clock,
             codes: Mutex::new(OneTime::new(CODE_LIFETIME, MAX_CODES)),
             tickets: Mutex::new(OneTime::new(TICKET_LIFETIME, MAX_TICKETS)),
@@ -114,29 +116,38 @@ impl Devices {
         })
     }
 
-    /// Lets a device in that has a code. It is called `label` if the code has no name for it.
+    /// Lets a device in that has a code. Its secret counts for pages of `origin`. The device is called `label` if the code
+    /// has no name for it.
     ///
     /// # Errors
     /// The code does not count, or the record cannot be written.
-    pub async fn enter(&self, code: &str, label: &str) -> Result<Entered, DeviceError> {
+    pub async fn enter(&self, code: &str, origin: &str, label: &str) -> Result<Entered, DeviceError> {
         let code = read_code(code);
         let invited = self.0.codes.lock().take(code.as_bytes());
         let invited = invited.ok_or(DeviceError::Wrong)?;
         let label = invited.unwrap_or_else(|| label.to_owned());
         let secret = random()?;
-        let (now, added) = (self.0.clock.now(), secret.clone());
-        let device = self.with_file(move |file| file.add(&added, &label, now)).await?;
+        let (now, added, origin) = (self.0.clock.now(), secret.clone(), origin.to_owned());
+        let device = self
+            .with_file(move |file| file.add(&added, &origin, &label, now))
+            .await?;
         tracing::info!(id = device.id, "a device was let in");
         Ok(Entered { secret, device })
     }
 
-    /// Returns a ticket for a device with this secret.
+    /// Returns a ticket for a device whose page of this origin has this secret.
     ///
     /// # Errors
     /// The secret does not count, or the record cannot be read.
-    pub async fn ticket(&self, secret: &str) -> Result<String, DeviceError> {
-        let (now, secret) = (self.0.clock.now(), secret.to_owned());
-        let device = self.with_file(move |file| file.used(&secret, now)).await?;
+    pub async fn ticket(&self, secret: &str, origin: &str) -> Result<String, DeviceError> {
+        let now = self.0.clock.now();
+        let presented = Presented {
+            secret: secret.to_owned(),
+            origin: origin.to_owned(),
+            // Others may have read it at the origin that it was given to, unless nobody else was here.
+            takes_unnamed: self.0.page == PageOrigin::Stable,
+        };
+        let device = self.with_file(move |file| file.used(&presented, now)).await?;
         let device = device.ok_or(DeviceError::Wrong)?;
         let until = self.0.open.lock().entry(device.id).or_default().clone();
         self.give(until)
@@ -172,6 +183,15 @@ impl Devices {
         let left = self.with_file(move |file| file.revoke(ids.as_deref())).await?;
         self.cut_all_but(&left);
         Ok(left)
+    }
+
+    /// Removes the devices of pages with a fresh name at this port: those of listeners that have ended, and of this one when
+    /// it ends.
+    ///
+    /// # Errors
+    /// The record cannot be written.
+    pub async fn forget_fresh(&self, port: u16) -> Result<(), DeviceError> {
+        self.with_file(move |file| file.forget_fresh(port)).await
     }
 
     /// Ends the WebSockets of devices that other processes revoke. Runs until it is dropped.
@@ -251,15 +271,17 @@ mod tests {
 
     use super::*;
 
+    const HERE: &str = "http://127.0.0.1:9100";
+
     fn devices() -> (TempDir, Devices) {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        (state, Devices::new(file, Arc::new(ManualClock::default())))
+        (state, Devices::new(file, PageOrigin::Stable, Arc::new(ManualClock::default())))
     }
 
     async fn entered(devices: &Devices) -> Entered {
         let code = devices.invite(None).unwrap();
-        devices.enter(&code.text, "Firefox").await.unwrap()
+        devices.enter(&code.text, HERE, "Firefox").await.unwrap()
     }
 
     #[tokio::test(start_paused = true)]
@@ -268,17 +290,17 @@ mod tests {
         let wrong = |entered: Result<Entered, DeviceError>| matches!(entered, Err(DeviceError::Wrong));
         let code = devices.invite(None).unwrap().text;
         assert_eq!((code.len(), &code[5..6]), (11, "-"));
-        assert!(wrong(devices.enter("", "").await));
-        assert!(wrong(devices.enter(&format!("{code}0"), "").await));
+        assert!(wrong(devices.enter("", HERE, "").await));
+        assert!(wrong(devices.enter(&format!("{code}0"), HERE, "").await));
         let typed = format!(" {} ", code.to_lowercase().replace('-', " ").replace('0', "o"));
-        let entered = devices.enter(&typed, "Firefox").await.unwrap();
+        let entered = devices.enter(&typed, HERE, "Firefox").await.unwrap();
         assert_eq!(entered.device.label, "Firefox");
-        assert!(wrong(devices.enter(&code, "").await), "used");
+        assert!(wrong(devices.enter(&code, HERE, "").await), "used");
         let late = devices.invite(None).unwrap().text;
         tokio::time::advance(CODE_LIFETIME).await;
-        assert!(wrong(devices.enter(&late, "").await), "too late");
+        assert!(wrong(devices.enter(&late, HERE, "").await), "too late");
         let named = devices.invite(Some("\u{1b}[2Jphone\n")).unwrap().text;
-        let entered = devices.enter(&named, "Firefox").await.unwrap();
+        let entered = devices.enter(&named, HERE, "Firefox").await.unwrap();
         assert_eq!(entered.device.label, "[2Jphone");
     }
 
@@ -286,15 +308,15 @@ mod tests {
     async fn a_ticket_counts_once_for_thirty_seconds_and_no_longer_than_its_device() {
         let (_state, devices) = devices();
         let Entered { secret, device } = entered(&devices).await;
-        assert!(matches!(devices.ticket("other").await, Err(DeviceError::Wrong)));
-        let ticket = devices.ticket(&secret).await.unwrap();
+        assert!(matches!(devices.ticket("other", HERE).await, Err(DeviceError::Wrong)));
+        let ticket = devices.ticket(&secret, HERE).await.unwrap();
         assert!(devices.redeem(b"other").is_none());
         let until = devices.redeem(ticket.as_bytes()).unwrap();
         assert!(devices.redeem(ticket.as_bytes()).is_none(), "used");
-        let late = devices.ticket(&secret).await.unwrap();
+        let late = devices.ticket(&secret, HERE).await.unwrap();
         tokio::time::advance(TICKET_LIFETIME).await;
         assert!(devices.redeem(late.as_bytes()).is_none(), "too late");
-        let unused = devices.ticket(&secret).await.unwrap();
+        let unused = devices.ticket(&secret, HERE).await.unwrap();
         assert!(!until.is_cancelled());
         devices.revoke(Some(vec![device.id])).await.unwrap();
         assert!(until.is_cancelled());
@@ -303,7 +325,7 @@ mod tests {
             unused.is_cancelled(),
             "a ticket of a revoked device opens nothing"
         );
-        assert!(matches!(devices.ticket(&secret).await, Err(DeviceError::Wrong)));
+        assert!(matches!(devices.ticket(&secret, HERE).await, Err(DeviceError::Wrong)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -312,7 +334,7 @@ mod tests {
         let (stays, goes) = (entered(&devices).await, entered(&devices).await);
         let mut open = Vec::new();
         for device in [&stays, &goes] {
-            let ticket = devices.ticket(&device.secret).await.unwrap();
+            let ticket = devices.ticket(&device.secret, HERE).await.unwrap();
             open.push(devices.redeem(ticket.as_bytes()).unwrap());
         }
         let watching = devices.clone();

@@ -5,7 +5,7 @@
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, USER_AGENT};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ORIGIN, USER_AGENT};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
@@ -73,7 +73,7 @@ async fn session(State(exchange): State<Exchange>, headers: HeaderMap, body: Byt
     };
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
     let label = browser(agent.unwrap_or_default());
-    match exchange.devices.enter(&session.code, &label).await {
+    match exchange.devices.enter(&session.code, origin(&headers), &label).await {
         Ok(entered) => {
             let device = json!({ "id": entered.device.id, "label": entered.device.label });
             let entered = json!({ "secret": entered.secret, "device": device });
@@ -95,7 +95,7 @@ async fn ticket(State(exchange): State<Exchange>, headers: HeaderMap) -> Respons
             let message = "This browser was not let in. `bobbin open` makes a code for it.";
             return answer(StatusCode::UNAUTHORIZED, &refusal("secret", message));
         };
-        exchange.devices.ticket(&secret).await
+        exchange.devices.ticket(&secret, origin(&headers)).await
     } else {
         exchange.devices.free_ticket()
     };
@@ -112,6 +112,12 @@ async fn ticket(State(exchange): State<Exchange>, headers: HeaderMap) -> Respons
         }
         Err(error) => failed(&error),
     }
+}
+
+/// Returns the origin of the page that asks. The listener has checked that there is one and that it is ours.
+fn origin(headers: &HeaderMap) -> &str {
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin.unwrap_or_default()
 }
 
 fn refusal(reason: &str, message: &str) -> Value {

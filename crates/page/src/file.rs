@@ -35,6 +35,20 @@ pub struct Device {
     pub last_used_at: UnixMillis,
     /// SHA-256 of its secret. The secret is random, so there is nothing to guess.
     digest: String,
+    /// The origin that the secret was given to, the only one where it counts. Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+}
+
+/// The secret that a browser presents, with the origin of its page.
+#[derive(Debug, Clone)]
+pub(crate) struct Presented {
+    /// The secret.
+    pub(crate) secret: String,
+    /// The origin, as the header has it.
+    pub(crate) origin: String,
+    /// Whether a record without an origin counts.
+    pub(crate) takes_unnamed: bool,
 }
 
 /// Where the record is.
@@ -74,7 +88,7 @@ struct Content {
 
 impl Device {
     /// Returns a device with this secret.
-    fn new(secret: &str, label: &str, now: UnixMillis) -> Self {
+    fn new(secret: &str, origin: &str, label: &str, now: UnixMillis) -> Self {
         let digest = digest(secret);
         Self {
             id: digest[..ID_BYTES * 2].to_owned(),
@@ -82,7 +96,13 @@ impl Device {
             created_at: now,
             last_used_at: now,
             digest,
+            origin: Some(origin.to_owned()),
         }
+    }
+
+    fn is_of(&self, presented: &Presented, digest: &str) -> bool {
+        let origin = self.origin.as_ref();
+        self.digest == digest && origin.map_or(presented.takes_unnamed, |origin| *origin == presented.origin)
     }
 }
 
@@ -115,12 +135,18 @@ impl DeviceFile {
         }
     }
 
-    /// Adds a device with this secret.
+    /// Adds a device with this secret, which counts for pages of this origin.
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub(crate) fn add(&self, secret: &str, label: &str, now: UnixMillis) -> Result<Device, FileError> {
-        let device = Device::new(secret, label, now);
+    pub(crate) fn add(
+        &self,
+        secret: &str,
+        origin: &str,
+        label: &str,
+        now: UnixMillis,
+    ) -> Result<Device, FileError> {
+        let device = Device::new(secret, origin, label, now);
         self.change(|devices| {
             if devices.len() >= MAX_DEVICES {
                 let oldest = devices.iter().map(|device| device.last_used_at).min();
@@ -134,13 +160,14 @@ impl DeviceFile {
         Ok(device)
     }
 
-    /// Returns the device with this secret, and notes that it is in use.
+    /// Returns the device that a browser is, and notes that it is in use.
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub(crate) fn used(&self, secret: &str, now: UnixMillis) -> Result<Option<Device>, FileError> {
-        let digest = digest(secret);
-        let found = self.read()?.into_iter().find(|device| device.digest == digest);
+    pub(crate) fn used(&self, presented: &Presented, now: UnixMillis) -> Result<Option<Device>, FileError> {
+        let digest = digest(&presented.secret);
+        let mut devices = self.read()?.into_iter();
+        let found = devices.find(|device| device.is_of(presented, &digest));
         let Some(device) = found else {
             return Ok(None);
         };
@@ -164,6 +191,20 @@ impl DeviceFile {
             devices.retain(|device| ids.is_some_and(|ids| !ids.contains(&device.id)));
             devices.clone()
         })
+    }
+
+    /// Removes the devices of pages with a name below `localhost` at this port. The caller is the one listener there: no
+    /// other has or will have one of these names.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn forget_fresh(&self, port: u16) -> Result<(), FileError> {
+        let end = format!(".localhost:{port}");
+        let is_fresh = |device: &Device| device.origin.as_ref().is_some_and(|origin| origin.ends_with(&end));
+        if self.read()?.iter().any(is_fresh) {
+            self.change(|devices| devices.retain(|device| !is_fresh(device)))?;
+        }
+        Ok(())
     }
 
     fn change<R>(&self, change: impl FnOnce(&mut Vec<Device>) -> R) -> Result<R, FileError> {
@@ -199,6 +240,16 @@ mod tests {
 
     const START: UnixMillis = UnixMillis(1_000_000);
 
+    const HERE: &str = "http://127.0.0.1:9100";
+
+    fn with(secret: &str, origin: &str) -> Presented {
+        Presented {
+            secret: secret.to_owned(),
+            origin: origin.to_owned(),
+            takes_unnamed: false,
+        }
+    }
+
     fn after(millis: i64) -> UnixMillis {
         UnixMillis(START.0 + millis)
     }
@@ -208,28 +259,28 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(&state.path().join("state"));
         assert_eq!(file.read().unwrap(), []);
-        assert_eq!(file.used("s3cret", START).unwrap(), None);
-        let device = file.add("s3cret", "phone", START).unwrap();
+        assert_eq!(file.used(&with("s3cret", HERE), START).unwrap(), None);
+        let device = file.add("s3cret", HERE, "phone", START).unwrap();
         assert_eq!(file.read().unwrap(), std::slice::from_ref(&device));
         let found = std::fs::metadata(file.path()).unwrap();
         assert_eq!(found.permissions().mode() & 0o777, 0o600);
         assert!(!std::fs::read_to_string(file.path()).unwrap().contains("s3cret"));
-        assert_eq!(file.used("s3cret", after(1)).unwrap(), Some(device));
-        assert_eq!(file.used("other", after(1)).unwrap(), None);
+        assert_eq!(file.used(&with("s3cret", HERE), after(1)).unwrap(), Some(device));
+        assert_eq!(file.used(&with("other", HERE), after(1)).unwrap(), None);
     }
 
     #[test]
     fn a_use_is_noted_to_the_minute_and_a_revoked_secret_is_none() {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        let [one, _] = ["one", "two"].map(|secret| file.add(secret, secret, START).unwrap());
+        let [one, _] = ["one", "two"].map(|secret| file.add(secret, HERE, secret, START).unwrap());
         for (millis, noted) in [(59_999, START), (60_000, after(60_000))] {
-            file.used("one", after(millis)).unwrap();
+            file.used(&with("one", HERE), after(millis)).unwrap();
             assert_eq!(file.read().unwrap()[0].last_used_at, noted);
         }
         let left = file.revoke(Some(&[one.id])).unwrap();
         assert_eq!((left.len(), left[0].label.as_str()), (1, "two"));
-        assert_eq!(file.used("one", START).unwrap(), None);
+        assert_eq!(file.used(&with("one", HERE), START).unwrap(), None);
         assert_eq!(file.revoke(None).unwrap(), []);
     }
 
@@ -240,15 +291,16 @@ mod tests {
         for number in 0..MAX_DEVICES {
             file.add(
                 &number.to_string(),
+                HERE,
                 "browser",
                 after(i64::try_from(number).unwrap()),
             )
             .unwrap();
         }
-        file.used("0", after(100_000)).unwrap();
-        file.add("more", "browser", after(100_001)).unwrap();
+        file.used(&with("0", HERE), after(100_000)).unwrap();
+        file.add("more", HERE, "browser", after(100_001)).unwrap();
         assert_eq!(file.read().unwrap().len(), MAX_DEVICES);
-        let known = ["0", "1", "2", "more"].map(|secret| file.used(secret, START).unwrap().is_some());
+        let known = ["0", "1", "2", "more"].map(|secret| file.used(&with(secret, HERE), START).unwrap().is_some());
         assert_eq!(known, [true, false, true, true]);
     }
 
@@ -257,8 +309,44 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
         std::fs::write(file.path(), "{").unwrap();
-        let error = file.used("s", START).unwrap_err().to_string();
+        let error = file.used(&with("s", HERE), START).unwrap_err().to_string();
         assert!(error.contains("remove it"), "{error}");
-        assert!(file.add("s", "browser", START).is_err());
+        assert!(file.add("s", HERE, "browser", START).is_err());
+    }
+
+    #[test]
+    fn a_secret_counts_for_the_origin_that_it_was_given_to() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        file.add("one", HERE, "browser", START).unwrap();
+        let counts = |presented: &Presented| file.used(presented, START).unwrap().is_some();
+        assert!(counts(&with("one", HERE)));
+        for other in ["https://127.0.0.1:9100", "http://127.0.0.1:9101", "http://tea.localhost:9100", ""] {
+            assert!(!counts(&with("one", other)), "{other}");
+        }
+        // A record of an earlier version, which names none.
+        let record = std::fs::read_to_string(file.path()).unwrap();
+        let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        record["devices"][0].as_object_mut().unwrap().remove("origin");
+        std::fs::write(file.path(), record.to_string()).unwrap();
+        let mut presented = with("one", HERE);
+        assert!(!counts(&presented));
+        presented.takes_unnamed = true;
+        assert!(counts(&presented));
+    }
+
+    #[test]
+    fn devices_of_fresh_names_go_with_the_port_that_they_were_at() {
+        let state = tempfile::tempdir().unwrap();
+        let file = DeviceFile::of(state.path());
+        let gone = "http://abc.localhost:9100";
+        let stay = ["http://abc.localhost:9101", "http://localhost:9100", HERE];
+        for origin in stay.into_iter().chain([gone]) {
+            file.add(origin, origin, "browser", START).unwrap();
+        }
+        file.forget_fresh(9100).unwrap();
+        for (origin, counts) in stay.map(|origin| (origin, true)).into_iter().chain([(gone, false)]) {
+            assert_eq!(file.used(&with(origin, origin), START).unwrap().is_some(), counts, "{origin}");
+        }
     }
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_config::Config;
 use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames};
-use bobbin_transport::{Access, Admission, Listener, Readiness, Router, Tls, WebSockets};
+use bobbin_transport::{Access, Admission, Listener, PageOrigin, Readiness, Router, Tls, WebSockets};
+use bobbin_workspace::PagePorts;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::{console, state};
+use crate::page_origin::{Others, Reached, decide};
+use crate::{console, held_sockets, state};
 
 /// Most addresses of this machine that are shown.
 const MAX_OWN: usize = 8;
@@ -57,6 +59,7 @@ pub struct Bound {
     listener: Listener,
     access: Access,
     devices: Devices,
+    page: PageOrigin,
     /// Addresses of the page on other machines, the best first.
     elsewhere: Vec<String>,
 }
@@ -65,7 +68,7 @@ pub struct Bound {
 pub struct Listening {
     /// `ws://HOST:PORT/ws`.
     pub web_socket: String,
-    /// `http://HOST:PORT/`, if there is a page.
+    /// `http://HOST:PORT/` or `https://HOST:PORT/`, if there is a page.
     pub page: Option<String>,
     /// Whether clients present a token, and browsers a code.
     pub is_guarded: bool,
@@ -89,18 +92,25 @@ impl Bound {
         // Checked before binding: a refused address is not even touched.
         Access::new(listen.address, admission.clone())?;
         let tls = listen.tls.open(config)?;
-        let listener = match Listener::bind(listen.address).await {
-            Err(_) if listen.may_move => Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?,
-            bound => bound?,
-        };
+        let (listener, page) = bind(listen, config, tls.is_some()).await?;
+        let directory = state::directory()?;
+        let port = listener.address().port();
+        if let Err(error) = PagePorts::of(directory.path()).add(port) {
+            tracing::warn!(%error, port, "a forward may take this port once the server has ended");
+        }
         if listen.token.is_none() {
             console::complain(
                 "AppServer.WebSocket.Token is empty: every program and every user of this machine can connect and act as you",
             );
         }
-        let file = DeviceFile::of(state::directory()?.path());
-        let devices = Devices::new(file, Arc::new(SystemClock));
-        let access = Access::new(listener.address(), admission)?.with_tickets(Arc::new(devices.clone()));
+        let file = DeviceFile::of(directory.path());
+        let devices = Devices::new(file, page.clone(), Arc::new(SystemClock));
+        if let Err(error) = devices.forget_fresh(port).await {
+            tracing::warn!(%error, "browsers of earlier servers stay in the list");
+        }
+        let access = Access::new(listener.address(), admission)?
+            .with_page_origin(page.clone())
+            .with_tickets(Arc::new(devices.clone()));
         let scheme = if tls.is_some() { "https" } else { "http" };
         let elsewhere = elsewhere(
             listener.address(),
@@ -108,19 +118,21 @@ impl Bound {
             &config.allowed_hosts,
             &config.allowed_origins,
         );
-        let page = bobbin_page::files();
+        let files_of_page = bobbin_page::files();
         let frames = match &config.hermes {
             Some(_) => Frames::Pages,
             None => Frames::Nothing,
         };
         let wants_token = access.wants_token();
-        let page = bobbin_page::exchange(page, devices.clone(), access.guesses(), wants_token, frames);
+        let router =
+            bobbin_page::exchange(files_of_page, devices.clone(), access.guesses(), wants_token, frames);
         // The other half is for the database, for commands and for clients before their upgrade.
         let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
         Ok(Self {
-            listener: listener.with_max_web_sockets(most).with_page(page).with_tls(tls),
+            listener: listener.with_max_web_sockets(most).with_page(router).with_tls(tls),
             access,
             devices,
+            page,
             elsewhere,
         })
     }
@@ -133,9 +145,16 @@ impl Bound {
     /// Returns what its user is shown.
     pub fn shown(&self) -> Listening {
         let address = here(self.listener.address());
+        let authority = self.page.authority(address);
+        let page = match (&self.page, self.elsewhere.first()) {
+            // A name that is in the certificate, where one is known.
+            (PageOrigin::Encrypted, Some(named)) => named.clone(),
+            (PageOrigin::Encrypted, None) => format!("https://{authority}/"),
+            _ => format!("http://{authority}/"),
+        };
         Listening {
             web_socket: format!("ws://{address}/ws"),
-            page: bobbin_page::is_there().then(|| format!("http://{address}/")),
+            page: bobbin_page::is_there().then_some(page),
             is_guarded: self.access.wants_token(),
             elsewhere: self.elsewhere.clone(),
             devices: self.devices.clone(),
@@ -155,11 +174,48 @@ impl Bound {
 
     /// Accepts until `stop`, then waits for the connections to end.
     pub async fn serve(self, router: Router<WebSockets>, is_ready: Readiness, stop: CancellationToken) {
+        let port = self.listener.address().port();
         tokio::select! {
             () = self.listener.run(self.access, router, is_ready, stop) => {}
             () = self.devices.watch() => {}
         }
+        if !self.page.lasts()
+            && let Err(error) = self.devices.forget_fresh(port).await
+        {
+            tracing::warn!(%error, "browsers of this server stay in the list until another one has its port");
+        }
     }
+}
+
+/// Binds where the user says, or takes what systemd has bound; decides about the page's addresses.
+async fn bind(listen: &Listen, config: &Config, has_tls: bool) -> anyhow::Result<(Listener, PageOrigin)> {
+    let others = Others::of(config);
+    let held = held_sockets::take()?;
+    if !held.is_empty() {
+        let listener = Listener::inherited(held)?;
+        let address = listener.address();
+        let reached = Reached {
+            address,
+            has_tls,
+            is_held: true,
+        };
+        return Ok((listener, decide(&others, reached)?));
+    }
+    let reached = Reached {
+        address: listen.address,
+        has_tls,
+        is_held: false,
+    };
+    let page = decide(&others, reached)?;
+    let at = async |address| match &page {
+        PageOrigin::Fresh(_) => Listener::bind_loopbacks(address).await,
+        PageOrigin::Stable | PageOrigin::Held | PageOrigin::Encrypted => Listener::bind(address).await,
+    };
+    let listener = match at(listen.address).await {
+        Err(_) if listen.may_move => at(SocketAddr::new(listen.address.ip(), 0)).await?,
+        bound => bound?,
+    };
+    Ok((listener, page))
 }
 
 /// Returns where this machine reaches an address: one that stands for all of the machine's is none to connect to.

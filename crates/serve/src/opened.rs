@@ -38,7 +38,7 @@ use crate::{database, doctor, managed, models, plugins, prompts, small_requests,
 use bobbin_config::Config;
 use bobbin_management::doctor::Doctor;
 use bobbin_management::file::FileNames;
-use bobbin_workspace::{LockedWorkspace, Workspace};
+use bobbin_workspace::{LockedWorkspace, PagePorts, Workspace};
 
 /// An open workspace: its core, with what its agent has.
 #[derive(Clone)]
@@ -299,8 +299,9 @@ fn with_sources(
 /// Returns what runs the commands of a workspace.
 fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Terminals> {
     let clock = Arc::new(SystemClock);
-    Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
-        .context("there is no place for the output of commands")
+    let terminals = Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
+        .context("there is no place for the output of commands")?;
+    Ok(terminals.avoiding(PagePorts::of(workspace.state_directory().path())))
 }
 
 /// Returns the external channels of a workspace.

@@ -5,13 +5,17 @@
 //! side reads more than the other takes.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bobbin_agent_api::forward::{Forward, ForwardEnded, ForwardError, Forwards};
 use bobbin_model::ThreadId;
+use bobbin_transport::bind_loopbacks;
+use bobbin_workspace::PagePorts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -28,6 +32,8 @@ const PER_THREAD: usize = 8;
 const CONNECTIONS: usize = 64;
 /// Bytes of each direction of a connection between its two sides.
 const BUFFER: usize = 16 << 10;
+/// How often a free port is taken that is not one of a page (guess: few of the system's 28,000 are).
+const ATTEMPTS: usize = 16;
 /// Time after which the listener is asked again when the system has no descriptor for a connection.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -81,18 +87,14 @@ impl Forwards for Terminals {
         async move {
             let network = inner.networks.existing(&thread).ok_or(ForwardError::NoNetwork)?;
             RunningForwards::check(&inner.forwards.0.lock(), &thread)?;
-            let failed = |source| ForwardError::Listen {
-                port: to.unwrap_or(0),
-                source,
-            };
-            let listener = listen(port, to).await.map_err(failed)?;
+            let (address, listeners) = listen(port, to, inner.page_ports.get()).await?;
             let forward = Forward {
                 id: format!("forward_{}", &uuid::Uuid::new_v4().simple().to_string()[..8]),
                 thread,
                 port,
-                address: listener.local_addr().map_err(failed)?,
+                address,
             };
-            inner.serve(forward.clone(), network, listener)?;
+            inner.serve(forward.clone(), network, listeners)?;
             Ok(forward)
         }
         .boxed()
@@ -120,16 +122,63 @@ impl Forwards for Terminals {
     }
 }
 
-/// Listens on the machine's loopback, and nowhere else.
-async fn listen(port: u16, to: Option<u16>) -> io::Result<TcpListener> {
-    let at = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    match to {
-        Some(to) => at(to).await,
-        None => match at(port).await {
-            Ok(listener) => Ok(listener),
-            Err(_) => at(0).await,
-        },
+/// Listens on the machine's loopback, and nowhere else: at `to`, else at `port`, else at a free port. None of them is one
+/// that a page has or had.
+async fn listen(
+    port: u16,
+    to: Option<u16>,
+    pages: Option<&PagePorts>,
+) -> Result<(SocketAddr, Vec<TcpListener>), ForwardError> {
+    let failed = |source| ForwardError::Listen {
+        port: to.unwrap_or(0),
+        source,
+    };
+    if let Some(to) = to {
+        if is_of_page(pages, to).await.map_err(failed)? {
+            return Err(ForwardError::PagePort(to));
+        }
+        return listen_at(to).await.map_err(failed);
     }
+    if !is_of_page(pages, port).await.map_err(failed)?
+        && let Ok(listening) = listen_at(port).await
+    {
+        return Ok(listening);
+    }
+    for _ in 0..ATTEMPTS {
+        let listening = listen_at(0).await.map_err(failed)?;
+        if !is_of_page(pages, listening.0.port()).await.map_err(failed)? {
+            return Ok(listening);
+        }
+    }
+    Err(failed(io::ErrorKind::AddrInUse.into()))
+}
+
+async fn listen_at(port: u16) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
+    // Both addresses: a browser takes the name of the forward for either.
+    let listeners = bind_loopbacks(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)).await?;
+    let first = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok((first.local_addr()?, listeners))
+}
+
+async fn is_of_page(pages: Option<&PagePorts>, port: u16) -> io::Result<bool> {
+    let Some(pages) = pages.cloned() else {
+        return Ok(false);
+    };
+    tokio::task::spawn_blocking(move || pages.contains(port))
+        .await
+        .map_err(io::Error::other)?
+}
+
+/// Returns the next connection of any listener.
+///
+/// # Cancel safety
+/// Safe.
+async fn accept(listeners: &[TcpListener]) -> io::Result<TcpStream> {
+    let accepted = poll_fn(|cx| {
+        let mut each = listeners.iter().map(|listener| listener.poll_accept(cx));
+        each.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    });
+    accepted.await.map(|(stream, _)| stream)
 }
 
 impl Inner {
@@ -138,7 +187,7 @@ impl Inner {
         self: &Arc<Self>,
         forward: Forward,
         network: Shared,
-        listener: TcpListener,
+        listeners: Vec<TcpListener>,
     ) -> Result<(), ForwardError> {
         let entry = Entry {
             forward: forward.clone(),
@@ -151,7 +200,7 @@ impl Inner {
         entries.insert(forward.id.clone(), entry);
         drop(entries);
         self.tasks
-            .spawn(self.clone().relay_all(forward, network, listener, stop, ended));
+            .spawn(self.clone().relay_all(forward, network, listeners, stop, ended));
         Ok(())
     }
 
@@ -160,7 +209,7 @@ impl Inner {
         self: Arc<Self>,
         forward: Forward,
         network: Shared,
-        listener: TcpListener,
+        listeners: Vec<TcpListener>,
         stop: CancellationToken,
         ended: DropGuard,
     ) {
@@ -169,8 +218,8 @@ impl Inner {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(_) = connections.join_next() => {}
-                accepted = listener.accept(), if connections.len() < CONNECTIONS => match accepted {
-                    Ok((near, _)) => {
+                accepted = accept(&listeners), if connections.len() < CONNECTIONS => match accepted {
+                    Ok(near) => {
                         connections.spawn(self.clone().relay(network.clone(), forward.port, near));
                     }
                     Err(error) => {
@@ -183,7 +232,7 @@ impl Inner {
                 },
             }
         }
-        drop(listener);
+        drop(listeners);
         connections.shutdown().await;
         self.forwards.0.lock().remove(&forward.id);
         drop(ended);

@@ -15,6 +15,7 @@ use bobbin_agent_api::terminal::{TerminalError, TerminalNews, TerminalReply, Wai
 use bobbin_children::{Children, ProcessSpec};
 use bobbin_core::Hub;
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
+use bobbin_workspace::PagePorts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -58,6 +59,7 @@ pub(crate) struct Inner {
     active: Mutex<BTreeSet<String>>,
     pub(crate) networks: Networks,
     pub(crate) forwards: RunningForwards,
+    pub(crate) page_ports: OnceLock<PagePorts>,
     pub(crate) tasks: TaskTracker,
 }
 
@@ -103,8 +105,16 @@ impl Terminals {
             active: Mutex::default(),
             networks: Networks::default(),
             forwards: RunningForwards::default(),
+            page_ports: OnceLock::new(),
             tasks: TaskTracker::new(),
         }))
+    }
+
+    /// Forwards no port of this list. Called once.
+    #[must_use]
+    pub fn avoiding(self, ports: PagePorts) -> Self {
+        drop(self.0.page_ports.set(ports));
+        self
     }
 
     /// Starts to broadcast, and to follow the Threads. Called once.

@@ -8,7 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, ORIGIN};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
+};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +18,8 @@ use percent_encoding::percent_decode;
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
-use crate::guesses::{Guesses, refused};
+use crate::PageOrigin;
+use crate::guesses::Guesses;
 
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -25,6 +28,11 @@ const FOREIGN_HOST: &str = "The Host header names another server. Use the addres
                             host in AppServer.AllowedHosts of your own ~/.craft/config.json.\n";
 const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the origin in AppServer.AllowedOrigins of your \
                               own ~/.craft/config.json.\n";
+const OTHER_ADDRESS: &str = "This server has its page at another address. `bobbin open` opens it.\n";
+/// What a browser is shown at an address of the listener that is not the page's: no script, no secret, and not the name.
+const SIGN: &str = "<!doctype html><meta charset=\"utf-8\"><title>Bobbin</title>\
+                    <p>Bobbin runs here. Its page is at another address, because other people have accounts on this \
+                    machine.</p><p>Type <code>bobbin open</code> in a terminal to open it.</p>\n";
 const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
                         `bobbin token` prints it.\n";
 const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
@@ -55,6 +63,7 @@ pub struct Access {
     address: SocketAddr,
     admission: Arc<Admission>,
     tickets: Option<Arc<dyn Tickets>>,
+    page: PageOrigin,
     guesses: Guesses,
 }
 
@@ -93,6 +102,8 @@ pub enum Denied {
     Host,
     /// A page from elsewhere.
     Origin,
+    /// A browser at an address that is ours and not the page's.
+    PageHost,
     /// No token.
     NoToken,
     /// Another token.
@@ -107,6 +118,7 @@ impl Denied {
         match self {
             Self::Host => "host",
             Self::Origin => "origin",
+            Self::PageHost => "page_host",
             Self::NoToken => "no_token",
             Self::WrongToken => "wrong_token",
             Self::WrongTicket => "wrong_ticket",
@@ -118,15 +130,12 @@ impl Denied {
         let (status, text) = match self {
             Self::Host => (StatusCode::FORBIDDEN, FOREIGN_HOST),
             Self::Origin => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),
+            Self::PageHost => (StatusCode::FORBIDDEN, OTHER_ADDRESS),
             Self::NoToken => (StatusCode::UNAUTHORIZED, NO_TOKEN),
             Self::WrongToken => (StatusCode::UNAUTHORIZED, WRONG_TOKEN),
             Self::WrongTicket => (StatusCode::UNAUTHORIZED, WRONG_TICKET),
         };
-        if matches!(self, Self::WrongToken | Self::WrongTicket) {
-            access.guesses.wrong(self.word()).await;
-        } else {
-            refused(self.word());
-        }
+        access.guesses.denied(self).await;
         (status, [(CONNECTION, "close")], text).into_response()
     }
 }
@@ -150,10 +159,25 @@ pub(crate) async fn require_own(State(access): State<Access>, request: Request, 
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
     match access.check_origin(scheme(&request), request.headers()) {
         Ok(Origin::Named) => next.run(request).await,
-        Ok(Origin::Absent) if !changes => next.run(request).await,
-        Ok(Origin::Absent) => Denied::Origin.answer(&access).await,
+        Ok(Origin::Absent) if changes => Denied::Origin.answer(&access).await,
+        Ok(Origin::Absent) if access.has_page(scheme(&request), request.headers()) => {
+            next.run(request).await
+        }
+        Ok(Origin::Absent) if request.uri().path() == "/" => sign(),
+        Ok(Origin::Absent) => Denied::PageHost.answer(&access).await,
         Err(denied) => denied.answer(&access).await,
     }
+}
+
+/// Answers a browser that looks for the page at an address that does not have it.
+fn sign() -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (CONNECTION, "close"),
+    ];
+    (StatusCode::FORBIDDEN, headers, SIGN).into_response()
 }
 
 fn scheme(request: &Request) -> Scheme {
@@ -185,8 +209,16 @@ impl Access {
             address,
             admission: Arc::new(admission),
             tickets: None,
+            page: PageOrigin::default(),
             guesses: Guesses::default(),
         })
+    }
+
+    /// Serves the page to browsers at these addresses alone.
+    #[must_use]
+    pub fn with_page_origin(mut self, page: PageOrigin) -> Self {
+        self.page = page;
+        self
     }
 
     /// Lets in clients with a ticket too.
@@ -255,11 +287,28 @@ impl Access {
         };
         let authority = origin.strip_prefix(own);
         let is_own = authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host));
-        if is_own || listed(&self.admission.origins, origin) {
+        if listed(&self.admission.origins, origin) {
+            Ok(Origin::Named)
+        } else if !is_own {
+            Err(Denied::Origin)
+        } else if self.is_page(scheme, host) {
             Ok(Origin::Named)
         } else {
-            Err(Denied::Origin)
+            Err(Denied::PageHost)
         }
+    }
+
+    /// Whether the page is served to browsers at the host that a request names, which is one of the listener's.
+    fn has_page(&self, scheme: Scheme, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.is_page(scheme, host))
+    }
+
+    fn is_page(&self, scheme: Scheme, authority: &str) -> bool {
+        // A name that the user has listed is the user's word: a proxy's, or the near end of a tunnel.
+        scheme == Scheme::Https
+            || listed(&self.admission.hosts, authority)
+            || split(authority).is_some_and(|(host, _)| self.page.is_at(host, self.address.ip()))
     }
 
     /// Whether `host:port` is this listener, by a name that only this machine decides about. An address is such a name:
@@ -271,7 +320,9 @@ impl Access {
         let ours = self.address.ip();
         let is_ours = |ip: IpAddr| ip.is_loopback() || (!ours.is_loopback() && !ip.is_unspecified());
         port == self.address.port()
-            && (host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(is_ours))
+            && (host.eq_ignore_ascii_case("localhost")
+                || host.parse().is_ok_and(is_ours)
+                || self.page.is_name(host))
     }
 }
 
@@ -423,6 +474,47 @@ mod tests {
                 assert_eq!(found.map(drop), expected, "{host} {origin:?}");
             }
         }
+    }
+
+    #[test]
+    fn browsers_get_in_at_the_pages_address_alone_and_programs_at_every_one() {
+        let access = |page: PageOrigin, hosts: &[&str]| {
+            let admission = Admission {
+                hosts: hosts.iter().map(ToString::to_string).collect(),
+                ..with_token(TOKEN)
+            };
+            Access::new(local(), admission).unwrap().with_page_origin(page)
+        };
+        let fresh = || PageOrigin::Fresh("tea".to_owned());
+        let bearer = format!("Bearer {TOKEN}");
+        let (http, https) = (Scheme::Http, Scheme::Https);
+        for (page, scheme, host, is_page) in [
+            (PageOrigin::Stable, http, "127.0.0.1:9100", true),
+            (PageOrigin::Stable, http, "localhost:9100", true),
+            (PageOrigin::Held, http, "127.0.0.1:9100", true),
+            (PageOrigin::Held, http, "localhost:9100", false),
+            (fresh(), http, "tea.localhost:9100", true),
+            (fresh(), http, "127.0.0.1:9100", false),
+            (fresh(), http, "localhost:9100", false),
+            (fresh(), http, "[::1]:9100", false),
+            (fresh(), http, "tea.example", true),
+            (PageOrigin::Encrypted, http, "127.0.0.1:9100", false),
+            (PageOrigin::Encrypted, https, "127.0.0.1:9100", true),
+        ] {
+            let access = access(page.clone(), &["tea.example"]);
+            let origin = format!("{}://{host}", if scheme == http { "http" } else { "https" });
+            let program = headers(&[(HOST, host), (AUTHORIZATION, &bearer)]);
+            let admitted = access.admit(scheme, &"/ws".parse().unwrap(), &program);
+            assert_eq!(admitted.map(drop), Ok(()), "{page:?} {host}");
+            let browser = headers(&[(HOST, host), (ORIGIN, &origin), (AUTHORIZATION, &bearer)]);
+            let admitted = access.admit(scheme, &"/ws".parse().unwrap(), &browser);
+            let expected = if is_page { Ok(()) } else { Err(Denied::PageHost) };
+            assert_eq!(admitted.map(drop), expected, "{page:?} {host}");
+            assert_eq!(access.has_page(scheme, &browser), is_page, "{page:?} {host}");
+        }
+        let other = headers(&[(HOST, "teb.localhost:9100"), (AUTHORIZATION, &bearer)]);
+        let admitted = access(fresh(), &[]).admit(http, &"/ws".parse().unwrap(), &other);
+        assert_eq!(admitted.map(drop), Err(Denied::Host));
     }
 
     #[test]

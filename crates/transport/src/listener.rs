@@ -1,12 +1,15 @@
 //! The HTTP listener: serves a router to those who may connect, our page to browsers, and two probes to everybody.
 //!
 //! Owns every connection's task and joins them. A connection is plain HTTP at first, limited as `http` says. At most
-//! [`MAX_HTTP`] are open; one more takes the place of the oldest, so that a silent crowd keeps nobody out. An upgrade makes it
+//! [`MAX_HTTP`] are open; one more takes the place of the oldest that has had its time, so that a silent crowd keeps nobody out. An upgrade makes it
 //! a WebSocket (`web_socket`): at most [`MAX_WEB_SOCKETS`] are open; one more is answered 503.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
@@ -16,19 +19,24 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use futures_util::future::BoxFuture;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::http::Http;
-use crate::{Access, Tls, WebSockets, access};
+use crate::{Access, Tls, WebSockets, access, bind_loopbacks};
 
 /// WebSockets at once: far above what a workspace sees, far below what a machine bears.
 const MAX_WEB_SOCKETS: usize = 4096;
 /// Plain HTTP connections at once. A client takes a few milliseconds to its upgrade; so many new ones in that time are an
 /// attack, and take a quarter of the usual 1,024 descriptors.
 const MAX_HTTP: usize = 256;
+/// How long a connection has its place, however many wait: a client on a busy machine sends its request within that time.
+/// A silent crowd is passed at 1,000 connections a second.
+const GRACE: Duration = Duration::from_millis(250);
 /// How long the server may take to say that it is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -50,7 +58,8 @@ pub enum ListenError {
 
 /// A bound address.
 pub struct Listener {
-    socket: TcpListener,
+    /// One, or the same port at several addresses of this machine.
+    sockets: Vec<TcpListener>,
     address: SocketAddr,
     max_web_sockets: usize,
     page: Router,
@@ -65,10 +74,35 @@ impl Listener {
     pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
+        Self::of(vec![socket]).map_err(failed)
+    }
+
+    /// Binds a loopback address together with the other ones to which names below `localhost` lead.
+    ///
+    /// # Errors
+    /// [`ListenError::Bind`].
+    pub async fn bind_loopbacks(address: SocketAddr) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Bind { address, source };
+        Self::of(bind_loopbacks(address).await.map_err(failed)?).map_err(failed)
+    }
+
+    /// Takes over what another process has bound.
+    ///
+    /// # Errors
+    /// There is no socket, or one cannot be used.
+    pub fn inherited(sockets: Vec<std::net::TcpListener>) -> io::Result<Self> {
+        let sockets = sockets.into_iter().map(|socket| {
+            socket.set_nonblocking(true)?;
+            TcpListener::from_std(socket)
+        });
+        Self::of(sockets.collect::<io::Result<_>>()?)
+    }
+
+    fn of(sockets: Vec<TcpListener>) -> io::Result<Self> {
+        let first = sockets.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
         Ok(Self {
-            socket,
-            address,
+            address: first.local_addr()?,
+            sockets,
             max_web_sockets: MAX_WEB_SOCKETS,
             page: Router::new(),
             tls: None,
@@ -108,14 +142,14 @@ impl Listener {
     ///
     /// `/healthz` answers as long as the process lives, `/readyz` says what `is_ready` says.
     pub async fn run(
-        self,
+        mut self,
         access: Access,
         router: Router<WebSockets>,
         is_ready: Readiness,
         stop: CancellationToken,
     ) {
         let tasks = TaskTracker::new();
-        let mut open = VecDeque::new();
+        let mut places = Places::new();
         let router = router
             .with_state(WebSockets::new(self.max_web_sockets, tasks.clone()))
             // A layer covers what was added before it: everything but the page and the probes, unknown paths too.
@@ -133,15 +167,22 @@ impl Listener {
         loop {
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
-                accepted = self.socket.accept() => accepted,
+                accepted = accept(&mut self.sockets) => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok(stream) => {
+                    let place = tokio::select! {
+                        () = stop.cancelled() => break,
+                        place = places.one() => place,
+                    };
                     // Small answers must not wait for more: 40 ms stalls otherwise.
                     drop(stream.set_nodelay(true));
-                    close_oldest(&mut open);
-                    let serving = tasks.spawn(http.clone().serve(stream, stop.clone()));
-                    open.push_back(serving.abort_handle());
+                    let serving = http.clone().serve(stream, stop.clone());
+                    let serving = tasks.spawn(async move {
+                        let _place = place;
+                        serving.await;
+                    });
+                    places.taken.push_back((Instant::now(), serving.abort_handle()));
                 }
                 Err(error) => {
                     // Out of descriptors, most likely: others may be given back in a moment.
@@ -150,23 +191,71 @@ impl Listener {
                 }
             }
         }
-        drop(self.socket);
+        drop(self.sockets);
         tasks.close();
         tasks.wait().await;
     }
 }
 
-/// Makes room for one more plain HTTP connection. Ends the oldest when as many are open as may be.
-fn close_oldest(open: &mut VecDeque<AbortHandle>) {
-    if open.len() >= MAX_HTTP {
-        open.retain(|serving| !serving.is_finished());
+/// The plain HTTP connections of a listener.
+struct Places {
+    free: Arc<Semaphore>,
+    /// When each was accepted, in that order. Some have ended.
+    taken: VecDeque<(Instant, AbortHandle)>,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(MAX_HTTP)),
+            taken: VecDeque::new(),
+        }
     }
-    if open.len() >= MAX_HTTP
-        && let Some(oldest) = open.pop_front()
-    {
-        tracing::debug!("too many connections wait for their upgrade; the oldest is closed");
-        oldest.abort();
+
+    /// Waits for a place. When all are taken, ends the oldest connection once it has had [`GRACE`]; new ones wait in the
+    /// queues of the sockets meanwhile.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    async fn one(&mut self) -> Option<OwnedSemaphorePermit> {
+        if self.taken.len() >= 2 * MAX_HTTP {
+            self.taken.retain(|(_, serving)| !serving.is_finished());
+        }
+        while self.taken.front().is_some_and(|(_, serving)| serving.is_finished()) {
+            self.taken.pop_front();
+        }
+        let oldest = self.taken.front();
+        let over = oldest.map_or_else(Instant::now, |(since, _)| *since + GRACE);
+        let free = self.free.clone().acquire_owned();
+        tokio::pin!(free);
+        tokio::select! {
+            biased;
+            place = &mut free => return place.ok(),
+            () = tokio::time::sleep_until(over) => {}
+        }
+        if let Some((_, oldest)) = self.taken.pop_front() {
+            tracing::debug!("too many connections wait for their upgrade; the oldest is closed");
+            oldest.abort();
+        }
+        free.await.ok()
     }
+}
+
+/// Returns the next connection of any socket. The sockets come first in turn, so that a crowd at one holds up no other.
+///
+/// # Cancel safety
+/// Safe.
+async fn accept(sockets: &mut [TcpListener]) -> io::Result<TcpStream> {
+    sockets.rotate_left(1);
+    let accepted = poll_fn(|cx| {
+        for socket in &*sockets {
+            if let Poll::Ready(accepted) = socket.poll_accept(cx) {
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    });
+    accepted.await.map(|(stream, _)| stream)
 }
 
 async fn healthz() -> impl IntoResponse {

@@ -10,6 +10,7 @@
 mod appserver_lock;
 mod error;
 mod nearest;
+mod page_ports;
 mod state;
 mod temporary;
 mod trust;
@@ -17,6 +18,7 @@ mod workspace;
 
 pub use appserver_lock::AppserverLock;
 pub use error::WorkspaceError;
+pub use page_ports::PagePorts;
 pub use state::{StateDirectory, directory_id, open_private, private_directory, write_small};
 pub use trust::{TrustFile, TrustRecord, records};
 pub use workspace::{LockedWorkspace, SOCKET, State, Workspace};

@@ -86,6 +86,7 @@ fn shown(forward: &Forward) -> wire::Forward {
         thread_id: forward.thread.to_string(),
         port: forward.port,
         address: forward.address.to_string(),
+        url: forward.url(),
     }
 }
 
@@ -103,6 +104,7 @@ fn wire_error(error: &ForwardError) -> RpcError {
     let reason = match error {
         ForwardError::NoNetwork => "noNetwork",
         ForwardError::ThreadFull(_) => "tooManyForwards",
+        ForwardError::PagePort(_) => "pagePort",
         ForwardError::Listen { .. } => "portNotFree",
     };
     RpcError::invalid_request(error.to_string()).with_reason(reason)

@@ -16,8 +16,10 @@ pub struct Forward {
     pub thread_id: String,
     /// The port in the network of the Thread's commands.
     pub port: u16,
-    /// Where to connect, as `127.0.0.1:PORT`.
+    /// Where programs connect, as `127.0.0.1:PORT`.
     pub address: String,
+    /// The address for a browser, with an origin of the Thread's own: `http://THREAD.localhost:PORT/`.
+    pub url: String,
 }
 
 /// Params of `forward/start`.
@@ -29,7 +31,7 @@ pub struct ForwardStartParams {
     pub thread_id: String,
     /// The port that a command of the Thread listens on, now or later.
     pub port: NonZeroU16,
-    /// The port on the machine. Default: the same, or a free one if that is taken.
+    /// The port on the machine. Default: the same, or a free one if that is taken, or is or was that of a Bobbin page.
     pub to: Option<NonZeroU16>,
 }
 

@@ -82,6 +82,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
                     surroundings::port(&config, &mut report);
                 }
                 surroundings::tls(&config, &mut report);
+                surroundings::page(&config, &mut report);
                 model::model(&config, &mut report).await;
                 surroundings::tool_servers(&config, &workspace, &environment, &mut report);
                 surroundings::plugins(&config, &workspace, &mut report);

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use bobbin_children::{Dropped, Environment};
-use bobbin_transport::Tls;
+use bobbin_transport::{PageOrigin, Tls};
 use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::Report;
 use crate::environment::children;
 use crate::models::variable;
-use crate::{managed, state};
+use crate::page_origin::{Others, Reached, decide};
+use crate::{held_sockets, managed, state};
 use bobbin_config::{Config, Declared};
 use bobbin_management::wire::DoctorLevel;
 use bobbin_plugins::wire::DiagnosticSeverity;
@@ -211,6 +212,53 @@ pub(super) fn tls(config: &Config, report: &mut Report) {
             format!("{} and its key belong together", certificate.display()),
         ),
         Err(error) => report.add(WHAT, DoctorLevel::Error, error.to_string()),
+    }
+}
+
+/// Says whether the page's address stays, why, and what is not protected.
+pub(super) fn page(config: &Config, report: &mut Report) {
+    const WHAT: &str = "page";
+    let others = Others::of(config);
+    let why = match &others {
+        Others::Account(name) => format!("{name} can run programs here too"),
+        Others::Nobody => "nobody else has an account here".to_owned(),
+        Others::Configured(true) => "AppServer.WebSocket.SharedMachine is true".to_owned(),
+        Others::Configured(false) => "AppServer.WebSocket.SharedMachine is false".to_owned(),
+    };
+    let reached = Reached {
+        address: config.address(),
+        has_tls: config.tls.is_some(),
+        is_held: held_sockets::are_held(),
+    };
+    match decide(&others, reached) {
+        Err(error) => report.add(WHAT, DoctorLevel::Error, error.to_string()),
+        Ok(PageOrigin::Fresh(_)) => {
+            let text = format!("{why}, so the page has another address after each start; `bobbin open` opens it");
+            let mend = "TLS or the unit bobbin@.socket gives it one that stays";
+            report.add_mendable(WHAT, DoctorLevel::Ok, text, mend);
+        }
+        Ok(PageOrigin::Held) => {
+            let text = format!("{why}, and systemd holds the port, so the page's address stays");
+            report.add(WHAT, DoctorLevel::Ok, text);
+        }
+        Ok(PageOrigin::Encrypted) => {
+            let text = format!("{why}, so browsers reach the page by https:// alone; its address stays");
+            report.add(WHAT, DoctorLevel::Ok, text);
+        }
+        Ok(PageOrigin::Stable) if others.are_here() => {
+            let text = format!(
+                "{why}: a program of theirs at the port of a server that has ended gets the secrets of your browsers"
+            );
+            let mend = "AppServer.Tls names a certificate, or listen on 127.0.0.1";
+            report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
+        }
+        Ok(PageOrigin::Stable) => {
+            let text = format!(
+                "{why}, so its address stays; a program of yours at the port of a server that has ended gets the \
+                 secrets of your browsers"
+            );
+            report.add(WHAT, DoctorLevel::Ok, text);
+        }
     }
 }
 
