@@ -126,8 +126,9 @@ async fn a_code_lets_one_browser_in_and_its_ticket_opens_one_socket() {
     let token = server.token.as_deref().unwrap();
     assert_eq!(post(&server, "/page/ticket", token, &json!({})).await.status, 401);
     assert_eq!(post(&server, "/page/ticket", "", &json!({})).await.status, 401);
+    let listen = format!("ws://{}", authority(&server));
     server.kill().await;
-    let server = lab.serve().await;
+    let server = lab.serve_by(lab.bobbin(&["serve", "--listen", &listen])).await;
     self::ticket(&server, secret).await;
     server.kill().await;
 }
@@ -311,7 +312,10 @@ async fn where_others_have_accounts_a_browser_gets_in_at_a_name_of_this_listener
     let (page, code) = opened(&lab).await;
     let name = page.strip_prefix("http://").unwrap();
     assert!(name.ends_with(&format!(".localhost:{port}")), "{page}");
-    assert!(server.address.starts_with("ws://127.0.0.1:"), "programs go on as ever");
+    assert!(
+        server.address.starts_with("ws://127.0.0.1:"),
+        "programs go on as ever"
+    );
     // What a browser asks at an address that others can have too.
     let code = json!({ "code": code });
     for host in ["127.0.0.1", "localhost", "[::1]", "aaaaaaaaaaaaaaaa.localhost"] {
@@ -336,14 +340,26 @@ async fn where_others_have_accounts_a_browser_gets_in_at_a_name_of_this_listener
     let secret = entered.body["secret"].as_str().unwrap().to_owned();
     let given = post_from(&server, &page, "/page/ticket", &secret, &json!({})).await;
     assert_eq!(given.status, 200, "{}", given.body);
-    let address = format!("{}?ticket={}", server.address, given.body["ticket"].as_str().unwrap());
+    let address = format!(
+        "{}?ticket={}",
+        server.address,
+        given.body["ticket"].as_str().unwrap()
+    );
     let mut client = Client::ready(Link::web_socket(&address).await, "page", json!({})).await;
     let listed = client.call("device/list", json!({})).await;
     assert_eq!(listed["devices"].as_array().unwrap().len(), 1);
     drop(client);
     // A program that has the secret, and forges what a browser sends.
-    for other in [format!("http://127.0.0.1:{port}"), format!("http://localhost:{port}")] {
-        assert_eq!(post_from(&server, &other, "/page/ticket", &secret, &json!({})).await.status, 403);
+    for other in [
+        format!("http://127.0.0.1:{port}"),
+        format!("http://localhost:{port}"),
+    ] {
+        assert_eq!(
+            post_from(&server, &other, "/page/ticket", &secret, &json!({}))
+                .await
+                .status,
+            403
+        );
     }
     server.kill().await;
     // The next server has another name, and the secret counts nowhere.
@@ -353,12 +369,22 @@ async fn where_others_have_accounts_a_browser_gets_in_at_a_name_of_this_listener
     assert_ne!(next, page);
     for origin in [&page, &next] {
         let refused = post_from(&server, origin, "/page/ticket", &secret, &json!({})).await;
-        assert!([401, 403].contains(&refused.status), "{origin}: {}", refused.status);
+        assert!(
+            [401, 403].contains(&refused.status),
+            "{origin}: {}",
+            refused.status
+        );
     }
     let listed = lab.run(&["devices", "--json"]).await;
-    assert_eq!(serde_json::from_slice::<Value>(&listed.stdout).unwrap(), json!([]));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&listed.stdout).unwrap(),
+        json!([])
+    );
     let code = json!({ "code": code });
-    assert_eq!(post_from(&server, &next, "/page/session", "", &code).await.status, 200);
+    assert_eq!(
+        post_from(&server, &next, "/page/session", "", &code).await.status,
+        200
+    );
     server.kill().await;
 }
 
@@ -409,7 +435,15 @@ async fn where_others_have_accounts_and_there_is_tls_browsers_use_it() {
     shared(&lab);
     let (trusted, files) = certificate(&lab);
     let [cert, key] = files.each_ref().map(|file| file.to_str().unwrap());
-    let listen = ["serve", "--listen", "ws://127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
+    let listen = [
+        "serve",
+        "--listen",
+        "ws://127.0.0.1:0",
+        "--tls-cert",
+        cert,
+        "--tls-key",
+        key,
+    ];
     let server = lab.serve_by(lab.bobbin(&listen)).await;
     let (page, code) = opened(&lab).await;
     assert_eq!(page, format!("https://{}", authority(&server)));

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::support::{PATIENCE, Process, Workspace, not_tested, rich};
 
@@ -127,6 +129,47 @@ async fn is_refused(client: &mut Client, thread: &str, reason: &str) {
         assert_eq!(error["data"]["reason"], reason, "{method}: {error}");
         assert_eq!(picture(client, thread).await, before, "{method}");
     }
+}
+
+/// Waits until the server says that it is ready, or that it is not.
+async fn says_ready(address: &str, ready: bool) {
+    let host = address.strip_prefix("ws://").unwrap().split('/').next().unwrap();
+    let expected = if ready { "HTTP/1.1 200" } else { "HTTP/1.1 503" };
+    let asking = async {
+        loop {
+            let mut stream = TcpStream::connect(host).await.unwrap();
+            stream
+                .write_all(b"GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n")
+                .await
+                .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            if answer.starts_with(expected) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.expect(expected);
+}
+
+/// A server at which nobody writes finds out by itself that the disk takes something again.
+#[tokio::test]
+async fn a_server_that_can_store_nothing_is_not_ready_until_it_can() {
+    let workspace = Workspace::new();
+    let trouble = Trouble::Limited;
+    let server = trouble.start(&workspace);
+    let state = trouble.state(&workspace, &server);
+    let address = server.address_in(&state).await;
+    let mut client = Client::ready(Link::web_socket(&address).await, "disk", rich()).await;
+    let thread = client.start_thread().await;
+    says_ready(&address, true).await;
+    trouble.begin(&state, &server);
+    is_refused(&mut client, &thread, trouble.reason()).await;
+    says_ready(&address, false).await;
+    trouble.end(&state, &server);
+    says_ready(&address, true).await;
+    assert!(server.terminate().await.success());
 }
 
 async fn story(trouble: Trouble) {

@@ -1,4 +1,4 @@
-//! The unit of the Debian package: sound for systemd, and its command works where systemd would run it.
+//! The units of the Debian package: sound for systemd, and its command works where systemd would run it.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -8,9 +8,10 @@ use bobbin_testkit::{Client, Link};
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::support::{PATIENCE, Process, rich};
+use crate::support::{PATIENCE, Process, Workspace, not_tested, rich};
 
 const UNIT: &str = include_str!("../../deploy/debian/bobbin@.service");
+const SOCKET: &str = include_str!("../../deploy/debian/bobbin@.socket");
 
 /// Makes the mounts that the unit asks systemd for, and becomes the unit's command as a user without rights.
 ///
@@ -122,9 +123,11 @@ fn systemds_checker_finds_nothing_in_the_unit() {
         UNIT.replace("/usr/bin/bobbin", env!("CARGO_BIN_EXE_bobbin")),
     )
     .unwrap();
+    let socket = folder.path().join("bobbin@srv-tea.socket");
+    std::fs::write(&socket, SOCKET).unwrap();
     let output = match std::process::Command::new("systemd-analyze")
         .arg("verify")
-        .arg(&unit)
+        .args([&unit, &socket])
         .output()
     {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -135,4 +138,70 @@ fn systemds_checker_finds_nothing_in_the_unit() {
     };
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && words.is_empty(), "{words}");
+}
+
+/// systemd's own tool binds a port, passes it to each server in turn, and holds it while none runs.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "systemd's tool is another program")]
+async fn a_port_that_systemd_holds_gives_the_page_one_address_and_outlives_the_server() {
+    let workspace = Workspace::new();
+    workspace.configure(&json!({ "AppServer": { "WebSocket": { "SharedMachine": true } } }));
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = port.local_addr().unwrap();
+    drop(port);
+    let served = workspace.bobbin(&[]);
+    let mut command = Command::new("systemd-socket-activate");
+    command
+        .arg(format!("--listen={address}"))
+        .args(["--setenv=HOME", "--setenv=BOBBIN_STATE"])
+        .arg(env!("CARGO_BIN_EXE_bobbin"))
+        // Another address than the one that is held, which counts.
+        .args(["serve", "--listen", "ws://127.0.0.1:0"])
+        .current_dir(workspace.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true);
+    for (name, value) in served.as_std().get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let child = match command.spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return not_tested("systemd is not here");
+        }
+        child => child.unwrap(),
+    };
+    // The first connection starts the server, as this tool becomes it.
+    let knocking = async {
+        while tokio::net::TcpStream::connect(address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, knocking).await.unwrap();
+    let server = Process::of(child, workspace.state_folder().join("bobbin.json"));
+    let found = server.address().await;
+    assert!(found.starts_with(&format!("ws://{address}/")), "{found}");
+    let opened = workspace.run(&["open", "--print"]).await;
+    let opened = String::from_utf8_lossy(&opened.stdout).into_owned();
+    assert!(opened.starts_with(&format!("http://{address}/#")), "{opened}");
+    let mut client = Client::ready(Link::web_socket(&found).await, "unit", rich()).await;
+    let thread = client.start_thread().await;
+    client
+        .start_turn(
+            &thread,
+            "run `env | grep -c LISTEN_ > listen; ls -l /proc/self/fd | grep -c socket >> listen`",
+        )
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    let seen = std::fs::read_to_string(workspace.path().join("listen")).unwrap();
+    assert_eq!(
+        seen, "0\n0\n",
+        "a command has neither the variables nor the socket"
+    );
+    assert!(server.terminate().await.success());
 }

@@ -39,6 +39,12 @@ async fn greeting(address: &str, name: &str) -> Option<String> {
     Some(said)
 }
 
+async fn server_port(server: &crate::support::Process) -> u16 {
+    let address = server.address().await;
+    let port = address.rsplit(':').next().unwrap();
+    port.split('/').next().unwrap().parse().unwrap()
+}
+
 #[tokio::test]
 async fn a_forwarded_port_leads_to_a_server_of_the_thread_until_its_client_leaves() {
     if Place::new().held(STRICT).await.is_none() {
@@ -73,6 +79,21 @@ async fn a_forwarded_port_leads_to_a_server_of_the_thread_until_its_client_leave
     let mut other = server.client_with("other", capabilities()).await;
     let listed = other.call("forward/list", json!({ "threadId": thread })).await;
     assert_eq!(listed, json!({ "forwards": [forward] }));
+    let name = thread.to_lowercase().replace('_', "-");
+    assert_eq!(forward["url"], format!("http://{name}.localhost:{port}/"));
+    let of_page: u16 = server_port(&server).await;
+    for to in [9100, of_page] {
+        let refused = json!({ "threadId": thread, "port": port, "to": to });
+        let refused = owner.error("forward/start", refused).await;
+        assert_eq!(refused["data"]["reason"], "pagePort", "{refused}");
+    }
+    let moved = owner
+        .call("forward/start", json!({ "threadId": thread, "port": 9100 }))
+        .await;
+    assert_ne!(moved["forward"]["address"], "127.0.0.1:9100");
+    let stop = json!({ "forwardId": moved["forward"]["forwardId"] });
+    owner.call("forward/stop", stop).await;
+    other.wait_for("forward/ended").await;
     let taken = json!({ "threadId": thread, "port": port, "to": port });
     let taken = other.error("forward/start", taken).await;
     assert_eq!(taken["data"]["reason"], "portNotFree");
@@ -90,7 +111,9 @@ async fn a_forwarded_port_leads_to_a_server_of_the_thread_until_its_client_leave
         .await
         .unwrap()
         .unwrap();
-    let address = line.split(['/', ' ']).nth(2).unwrap();
+    assert!(line.starts_with(&format!("http://{name}.localhost:")), "{line}");
+    let (_, address) = line.split_once("for programs ").unwrap();
+    let address = address.split(';').next().unwrap();
     assert_eq!(
         greeting(address, "Bo").await.as_deref(),
         Some("hello Bo\n"),

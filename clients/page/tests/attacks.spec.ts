@@ -1,7 +1,8 @@
 //! Nothing that others write runs, and nobody gets in without a code that counts.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer, request as httpRequest } from "node:http";
+import { createServer, request as httpRequest, type Server } from "node:http";
 import { join } from "node:path";
+import { Bench } from "./bench";
 import { ask, ends, expect, field, fresh, test } from "./fixtures";
 
 test("nothing that a model, a tool or a title says runs", async ({ page }) => {
@@ -103,4 +104,80 @@ test("a revoked browser is out at once, and stays out", async ({ page, bench }) 
   await expect(page.getByRole("heading", { name: "Bobbin" })).toBeVisible();
   await page.reload();
   await expect(page.getByText("This browser needs a one-time code.")).toBeVisible();
+});
+
+/** Listens at a port that a server has left, as another user does, on both addresses that browsers know. */
+async function stranger(port: number): Promise<Server[]> {
+  const worker = `self.onfetch = (event) => event.respondWith(new Response("<title>taken over</title>", { headers: { "content-type": "text/html" } }));
+    self.oninstall = () => self.skipWaiting(); self.onactivate = (event) => event.waitUntil(clients.claim());`;
+  const html = `<title>stranger</title><script>
+    localStorage.setItem("stranger", "was here");
+    navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => { document.title = "left a worker"; });
+  </script>`;
+  const servers = ["127.0.0.1", "::1"].map(
+    (host) =>
+      new Promise<Server>((done) => {
+        const server = createServer((request, response) => {
+          const isWorker = request.url === "/worker.js";
+          response.writeHead(200, { "content-type": isWorker ? "text/javascript" : "text/html" }).end(isWorker ? worker : html);
+        });
+        server.on("error", () => done(server)).listen(port, host, () => done(server));
+      }),
+  );
+  return Promise.all(servers);
+}
+
+test("a stranger at the port of a server that has ended gets nothing of the next one", async ({ browser }) => {
+  const bench = new Bench({ config: { AppServer: { WebSocket: { SharedMachine: true } } } });
+  await bench.start();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  try {
+    const first = bench.invite();
+    await page.goto(first);
+    await expect(field(page)).toBeVisible();
+    const secret = await page.evaluate(() => localStorage.getItem("bobbin.secret"));
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    await page.reload();
+    await expect(field(page)).toBeVisible();
+    await bench.killServer();
+
+    const port = new URL(first).port;
+    const strangers = await stranger(Number(port));
+    for (const address of [`http://127.0.0.1:${port}/`, `http://localhost:${port}/`, new URL(first).origin]) {
+      await page.goto(address);
+      await expect(page).toHaveTitle("left a worker");
+    }
+    for (const server of strangers) {
+      server.closeAllConnections();
+      server.close();
+    }
+
+    await bench.startServer();
+    const next = bench.invite();
+    expect(new URL(next).origin).not.toBe(new URL(first).origin);
+    expect(new URL(next).port).toBe(port);
+    await page.goto(next);
+    await expect(field(page)).toBeVisible();
+    const left = await page.evaluate(async () => ({
+      workers: (await navigator.serviceWorker.getRegistrations()).length,
+      stored: localStorage.getItem("stranger"),
+    }));
+    expect(left).toEqual({ workers: 0, stored: null });
+    // The stranger's worker is still at the other addresses. What it stole opens nothing, wherever a program sends it.
+    for (const origin of [new URL(first).origin, `http://127.0.0.1:${port}`, new URL(next).origin]) {
+      const headers = { host: new URL(origin).host, origin, authorization: `Bearer ${secret}` };
+      const status = await new Promise<number | undefined>((done, failed) => {
+        const request = httpRequest({ hostname: "127.0.0.1", port, path: "/page/ticket", method: "POST", headers }, (answer) => {
+          answer.resume();
+          done(answer.statusCode);
+        });
+        request.on("error", failed).end();
+      });
+      expect([401, 403], origin).toContain(status);
+    }
+  } finally {
+    await context.close();
+    await bench.stop();
+  }
 });

@@ -42,7 +42,9 @@ export class Bench {
   }
 
   async start(): Promise<void> {
-    const config = { ...this.#options.config, ...(this.#options.scripted && (await this.#startModel())) };
+    // Machines of tests have other people or none; a story that needs them says so.
+    const alone = { AppServer: { WebSocket: { SharedMachine: false } } };
+    const config = { ...alone, ...this.#options.config, ...(this.#options.scripted && (await this.#startModel())) };
     mkdirSync(join(this.folder, ".craft"), { recursive: true });
     writeFileSync(join(this.folder, ".craft/config.json"), JSON.stringify(config));
     // A server that is started again has its port again, as browsers know it.

@@ -67,6 +67,8 @@ export async function findServer(options: FindOptions = {}): Promise<{ url: stri
   const page = await run(options, "open", "--print");
   const token = (options.env ?? process.env)["BOBBIN_TOKEN"] || (await run(options, "token"));
   const url = new URL("/ws", page.replace(/^http/, "ws"));
+  // Only browsers know the names below `localhost`.
+  if (url.hostname.endsWith(".localhost")) url.hostname = "127.0.0.1";
   return { url: url.href, token };
 }
 

@@ -109,11 +109,17 @@ mod tests {
             forward.url()
         };
         for (thread, expected) in [
-            ("thread_20270301_Ab12cd", "http://thread-20270301-ab12cd.localhost:5173/"),
+            (
+                "thread_20270301_Ab12cd",
+                "http://thread-20270301-ab12cd.localhost:5173/",
+            ),
             ("_te.a/x_", "http://te-a-x.localhost:5173/"),
         ] {
             assert_eq!(url(thread), expected);
         }
-        assert_eq!(url(&"a".repeat(99)).len(), "http://.localhost:5173/".len() + MAX_LABEL);
+        assert_eq!(
+            url(&"a".repeat(99)).len(),
+            "http://.localhost:5173/".len() + MAX_LABEL
+        );
     }
 }

@@ -276,7 +276,10 @@ mod tests {
     fn devices() -> (TempDir, Devices) {
         let state = tempfile::tempdir().unwrap();
         let file = DeviceFile::of(state.path());
-        (state, Devices::new(file, PageOrigin::Stable, Arc::new(ManualClock::default())))
+        (
+            state,
+            Devices::new(file, PageOrigin::Stable, Arc::new(ManualClock::default())),
+        )
     }
 
     async fn entered(devices: &Devices) -> Entered {
@@ -308,7 +311,10 @@ mod tests {
     async fn a_ticket_counts_once_for_thirty_seconds_and_no_longer_than_its_device() {
         let (_state, devices) = devices();
         let Entered { secret, device } = entered(&devices).await;
-        assert!(matches!(devices.ticket("other", HERE).await, Err(DeviceError::Wrong)));
+        assert!(matches!(
+            devices.ticket("other", HERE).await,
+            Err(DeviceError::Wrong)
+        ));
         let ticket = devices.ticket(&secret, HERE).await.unwrap();
         assert!(devices.redeem(b"other").is_none());
         let until = devices.redeem(ticket.as_bytes()).unwrap();
@@ -325,7 +331,10 @@ mod tests {
             unused.is_cancelled(),
             "a ticket of a revoked device opens nothing"
         );
-        assert!(matches!(devices.ticket(&secret, HERE).await, Err(DeviceError::Wrong)));
+        assert!(matches!(
+            devices.ticket(&secret, HERE).await,
+            Err(DeviceError::Wrong)
+        ));
     }
 
     #[tokio::test(start_paused = true)]

@@ -73,7 +73,11 @@ async fn session(State(exchange): State<Exchange>, headers: HeaderMap, body: Byt
     };
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
     let label = browser(agent.unwrap_or_default());
-    match exchange.devices.enter(&session.code, origin(&headers), &label).await {
+    match exchange
+        .devices
+        .enter(&session.code, origin(&headers), &label)
+        .await
+    {
         Ok(entered) => {
             let device = json!({ "id": entered.device.id, "label": entered.device.label });
             let entered = json!({ "secret": entered.secret, "device": device });

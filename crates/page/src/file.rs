@@ -200,7 +200,12 @@ impl DeviceFile {
     /// The file cannot be read or written.
     pub(crate) fn forget_fresh(&self, port: u16) -> Result<(), FileError> {
         let end = format!(".localhost:{port}");
-        let is_fresh = |device: &Device| device.origin.as_ref().is_some_and(|origin| origin.ends_with(&end));
+        let is_fresh = |device: &Device| {
+            device
+                .origin
+                .as_ref()
+                .is_some_and(|origin| origin.ends_with(&end))
+        };
         if self.read()?.iter().any(is_fresh) {
             self.change(|devices| devices.retain(|device| !is_fresh(device)))?;
         }
@@ -300,7 +305,8 @@ mod tests {
         file.used(&with("0", HERE), after(100_000)).unwrap();
         file.add("more", HERE, "browser", after(100_001)).unwrap();
         assert_eq!(file.read().unwrap().len(), MAX_DEVICES);
-        let known = ["0", "1", "2", "more"].map(|secret| file.used(&with(secret, HERE), START).unwrap().is_some());
+        let known =
+            ["0", "1", "2", "more"].map(|secret| file.used(&with(secret, HERE), START).unwrap().is_some());
         assert_eq!(known, [true, false, true, true]);
     }
 
@@ -321,7 +327,12 @@ mod tests {
         file.add("one", HERE, "browser", START).unwrap();
         let counts = |presented: &Presented| file.used(presented, START).unwrap().is_some();
         assert!(counts(&with("one", HERE)));
-        for other in ["https://127.0.0.1:9100", "http://127.0.0.1:9101", "http://tea.localhost:9100", ""] {
+        for other in [
+            "https://127.0.0.1:9100",
+            "http://127.0.0.1:9101",
+            "http://tea.localhost:9100",
+            "",
+        ] {
             assert!(!counts(&with("one", other)), "{other}");
         }
         // A record of an earlier version, which names none.
@@ -345,8 +356,16 @@ mod tests {
             file.add(origin, origin, "browser", START).unwrap();
         }
         file.forget_fresh(9100).unwrap();
-        for (origin, counts) in stay.map(|origin| (origin, true)).into_iter().chain([(gone, false)]) {
-            assert_eq!(file.used(&with(origin, origin), START).unwrap().is_some(), counts, "{origin}");
+        for (origin, counts) in stay
+            .map(|origin| (origin, true))
+            .into_iter()
+            .chain([(gone, false)])
+        {
+            assert_eq!(
+                file.used(&with(origin, origin), START).unwrap().is_some(),
+                counts,
+                "{origin}"
+            );
         }
     }
 }

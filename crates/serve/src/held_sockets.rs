@@ -48,7 +48,8 @@ pub(crate) fn take() -> anyhow::Result<Vec<TcpListener>> {
     let mut sockets = Vec::new();
     for index in 0..passed.len().min(MOST) {
         let socket = passed.take_tcp_listener(index);
-        let socket = socket.context("a socket of systemd's cannot be used: ListenStream= wants an IP address and a port")?;
+        let socket = socket
+            .context("a socket of systemd's cannot be used: ListenStream= wants an IP address and a port")?;
         sockets.extend(socket);
     }
     Ok(sockets)

@@ -124,12 +124,20 @@ impl Bound {
             None => Frames::Nothing,
         };
         let wants_token = access.wants_token();
-        let router =
-            bobbin_page::exchange(files_of_page, devices.clone(), access.guesses(), wants_token, frames);
+        let router = bobbin_page::exchange(
+            files_of_page,
+            devices.clone(),
+            access.guesses(),
+            wants_token,
+            frames,
+        );
         // The other half is for the database, for commands and for clients before their upgrade.
         let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
         Ok(Self {
-            listener: listener.with_max_web_sockets(most).with_page(router).with_tls(tls),
+            listener: listener
+                .with_max_web_sockets(most)
+                .with_page(router)
+                .with_tls(tls),
             access,
             devices,
             page,

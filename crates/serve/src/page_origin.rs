@@ -119,9 +119,17 @@ mod tests {
             ("backup:x:1001:1001::/srv:/usr/sbin/nologin", 1000, None),
             ("backup:x:1001:1001::/srv:/bin/false", 1000, None),
             ("nobody:x:65534:65534::/nonexistent:/bin/sh", 1000, None),
-            ("+::::::\nada:x:1000\nbo:x:1002:1002::/home/bo:/bin/zsh", 1000, Some("bo")),
+            (
+                "+::::::\nada:x:1000\nbo:x:1002:1002::/home/bo:/bin/zsh",
+                1000,
+                Some("bo"),
+            ),
         ] {
-            assert_eq!(person(accounts, &none, own).as_deref(), expected, "{accounts} {own}");
+            assert_eq!(
+                person(accounts, &none, own).as_deref(),
+                expected,
+                "{accounts} {own}"
+            );
         }
         let sessions = BTreeSet::from([120, 1000, 73_001]);
         assert_eq!(person("", &sessions, 1000).as_deref(), Some("user 73001"));
@@ -147,7 +155,10 @@ mod tests {
             }
         }
         for others in [ada, Others::Configured(true)] {
-            assert!(matches!(lasts(&others, local, false, false), PageOrigin::Fresh(_)));
+            assert!(matches!(
+                lasts(&others, local, false, false),
+                PageOrigin::Fresh(_)
+            ));
             assert_eq!(lasts(&others, local, false, true), PageOrigin::Held);
             assert_eq!(lasts(&others, local, true, true), PageOrigin::Encrypted);
             assert_eq!(lasts(&others, open, true, false), PageOrigin::Encrypted);

@@ -174,7 +174,7 @@ fn with_token(address: String, endpoints: &Endpoints) -> String {
     }
 }
 
-/// Returns what `/readyz` asks: whether the database answers. Open Turns were taken up before anybody is let in.
+/// Returns what `/readyz` asks: whether the database answers, and took what was last written. Open Turns were taken up before anybody is let in.
 fn readiness(hub: Arc<Hub>) -> Readiness {
     Arc::new(move || {
         let hub = hub.clone();
@@ -182,7 +182,7 @@ fn readiness(hub: Arc<Hub>) -> Readiness {
             limit: Some(1),
             ..ListFilter::default()
         };
-        async move { hub.list(nothing).await.is_ok() }.boxed()
+        async move { !hub.stats().store.is_stuck && hub.list(nothing).await.is_ok() }.boxed()
     })
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::{Seq, StandingAnswer, ThreadId};
@@ -64,15 +64,32 @@ pub(crate) struct Counters {
     commits: AtomicU64,
     writes: AtomicU64,
     events: AtomicU64,
+    /// Whether the disk took nothing at the last attempt.
+    is_stuck: AtomicBool,
 }
 
 impl Counters {
+    fn is_stuck(&self) -> bool {
+        self.is_stuck.load(Ordering::Relaxed)
+    }
+
+    /// Notes how an attempt to write has ended.
+    fn note<T>(&self, written: &Result<T, StoreError>) {
+        match written {
+            Ok(_) => self.is_stuck.store(false, Ordering::Relaxed),
+            Err(StoreError::DiskFull | StoreError::Disk(_)) => self.is_stuck.store(true, Ordering::Relaxed),
+            // The write was at fault, or there is nothing to wait for.
+            Err(_) => {}
+        }
+    }
+
     pub(crate) fn snapshot(&self, queued_writes: usize) -> StoreStats {
         StoreStats {
             queued_writes,
             commits: self.commits.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             events: self.events.load(Ordering::Relaxed),
+            is_stuck: self.is_stuck(),
         }
     }
 }
@@ -113,13 +130,16 @@ impl Writer {
                 put_off = 0;
                 continue;
             }
-            let wait = match (unindexed, unfolded) {
+            let wait = match (unindexed, unfolded || self.counters.is_stuck()) {
                 (true, _) => QUIET,
                 (false, true) => FOLD_AFTER,
                 (false, false) => FAR,
             };
             let Ok(count) = timeout(wait, self.orders.recv_many(&mut taken, BATCH)).await else {
                 quiet = true;
+                if self.counters.is_stuck() {
+                    self.attempt().await;
+                }
                 if !unindexed && unfolded {
                     unfolded = self.fold().await;
                 }
@@ -236,6 +256,7 @@ impl Writer {
         if let Err(StoreError::Removed(_)) = &written {
             self.removed.cancel();
         }
+        self.counters.note(&written);
         self.hold(connection, written).await?;
         reached(Step::AfterCommit);
         let events = writes.iter().map(|write| write.events.len() as u64).sum();
@@ -245,6 +266,20 @@ impl Writer {
             .fetch_add(writes.len() as u64, Ordering::Relaxed);
         self.counters.events.fetch_add(events, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Finds out whether the disk takes something again, by a write that changes nothing: nobody may write for a long time,
+    /// and whoever watches the server would send nobody.
+    async fn attempt(&mut self) {
+        if self.removed.is_cancelled() {
+            return;
+        }
+        let Ok(mut connection) = self.connection().await else {
+            return;
+        };
+        let written = attempt(&mut connection).await.map_err(store_error);
+        self.counters.note(&written);
+        drop(self.hold(connection, written).await);
     }
 
     /// Folds the log into the database. Returns whether some of the log is left.
@@ -405,6 +440,17 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
     reached(Step::BeforePurgeCommit);
     transaction.commit().await?;
     Ok(true)
+}
+
+/// Writes a page of the database as it is.
+async fn attempt(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let version: i64 = sqlx::query_scalar("PRAGMA user_version")
+        .fetch_one(&mut *connection)
+        .await?;
+    // The pragma takes no parameter; a number needs no quotes.
+    let same = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {version}"));
+    sqlx::query(same).execute(&mut *connection).await?;
+    Ok(())
 }
 
 fn acknowledge(done: Done, outcome: Result<(), StoreError>) {

@@ -160,9 +160,7 @@ pub(crate) async fn require_own(State(access): State<Access>, request: Request, 
     match access.check_origin(scheme(&request), request.headers()) {
         Ok(Origin::Named) => next.run(request).await,
         Ok(Origin::Absent) if changes => Denied::Origin.answer(&access).await,
-        Ok(Origin::Absent) if access.has_page(scheme(&request), request.headers()) => {
-            next.run(request).await
-        }
+        Ok(Origin::Absent) if access.has_page(scheme(&request), request.headers()) => next.run(request).await,
         Ok(Origin::Absent) if request.uri().path() == "/" => sign(),
         Ok(Origin::Absent) => Denied::PageHost.answer(&access).await,
         Err(denied) => denied.answer(&access).await,
@@ -174,7 +172,10 @@ fn sign() -> Response {
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CACHE_CONTROL, "no-store"),
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
         (CONNECTION, "close"),
     ];
     (StatusCode::FORBIDDEN, headers, SIGN).into_response()

@@ -148,7 +148,10 @@ mod tests {
         }
         assert_eq!(start.elapsed(), LAST_DELAY);
         tokio::time::advance(WINDOW).await;
-        assert_eq!(guesses.line(), Some(u64::try_from(LATE).unwrap() + 2 - u64::from(LINES)));
+        assert_eq!(
+            guesses.line(),
+            Some(u64::try_from(LATE).unwrap() + 2 - u64::from(LINES))
+        );
         assert_eq!(guesses.line(), Some(0));
     }
 }

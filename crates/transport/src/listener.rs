@@ -221,7 +221,11 @@ impl Places {
         if self.taken.len() >= 2 * MAX_HTTP {
             self.taken.retain(|(_, serving)| !serving.is_finished());
         }
-        while self.taken.front().is_some_and(|(_, serving)| serving.is_finished()) {
+        while self
+            .taken
+            .front()
+            .is_some_and(|(_, serving)| serving.is_finished())
+        {
             self.taken.pop_front();
         }
         let oldest = self.taken.front();

@@ -80,7 +80,9 @@ fn is_covered(named: IpAddr, bound: IpAddr) -> bool {
 }
 
 fn label(random: &[u8; LABEL_BYTES]) -> String {
-    let bits = random.iter().fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
+    let bits = random
+        .iter()
+        .fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
     let letters = (0..LABEL_BYTES * 8 / 5).map(|letter| bits >> (letter * 5) & 31);
     letters
         .map(|index| char::from(ALPHABET[usize::try_from(index).unwrap_or_default()]))
@@ -95,7 +97,9 @@ mod tests {
     fn a_fresh_name_has_sixteen_letters_of_a_host_name_and_is_another_one_each_time() {
         let names: Vec<PageOrigin> = (0..64).map(|_| PageOrigin::fresh().unwrap()).collect();
         for (index, name) in names.iter().enumerate() {
-            let PageOrigin::Fresh(label) = name else { panic!("{name:?}") };
+            let PageOrigin::Fresh(label) = name else {
+                panic!("{name:?}")
+            };
             assert_eq!(label.len(), 16);
             assert!(label.bytes().all(|byte| ALPHABET.contains(&byte)), "{label}");
             assert!(!names[..index].contains(name));
@@ -125,7 +129,12 @@ mod tests {
                 vec!["192.168.0.7", "127.0.0.1"],
                 vec!["::1", "0.0.0.0"],
             ),
-            (PageOrigin::Held, "::", vec!["::1", "192.168.0.7"], vec!["localhost"]),
+            (
+                PageOrigin::Held,
+                "::",
+                vec!["::1", "192.168.0.7"],
+                vec!["localhost"],
+            ),
             (
                 fresh.clone(),
                 "127.0.0.1",

@@ -40,7 +40,9 @@ impl PagePorts {
         match bobbin_files::read_bytes(&self.path(), MAX_BYTES) {
             Ok(bytes) => {
                 let port = port.to_string();
-                Ok(bytes.split(|byte| *byte == b'\n').any(|line| line == port.as_bytes()))
+                Ok(bytes
+                    .split(|byte| *byte == b'\n')
+                    .any(|line| line == port.as_bytes()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),

@@ -8,6 +8,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import TypedDict
+from urllib.parse import urlsplit
 
 from .asks import APPROVAL, QUESTION, Handler
 from .client import Backoff, Client
@@ -169,5 +170,10 @@ async def find_server(
 
     # It prints the address of the page with a code for a browser, which stays unused.
     page = await run("open", "--print")
-    url = "ws" + page.removeprefix("http").partition("#")[0] + "ws"
+    parts = urlsplit("ws" + page.removeprefix("http"))
+    host = parts.netloc
+    # Only browsers know the names below `localhost`.
+    if (parts.hostname or "").endswith(".localhost"):
+        host = f"127.0.0.1:{parts.port or 80}"
+    url = f"{parts.scheme}://{host}/ws"
     return {"url": url, "token": (os.environ if env is None else env).get("BOBBIN_TOKEN") or await run("token")}

@@ -40,21 +40,31 @@ fn feature(devices: &Devices, wants_code: bool) -> Features {
 #[tokio::test]
 async fn browsers_are_invited_listed_and_revoked() {
     let (workspace, state) = (TestWorkspace::default(), tempfile::tempdir().unwrap());
-    let devices = Devices::new(DeviceFile::of(state.path()), PageOrigin::Stable, Arc::new(ManualClock::default()));
+    let devices = Devices::new(
+        DeviceFile::of(state.path()),
+        PageOrigin::Stable,
+        Arc::new(ManualClock::default()),
+    );
     let mut client = client(&workspace, feature(&devices, true)).await;
     let invited = client.call("device/invite", json!({ "label": "phone" })).await;
     assert_eq!(invited["expiresAt"], "2027-01-04T10:20:00.000Z");
     assert_eq!(invited["pageUrl"], "http://127.0.0.1:9100/");
     assert_eq!(invited["remoteUrls"], json!(["https://tea.example/"]));
     let code = invited["code"].as_str().unwrap();
-    let entered = devices.enter(code, "http://127.0.0.1:9100", "Firefox").await.unwrap();
+    let entered = devices
+        .enter(code, "http://127.0.0.1:9100", "Firefox")
+        .await
+        .unwrap();
     let listed = client.call("device/list", json!({})).await;
     let expected = json!([{
         "id": entered.device.id, "label": "phone",
         "createdAt": "2027-01-04T10:15:00.000Z", "lastUsedAt": "2027-01-04T10:15:00.000Z",
     }]);
     assert_eq!(listed["devices"], expected);
-    let ticket = devices.ticket(&entered.secret, "http://127.0.0.1:9100").await.unwrap();
+    let ticket = devices
+        .ticket(&entered.secret, "http://127.0.0.1:9100")
+        .await
+        .unwrap();
     let open = devices.redeem(ticket.as_bytes()).unwrap();
     let revoked = client.call("device/revoke", json!({ "ids": ["nothing"] })).await;
     assert_eq!(revoked["devices"], expected);
@@ -67,7 +77,11 @@ async fn browsers_are_invited_listed_and_revoked() {
 #[tokio::test]
 async fn there_is_no_code_where_none_is_needed_and_no_method_where_there_is_no_page() {
     let (workspace, state) = (TestWorkspace::default(), tempfile::tempdir().unwrap());
-    let devices = Devices::new(DeviceFile::of(state.path()), PageOrigin::Stable, Arc::new(ManualClock::default()));
+    let devices = Devices::new(
+        DeviceFile::of(state.path()),
+        PageOrigin::Stable,
+        Arc::new(ManualClock::default()),
+    );
     let mut free = client(&workspace, feature(&devices, false)).await;
     let invited = free.call("device/invite", json!({})).await;
     assert_eq!(invited.get("code"), None);

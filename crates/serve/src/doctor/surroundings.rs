@@ -233,7 +233,8 @@ pub(super) fn page(config: &Config, report: &mut Report) {
     match decide(&others, reached) {
         Err(error) => report.add(WHAT, DoctorLevel::Error, error.to_string()),
         Ok(PageOrigin::Fresh(_)) => {
-            let text = format!("{why}, so the page has another address after each start; `bobbin open` opens it");
+            let text =
+                format!("{why}, so the page has another address after each start; `bobbin open` opens it");
             let mend = "TLS or the unit bobbin@.socket gives it one that stays";
             report.add_mendable(WHAT, DoctorLevel::Ok, text, mend);
         }
