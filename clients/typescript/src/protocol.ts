@@ -898,7 +898,7 @@ export interface FineCodeRunner {
 
 /** A port of a Thread's commands that is reached on the machine's loopback. */
 export interface Forward {
-  /** Where to connect, as `127.0.0.1:PORT`. */
+  /** Where programs connect, as `127.0.0.1:PORT`. */
   address: string;
   /** Its id. */
   forwardId: string;
@@ -906,6 +906,8 @@ export interface Forward {
   port: number;
   /** The Thread. */
   threadId: string;
+  /** The address for a browser, with an origin of the Thread's own: `http://THREAD.localhost:PORT/`. */
+  url: string;
 }
 
 /** A button. */
@@ -3066,7 +3068,7 @@ export interface ForwardStartParams {
   port: number;
   /** The Thread. */
   threadId: string;
-  /** The port on the machine. Default: the same, or a free one if that is taken. */
+  /** The port on the machine. Default: the same, or a free one if that is taken, or is or was that of a Bobbin page. */
   to?: number;
 }
 

@@ -51,6 +51,8 @@ function askTicket(): Promise<Response> {
 }
 
 async function reason(answer: Response): Promise<string> {
+  // The server knows this address no more: where other people have accounts, it has a new one after each start.
+  if (answer.status === 403) return "The page has another address since the server was started again; `bobbin open` opens it.";
   const said = (await answer.json().catch(() => ({}))) as { message?: string };
   return said.message ?? `The server answers ${answer.status}.`;
 }

@@ -979,13 +979,15 @@ class Forward(TypedDict):
     """A port of a Thread's commands that is reached on the machine's loopback."""
 
     address: str
-    """Where to connect, as `127.0.0.1:PORT`."""
+    """Where programs connect, as `127.0.0.1:PORT`."""
     forwardId: str
     """Its id."""
     port: int
     """The port in the network of the Thread's commands."""
     threadId: str
     """The Thread."""
+    url: str
+    """The address for a browser, with an origin of the Thread's own: `http://THREAD.localhost:PORT/`."""
 
 
 class _HermesButton(TypedDict):
@@ -3428,7 +3430,9 @@ class ForwardStartParams(_ForwardStartParams, total=False):
     """Params of `forward/start`."""
 
     to: int
-    """The port on the machine. Default: the same, or a free one if that is taken."""
+    """The port on the machine. Default: the same, or a free one if that is taken, or is or was that of a Bobbin
+    page.
+    """
 
 
 class ForwardResult(TypedDict):
