@@ -154,7 +154,7 @@ test("a stranger at the port of a server that has ended gets nothing of the next
     }
 
     await bench.startServer();
-    await page.goto(first);
+    await page.goto(`${new URL(first).origin}/again`);
     await expect(page).toHaveTitle("taken over");
     const next = bench.invite();
     expect(new URL(next).origin).not.toBe(new URL(first).origin);

@@ -94,6 +94,7 @@ impl Guesses {
     fn refused(&self, reason: &'static str) {
         metrics::counter!("bobbin_refused_clients_total", "reason" => reason).increment(1);
         if let Some(unlogged) = self.line() {
+            let unlogged = (unlogged > 0).then_some(unlogged);
             tracing::warn!(reason, unlogged, "a client was refused");
         }
     }
