@@ -166,7 +166,14 @@ impl Names {
             }
             Value::String(text) => {
                 let text = text.split(" It is held by ").next().unwrap_or_default();
-                let replace = |text: String, (real, shown): &(String, String)| text.replace(real, shown);
+                // A thread's id is also a part of a host name.
+                let label = |id: &str| id.to_lowercase().replace('_', "-");
+                let replace = |text: String, (real, shown): &(String, String)| match shown {
+                    shown if shown.starts_with("thread_") => {
+                        text.replace(real, shown).replace(&label(real), &label(shown))
+                    }
+                    shown => text.replace(real, shown),
+                };
                 self.shown.iter().fold(text.to_owned(), replace).into()
             }
             Value::Number(_) => {
