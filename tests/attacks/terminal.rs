@@ -192,6 +192,12 @@ async fn blanks_push_nothing_off_the_screen() {
     assert!(asked.contains("touch made # [1920 blanks] #"), "{asked:?}");
     user.types("n");
     user.end().await;
+    let command = format!("touch one{}touch two", "\n".repeat(301));
+    let mut user = AtTerminal::start(&lab, &["exec", &format!("run:\n```\n{command}\n```")]);
+    let asked = user.until("Allow?");
+    assert!(asked.contains("| [300 empty lines]"), "{asked:?}");
+    user.types("n");
+    user.end().await;
 }
 
 #[tokio::test]

@@ -64,7 +64,11 @@ impl Traits {
         } else {
             "It says that it changes things without destroying any."
         };
-        let arguments = head(arguments, MAX_SHOWN);
+        // A client that shows the call has them whole.
+        let arguments = match arguments.len().saturating_sub(MAX_SHOWN) {
+            0 => arguments.to_owned(),
+            rest => format!("{} ({rest} more bytes)", head(arguments, MAX_SHOWN)),
+        };
         Permission::Ask {
             scope: Scope::new(ApprovalKind::RemoteResource, tool, format!("mcp:{server}/{tool}")),
             reason: format!(

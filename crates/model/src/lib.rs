@@ -61,4 +61,4 @@ pub use turn::{
     CallPreview, FileChange, Outcome, RevertAction, RevertedFile, Spent, TokenUsage, Turn, TurnDiff,
     TurnFeatures, TurnStatus,
 };
-pub use visible::{Lines, visible};
+pub use visible::{Lines, marked, visible};

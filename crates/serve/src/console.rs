@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
-use bobbin_model::{Lines, visible};
+use bobbin_model::{Lines, marked, visible};
 use serde::Serialize;
 
 /// Writes a line to stdout.
@@ -20,37 +20,17 @@ pub fn say(line: &str) {
     ));
 }
 
-/// Most blanks that stand side by side in a quoted text; of more, the number is shown.
-const MAX_BLANKS: usize = 8;
-
-/// Returns text of another author for a question or a list: every line on the terminal begins with `prefix`, so that none can
+/// Returns a line of another author for a question or a list: every line on the terminal begins with `prefix`, so that none can
 /// pass for a line of ours, and blanks cannot push anything off the screen.
-pub fn quoted(prefix: &str, text: &str) -> String {
-    quoted_within(prefix, text, textwrap::termwidth())
+pub fn quoted(prefix: &str, line: &str) -> String {
+    quoted_within(prefix, line, textwrap::termwidth())
 }
 
-fn quoted_within(prefix: &str, text: &str, width: usize) -> String {
-    let is_blank = |c: char| c.is_whitespace() || c == '\u{2800}';
-    let shown = visible(text, Lines::One);
-    let mut folded = String::with_capacity(shown.len());
-    let mut rest = &*shown;
-    while let Some(start) = rest.find(is_blank) {
-        let (before, blanks) = rest.split_at(start);
-        let end = blanks.find(|c| !is_blank(c)).unwrap_or(blanks.len());
-        let count = blanks[..end].chars().count();
-        folded.push_str(before);
-        if count > MAX_BLANKS {
-            let _ = write!(folded, " [{count} blanks] ");
-        } else {
-            folded.push_str(&blanks[..end]);
-        }
-        rest = &blanks[end..];
-    }
-    folded.push_str(rest);
+fn quoted_within(prefix: &str, line: &str, width: usize) -> String {
     let options = textwrap::Options::new(width.max(20))
         .initial_indent(prefix)
         .subsequent_indent(prefix);
-    textwrap::fill(&folded, options)
+    textwrap::fill(&marked(&visible(line, Lines::One)), options)
 }
 
 /// Writes a value to stdout as a line of JSON, which means the same to a program and paints nothing.

@@ -3,6 +3,7 @@ import type { McpOriginKind, McpServerConfig, McpServerStatus } from "@bobbin/cl
 import { useEffect, useMemo, useState } from "react";
 import { useClient } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { markedInLine } from "../text/marked";
 import { plural } from "../ui/format";
 import { complain } from "../ui/toast";
 import { McpForm } from "./McpForm";
@@ -32,9 +33,9 @@ export function Mcp() {
           return (
             <li key={server.name} className="entry">
               <div className="grow">
-                <strong>{server.name}</strong> <code className="meta">{server.url ?? [server.command, ...(server.args ?? [])].join(" ")}</code>
+                <strong>{markedInLine(server.name)}</strong> <code className="meta">{markedInLine(server.url ?? [server.command, ...(server.args ?? [])].join(" "))}</code>
                 <p className={now?.startupState === "error" ? "del" : "meta"}>
-                  {[now && states[now.startupState], now?.toolCount !== undefined && plural(now.toolCount, "tool"), now?.lastError, server.origin && origins[server.origin.kind]].filter(Boolean).join(" · ")}
+                  {[now && states[now.startupState], now?.toolCount !== undefined && plural(now.toolCount, "tool"), now?.lastError && markedInLine(now.lastError), server.origin && origins[server.origin.kind]].filter(Boolean).join(" · ")}
                 </p>
               </div>
               {!server.readOnly && (

@@ -2,6 +2,7 @@
 import { useEffect } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { marked, markedInLine } from "../text/marked";
 import { plural } from "../ui/format";
 import { complain } from "../ui/toast";
 
@@ -25,17 +26,17 @@ export function Plugins() {
         {plugins?.map(({ id, displayName, version, enabled, removable, description, skills, mcpServers, hooks, source, diagnostics }) => (
           <li key={id} className="entry">
             <div className="grow">
-              <strong>{displayName}</strong> <span className="meta">{version}</span>
-              <p className="meta">{[description, skills.length > 0 && plural(skills.length, "skill"), mcpServers.length > 0 && plural(mcpServers.length, "MCP server"), source].filter(Boolean).join(" · ")}</p>
+              <strong>{markedInLine(displayName)}</strong> <span className="meta">{markedInLine(version ?? "")}</span>
+              <p className="meta">{[description && markedInLine(description), skills.length > 0 && plural(skills.length, "skill"), mcpServers.length > 0 && plural(mcpServers.length, "MCP server"), source].filter(Boolean).join(" · ")}</p>
               {hooks.map(({ event, matcher, command }) => (
                 <p key={`${event} ${matcher} ${command}`} className="meta">
                   {event}
-                  {matcher && ` (${matcher})`} runs <code>{command}</code>
+                  {matcher && ` (${markedInLine(matcher)})`} runs <code>{marked(command)}</code>
                 </p>
               ))}
               {diagnostics.map((one) => (
                 <p key={one.message} className={one.severity === "error" ? "del" : "meta"}>
-                  {one.message}
+                  {markedInLine(one.message)}
                 </p>
               ))}
             </div>

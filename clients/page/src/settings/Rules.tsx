@@ -2,6 +2,7 @@
 import { type FormEvent, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { marked, markedInLine } from "../text/marked";
 import { complain } from "../ui/toast";
 import { Explain } from "../waiting/Explain";
 
@@ -29,8 +30,8 @@ export function Rules() {
           {data?.answers.map((answer) => (
             <li key={answer.id} className="entry">
               <div className="grow">
-                <code>{answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`}</code>
-                <p className="meta">{[answer.approvalType === "shell" && `in ${answer.target}`, ...(answer.conditions ?? [])].filter(Boolean).join(" · ")}</p>
+                <code>{marked(answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`)}</code>
+                <p className="meta">{[answer.approvalType === "shell" && `in ${markedInLine(answer.target)}`, ...(answer.conditions ?? [])].filter(Boolean).join(" · ")}</p>
               </div>
               <button type="button" className="btn small" aria-label={`Take back: ${answer.operation}`} onClick={() => void forget([answer.id])}>
                 Take back
@@ -53,8 +54,8 @@ export function Rules() {
           {data?.rules.map((rule) => (
             <li key={rule.source + rule.text} className="entry">
               <div className="grow">
-                <code>{rule.text}</code>
-                <p className="meta">{[rule.reason, rule.source].filter(Boolean).join(" · ")}</p>
+                <code>{markedInLine(rule.text)}</code>
+                <p className="meta">{[rule.reason && markedInLine(rule.reason), rule.source].filter(Boolean).join(" · ")}</p>
               </div>
             </li>
           ))}

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { links } from "../app/route";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { markedInLine } from "../text/marked";
 import { duration, fullTime } from "../ui/format";
 import { complain, say } from "../ui/toast";
 
@@ -40,7 +41,7 @@ function Job({ job: { id, name, enabled, schedule, state } }: { job: CronJobInfo
   return (
     <li className="entry">
       <div className="grow">
-        <strong>{name}</strong> <span className="meta">{spelled(schedule)}</span>
+        <strong>{markedInLine(name)}</strong> <span className="meta">{spelled(schedule)}</span>
         <p className="meta">
           {[state.running && "runs now", !enabled && "off", enabled && state.nextRunAtMs != null && `next ${at(state.nextRunAtMs)}`, state.lastRunAtMs != null && `last ${at(state.lastRunAtMs)}`].filter(Boolean).join(" · ")}
         </p>
@@ -80,7 +81,7 @@ function Task({ task: { id, title, schedule, status, nextRunAt, threadId, agentS
   return (
     <li className="entry">
       <div className="grow">
-        <strong>{title}</strong> <span className="meta">{schedule ? spelled(schedule) : "once"}</span>
+        <strong>{markedInLine(title)}</strong> <span className="meta">{schedule ? spelled(schedule) : "once"}</span>
         <p className={status === "failed" ? "del" : "meta"}>{[status, nextRunAt && `next ${fullTime(nextRunAt)}`].filter(Boolean).join(" · ")}</p>
         <Outcome thread={threadId} good={agentSummary} note={note} />
       </div>
@@ -111,6 +112,6 @@ const at = (ms: number) => fullTime(new Date(ms).toISOString());
 function spelled({ kind, atMs, everyMs, dailyHour, dailyMinute, expr, tz }: JobSchedule): string {
   const two = (n: number | null | undefined) => String(n ?? 0).padStart(2, "0");
   const when =
-    kind === "at" ? `at ${atMs == null ? "?" : at(atMs)}` : kind === "every" ? `every ${duration(everyMs ?? 0)}` : kind === "daily" ? `every day at ${two(dailyHour)}:${two(dailyMinute)}` : (expr ?? kind);
+    kind === "at" ? `at ${atMs == null ? "?" : at(atMs)}` : kind === "every" ? `every ${duration(everyMs ?? 0)}` : kind === "daily" ? `every day at ${two(dailyHour)}:${two(dailyMinute)}` : markedInLine(expr ?? kind);
   return tz ? `${when}, ${tz}` : when;
 }

@@ -1,12 +1,16 @@
 //! What a cloned folder brings and what of it counts.
+import { useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { marked, markedInLine } from "../text/marked";
 import { complain, say } from "../ui/toast";
+import { Whole } from "../ui/Whole";
 
 export function Trust() {
   const client = useClient();
   const can = useServer()?.capabilities.workspaceTrust === true;
   const { data, error, again } = useRequest("workspace/trust/get", {}, can);
+  const [unseen, setUnseen] = useState(1);
   if (!can) return <p className="empty">This server has no such methods.</p>;
   if (error) return <p className="note bad">{error}</p>;
   if (!data) return <p className="empty">Loading…</p>;
@@ -23,21 +27,23 @@ export function Trust() {
   return (
     <div className="stack-list">
       <p>{data.trusted ? "You trust this folder: its settings, servers and texts for the agent count." : "You do not trust this folder: what it brings waits for your word."}</p>
-      <ul className="entries">
-        {items.map((item) => (
-          <li key={`${item.kind}${item.name}${item.fingerprint ?? ""}`} className="entry">
-            <div className="grow">
-              <strong>{item.name}</strong> <span className="meta">{item.kind}</span>
-              {item.detail && <pre className="out">{item.detail}</pre>}
-            </div>
-            <span className="meta">{item.counts ? "counts" : "waits"}</span>
-          </li>
-        ))}
-      </ul>
+      <Whole key={JSON.stringify(items)} label="What the folder brings" unseen={unseen} onUnseen={setUnseen}>
+        <ul className="entries">
+          {items.map((item) => (
+            <li key={`${item.kind}${item.name}${item.fingerprint ?? ""}`} className="entry">
+              <div className="grow">
+                <strong>{markedInLine(item.name)}</strong> <span className="meta">{item.kind}</span>
+                {item.detail && <pre className="out">{marked(item.detail)}</pre>}
+              </div>
+              <span className="meta">{item.counts ? "counts" : "waits"}</span>
+            </li>
+          ))}
+        </ul>
+      </Whole>
       {items.length === 0 && <p className="meta">The folder brings nothing that needs trust.</p>}
       <div className="row wrap">
         {(!data.trusted || data.waiting.length > 0) && (
-          <button type="button" className="btn primary" onClick={() => set(true)}>
+          <button type="button" className="btn primary" disabled={unseen > 0} onClick={() => set(true)}>
             Trust what is shown
           </button>
         )}

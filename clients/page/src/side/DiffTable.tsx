@@ -27,7 +27,7 @@ export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDi
         ))}
       </table>
       {!all && total > MOST && (
-        <button type="button" className="btn small" onClick={() => setAll(true)}>
+        <button type="button" className="btn small" data-more={total - MOST} onClick={() => setAll(true)}>
           Show all {total.toLocaleString()} lines
         </button>
       )}

@@ -1,4 +1,4 @@
-//! A piece of code: its language, a button to copy it, colours when the highlighter is there.
+//! A piece of code: its language, a button to copy it, colours when the highlighter is there. `shown` is the text with marks.
 import { memo, useEffect, useState } from "react";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
@@ -7,8 +7,8 @@ import { highlight } from "./highlight";
 /** Longer code is shown without colours. */
 const MAX_COLOURED = 60_000;
 
-export const CodeBlock = memo(function CodeBlock({ text, language }: { text: string; language: string }) {
-  const html = useHighlighted(text, language);
+export const CodeBlock = memo(function CodeBlock({ text, shown = text, language }: { text: string; shown?: string; language: string }) {
+  const html = useHighlighted(shown, language);
   return (
     <figure className="code">
       <figcaption>
@@ -16,7 +16,7 @@ export const CodeBlock = memo(function CodeBlock({ text, language }: { text: str
         <CopyButton text={text} />
       </figcaption>
       <pre tabIndex={0} aria-label={`Code, ${language || "text"}`}>
-        {html === null ? <code>{text}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />}
+        {html === null ? <code>{shown}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />}
       </pre>
     </figure>
   );

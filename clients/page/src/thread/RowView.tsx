@@ -1,6 +1,7 @@
 //! One row of a conversation.
 import { memo, useState } from "react";
 import { Markdown } from "../text/Markdown";
+import { markedInLine } from "../text/marked";
 import { useCalm } from "../text/useCalm";
 import { Icon } from "../ui/Icon";
 import { Elapsed } from "../ui/Elapsed";
@@ -76,7 +77,7 @@ function Asked({ row }: { row: Row & { kind: "approval" } }) {
   return (
     <p className="asked meta">
       <span className={row.decision ? "" : "waits"}>{row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Waits for your answer"}</span>
-      <code className="cut">{payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`}</code>
+      <code className="cut">{markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}</code>
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { recall } from "../app/remember";
 import { go, links, useRoute } from "../app/route";
 import { useClient, useQuestions } from "../server/context";
 import { useThreadList, workspaceName } from "../server/threads";
+import { marked } from "../text/marked";
 import { complain } from "../ui/toast";
 import { forgetOutcome, learnOutcome } from "./outcomes";
 
@@ -64,7 +65,7 @@ function ended(thread: ThreadSummary, outcome: string) {
 function notify(title: string, body: string, threadId: string) {
   if (document.visibilityState === "visible" && document.hasFocus()) return;
   if (recall("notify") !== "on" || !("Notification" in window) || Notification.permission !== "granted") return;
-  const note = new Notification(title, { body: body.slice(0, 200), tag: threadId });
+  const note = new Notification(title, { body: marked(body).slice(0, 200), tag: threadId });
   note.onclick = () => {
     window.focus();
     go(links.thread(threadId));

@@ -1,6 +1,7 @@
 //! What the rules say of a command, part by part (`policy/explain`; it runs nothing).
 import { useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
+import { marked, markedInLine } from "../text/marked";
 
 const outcomes: Record<string, string> = {
   runs: "It would run without a question.",
@@ -22,23 +23,23 @@ export function Explain({ command, threadId }: { command: string; threadId?: str
   return (
     <div className="explain">
       <p>
-        {outcomes[data.outcome] ?? data.outcome} {sentence(data.reason)}
+        {outcomes[data.outcome] ?? data.outcome} {sentence(markedInLine(data.reason))}
       </p>
       {data.rule && (
         <p className="meta">
-          Rule <code>{data.rule.text}</code> of {data.rule.source}
+          Rule <code>{markedInLine(data.rule.text)}</code> of {data.rule.source}
         </p>
       )}
       <ul>
         {data.commands.map((part, index) => (
           <li key={index}>
-            <span className={`judgement is-${part.judgement}`}>{part.judgement}</span> <code>{part.command}</code>
-            <span className="meta"> {part.reason}</span>
+            <span className={`judgement is-${part.judgement}`}>{part.judgement}</span> <code>{marked(part.command)}</code>
+            <span className="meta"> {markedInLine(part.reason)}</span>
           </li>
         ))}
         {data.concerns.map((concern) => (
           <li key={concern} className="meta">
-            {concern}
+            {markedInLine(concern)}
           </li>
         ))}
       </ul>

@@ -2,6 +2,7 @@
 import type { UserInput, UserInputQuestion } from "@bobbin/client";
 import { type FormEvent, useId, useState } from "react";
 import { Markdown } from "../text/Markdown";
+import { marked, markedInLine } from "../text/marked";
 
 export function InputCard({ asked }: { asked: UserInput }) {
   const { questions } = asked.params;
@@ -38,14 +39,14 @@ function OneQuestion({ question, value, onValue }: { question: UserInputQuestion
   return (
     <fieldset className="choices">
       <legend>
-        <Markdown text={question.question} />
+        <Markdown text={marked(question.question)} />
       </legend>
       {question.options?.map((option) => (
         <label key={option.label} className="choice">
           <input type="radio" name={name} checked={value === option.label} onChange={() => onValue(option.label)} />
           <span>
-            {option.label}
-            {option.description && <span className="meta"> {option.description}</span>}
+            {markedInLine(option.label)}
+            {option.description && <span className="meta"> {markedInLine(option.description)}</span>}
           </span>
         </label>
       ))}

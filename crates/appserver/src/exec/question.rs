@@ -4,7 +4,7 @@
 
 use std::io::BufRead as _;
 
-use bobbin_model::{Lines, visible};
+use bobbin_model::{Lines, marked, visible};
 use serde_json::Value;
 
 use bobbin_serve::console;
@@ -38,7 +38,7 @@ impl Question {
             reason => console::quoted("", &reason),
         };
         // Each line behind a bar: none can pass for a line of ours.
-        for line in params["operation"].as_str().unwrap_or_default().split('\n') {
+        for line in marked(params["operation"].as_str().unwrap_or_default()).split('\n') {
             text.push('\n');
             text += &console::quoted("  | ", line);
         }

@@ -2,6 +2,7 @@
 import { lazy, memo, Suspense, useState } from "react";
 import { Ansi } from "../../text/Ansi";
 import { CopyButton } from "../../text/CodeBlock";
+import { marked, markedInLine } from "../../text/marked";
 import { Output } from "../../text/Output";
 import { Icon } from "../../ui/Icon";
 import { Elapsed } from "../../ui/Elapsed";
@@ -25,7 +26,7 @@ export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolVie
           <Icon name="chevron" />
         </span>
         <span className="verb">{verb}</span>
-        <code className="cut grow">{object.split("\n")[0]}</code>
+        <code className="cut grow">{markedInLine(object.split("\n")[0] ?? "")}</code>
         {edit && <Counts before={edit.before} after={edit.after} />}
         {tool.command?.exitCode ? <span className="meta num">exit {tool.command.exitCode}</span> : null}
         {words[tool.status] && <span className="status">{words[tool.status]}</span>}
@@ -73,15 +74,15 @@ function Body({ tool }: { tool: ToolView }) {
   );
 }
 
-function Arguments({ tool }: { tool: ToolView }) {
+export function Arguments({ tool }: { tool: ToolView }) {
   const given = tool.arguments && Object.entries(tool.arguments);
   if (!given?.length) return tool.argumentsText ? <pre className="out">{tool.argumentsText}</pre> : null;
   return (
     <dl className="arguments">
       {given.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
-          <dd>{typeof value === "string" ? value : JSON.stringify(value, null, 1)}</dd>
+          <dt>{markedInLine(name)}</dt>
+          <dd>{marked(typeof value === "string" ? value : JSON.stringify(value, null, 1))}</dd>
         </div>
       ))}
     </dl>
@@ -95,7 +96,7 @@ function Command({ tool }: { tool: ToolView }) {
       <div className="command-line">
         <pre tabIndex={0} aria-label="Command">
           <span className="prompt">$ </span>
-          {command.command}
+          {marked(command.command)}
         </pre>
         <CopyButton text={command.command} label="Copy the command" />
       </div>
