@@ -22,6 +22,8 @@ mod folders;
 #[cfg(test)]
 mod lab;
 #[cfg(test)]
+mod links;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod ordinary;

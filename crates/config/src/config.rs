@@ -181,7 +181,7 @@ impl Config {
             mut file,
             value,
             mut warnings,
-        }) = read_file(path, |_| Vec::new())?
+        }) = read_file(path, Author::User, |_| Vec::new())?
         else {
             return Ok(());
         };
@@ -292,7 +292,7 @@ impl Config {
             mut file,
             value,
             mut warnings,
-        }) = read_file(path, withhold)?
+        }) = read_file(path, Author::Folder, withhold)?
         else {
             return Ok(());
         };
@@ -459,12 +459,26 @@ fn in_file(path: &Path, error: &anyhow::Error, warnings: &[String]) -> anyhow::E
     anyhow!("{}", sentences.join("; "))
 }
 
+/// Whose a configuration file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    /// The user's, which may be a link: many have such files in a repository of their own.
+    User,
+    /// A folder's.
+    Folder,
+}
+
 /// Reads and checks a file, if it is there. `withhold` takes out what does not count in it and returns sentences about that.
 fn read_file(
     path: &Path,
+    author: Author,
     withhold: impl FnOnce(&mut Value) -> Vec<String>,
 ) -> anyhow::Result<Option<Checked>> {
-    let text = match bobbin_files::read_text(path, crate::MAX_CONFIG_BYTES) {
+    let text = match author {
+        Author::User => bobbin_files::read_text(path, crate::MAX_CONFIG_BYTES),
+        Author::Folder => bobbin_files::read_text_unlinked(path, crate::MAX_CONFIG_BYTES),
+    };
+    let text = match text {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => bail!("the file cannot be read: {error}"),

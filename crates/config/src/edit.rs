@@ -1,6 +1,7 @@
 //! Changes a server or single settings in a configuration file and leaves everything else in it as it is, to the letter.
 //!
-//! The new file replaces the old one in one step. Others that change a file here wait: a server of each workspace and
+//! The new file replaces the old one in one step. No file is read or written through a link: a folder's may lead to secrets of
+//! the user, which would be written into the folder with the change. Others that change a file here wait: a server of each workspace and
 //! several commands may change the user's file at the same time.
 
 use std::fmt;
@@ -26,7 +27,8 @@ struct Members(Vec<(String, Box<RawValue>)>);
 /// Returns the user's own file for changes. A link to it stays a link: many have such files in a repository of their own.
 pub fn users_file(home: &Path) -> PathBuf {
     let path = home.join(crate::FILE);
-    path.canonicalize().unwrap_or(path)
+    let in_real_home = || home.canonicalize().map(|home| home.join(crate::FILE));
+    path.canonicalize().or_else(|_| in_real_home()).unwrap_or(path)
 }
 
 /// Puts a server into a file, in the place of the one with its name.
@@ -101,14 +103,21 @@ pub fn get(path: &Path, names: &[&str]) -> anyhow::Result<Option<Value>> {
 
 /// Reads a file; one that is not there has no members.
 fn read(path: &Path) -> anyhow::Result<Members> {
-    let shown = path.display();
-    let text = match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
-        Err(error) => bail!("{shown} cannot be read: {error}"),
-    };
+    let text = text(path)?.unwrap_or_else(|| "{}".to_owned());
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .with_context(|| format!("{shown} is not a JSON object"))
+        .with_context(|| format!("{} is not a JSON object", path.display()))
+}
+
+/// Returns the text of a file, or nothing if it is not there.
+///
+/// # Errors
+/// The file cannot be read, is too large or is a link.
+pub fn text(path: &Path) -> anyhow::Result<Option<String>> {
+    match bobbin_files::read_text_unlinked(path, MAX_CONFIG_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => bail!("{} cannot be read: {error}", path.display()),
+    }
 }
 
 impl Members {
@@ -253,7 +262,9 @@ fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
         // Made with the rights of a secret; a file that others could read before keeps its rights.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(text)?;
-        if let Ok(old) = std::fs::metadata(path) {
+        if let Ok(old) = std::fs::symlink_metadata(path)
+            && old.is_file()
+        {
             file.as_file().set_permissions(old.permissions())?;
         }
         file.as_file().sync_all()?;

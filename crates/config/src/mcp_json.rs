@@ -25,7 +25,7 @@ const MEMBERS: &[&str] = &[
 /// Returns the servers of a folder's file, and sentences about what is not used of it. Blocks on the disk.
 pub(crate) fn read(root: &Path) -> (Vec<ToolServerConfig>, Vec<String>) {
     let path = root.join(FILE);
-    match bobbin_files::read_text(&path, crate::MAX_CONFIG_BYTES) {
+    match bobbin_files::read_text_unlinked(&path, crate::MAX_CONFIG_BYTES) {
         Ok(text) => {
             let (servers, mut complaints) = of_text(text.trim_start_matches('\u{feff}'));
             if complaints.len() > MAX_COMPLAINTS {

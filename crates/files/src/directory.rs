@@ -243,7 +243,7 @@ impl Directory {
     ///
     /// # Errors
     /// No file has this name; a link is `ELOOP`.
-    fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let about = self.about(name)?.ok_or(Errno::ENOENT)?;
         if is(&about, SFlag::S_IFLNK) {
             return Err(Errno::ELOOP.into());
@@ -275,6 +275,16 @@ impl Directory {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         Ok(Found::File(about.permissions().mode() & 0o7777, content))
+    }
+
+    /// Opens a file for writing, made or emptied.
+    ///
+    /// # Errors
+    /// The file cannot be opened; a link is `ELOOP`.
+    pub(crate) fn overwrite(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&self.0, name, flags, Mode::from_bits_truncate(0o666))?;
+        Ok(File::from(file))
     }
 
     /// Creates an empty file under a new name.

@@ -8,6 +8,7 @@ mod batch;
 mod directory;
 mod ignores;
 mod leftovers;
+mod named;
 mod read;
 pub mod search;
 
@@ -17,7 +18,8 @@ pub use batch::{Batch, Kind, MAX_FILE_BYTES, Still, Want, as_read, remove_direct
 pub use directory::{Fingerprint, Found, Opener, find, open_file};
 pub use ignores::{IgnoreRules, Ignores};
 pub use leftovers::{Leftovers, clear};
-pub use read::{fingerprint, open_regular, read_bytes, read_text};
+pub use named::{overwrite_named, without_links_of};
+pub use read::{fingerprint, open_regular, read_bytes, read_text, read_text_unlinked};
 
 /// Returns a path for display: relative to `root` if it is inside, otherwise absolute.
 pub fn shown(root: &Path, path: &Path) -> String {

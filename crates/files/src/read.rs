@@ -5,7 +5,10 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
+
+use crate::directory::Directory;
 
 /// Opens an ordinary file for reading; links are followed. Never blocks: a pipe or a device is refused.
 ///
@@ -64,8 +67,32 @@ pub fn read_bytes(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_bytes`], or the file is not UTF-8 ([`io::ErrorKind::InvalidData`]).
 pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
-    let bytes = read_bytes(path, max_bytes)?;
+    as_text(read_bytes(path, max_bytes)?)
+}
+
+/// Reads all of an ordinary file of a workspace, of at most `max_bytes`, as text. No part of the path may be a link: a folder
+/// that is cloned brings its links along, and they may lead to secrets of the user. Callers resolve the workspace's own path.
+///
+/// # Errors
+/// As [`read_text`]. The error of a link says so.
+pub fn read_text_unlinked(path: &Path, max_bytes: u64) -> io::Result<String> {
+    let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
+    as_text(read(opened.map_err(as_link)?, max_bytes)?)
+}
+
+fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Says of an error that a link is on the way, and what to do.
+pub(crate) fn as_link(error: io::Error) -> io::Error {
+    match Errno::try_from(error) {
+        Ok(Errno::ELOOP) => io::Error::other(
+            "it is a link or behind one, and links in a workspace are not followed; put the file itself there",
+        ),
+        Ok(errno) => errno.into(),
+        Err(error) => error,
+    }
 }
 
 pub(crate) fn read(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
@@ -122,6 +149,24 @@ mod tests {
         // The kernel's files report a size of zero.
         let error = read_bytes(Path::new("/proc/self/maps"), 3).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_text_of_a_workspace_is_read_through_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/text"), "x").unwrap();
+        symlink("real", root.join("directory")).unwrap();
+        symlink("real/text", root.join("file")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        assert_eq!(read_text_unlinked(&root.join("real/text"), 9).unwrap(), "x");
+        for path in ["directory/text", "file", "dangling"] {
+            let error = read_text_unlinked(&root.join(path), 9).unwrap_err();
+            assert!(error.to_string().contains("it is a link"), "{path}: {error}");
+        }
+        let error = read_text_unlinked(&root.join("no/file"), 9).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

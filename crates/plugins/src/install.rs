@@ -81,11 +81,16 @@ fn is_installed(target: &Path) -> bool {
 fn checked_folder(place: &Place) -> Result<std::path::PathBuf, String> {
     let folder = place.installed();
     let cannot = |why: String| format!("Plugins cannot be installed in {}: {why}.", folder.display());
+    let is_real = |path: &Path| path.canonicalize().is_ok_and(|real| real == path);
+    let checked = |path: &Path| {
+        let linked = || cannot("a link leads from there to another place".to_owned());
+        is_real(path).then_some(()).ok_or_else(linked)
+    };
+    // Before a directory is made behind a link, and after it: the link may have come meanwhile.
+    let nearest = folder.ancestors().find(|path| path.symlink_metadata().is_ok());
+    checked(nearest.unwrap_or(&folder))?;
     std::fs::create_dir_all(&folder).map_err(|error| cannot(error.to_string()))?;
-    let real = folder.canonicalize().map_err(|error| cannot(error.to_string()))?;
-    if real != folder {
-        return Err(cannot("a link leads from there to another place".to_owned()));
-    }
+    checked(&folder)?;
     Ok(folder)
 }
 

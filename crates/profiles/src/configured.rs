@@ -364,7 +364,7 @@ impl Profiles {
     /// Returns the user's own file, if that is another than the workspace's.
     fn own(&self) -> Option<PathBuf> {
         let home = self.home.as_ref().filter(|home| *home != self.trust.root());
-        home.map(|home| home.join(FILE))
+        home.map(|home| edit::users_file(home))
     }
 }
 

@@ -108,7 +108,11 @@ impl Place {
         own.unwrap_or_else(|| self.folders())
     }
 
+    /// Returns the workspace's file, which is the user's own in a workspace that is their home.
     fn folders(&self) -> PathBuf {
+        if self.home.as_ref() == Some(&self.root) {
+            return edit::users_file(&self.root);
+        }
         self.root.join(FILE)
     }
 
@@ -243,7 +247,8 @@ impl Place {
                 .map_err(|why| ConfigChangeError::Unusable(format!("EndPoint {why}")))?;
         }
         let cannot = |error: anyhow::Error| ConfigChangeError::Unwritable(format!("{error:#}"));
-        let before = [self.folders(), self.own()].map(|path| (std::fs::read(&path).ok(), path));
+        // A file that cannot be read is not changed either.
+        let before = [self.folders(), self.own()].map(|path| (edit::text(&path), path));
         let made = self.write(change).map_err(cannot).and_then(|regions| {
             let config = self.trusted(&regions);
             let config = config.map_err(|error| ConfigChangeError::Unusable(format!("{error:#}")))?;
@@ -252,10 +257,11 @@ impl Place {
         if made.is_err() {
             for (text, path) in before {
                 let restored = match text {
-                    Some(text) => edit::replace(&path, &text),
-                    None => std::fs::remove_file(&path)
+                    Ok(Some(text)) => edit::replace(&path, text.as_bytes()),
+                    Ok(None) => std::fs::remove_file(&path)
                         .or_else(as_removed)
                         .map_err(Into::into),
+                    Err(_) => Ok(()),
                 };
                 if let Err(error) = restored {
                     tracing::warn!(%error, "a configuration file is not as it was before a change that failed");

@@ -50,6 +50,20 @@ pub fn workspace(path: Option<&Path>) -> anyhow::Result<Workspace> {
     })
 }
 
+/// Returns the folders whose links others may have made: the current directory and a workspace. Those that are the user's home
+/// or above it are left out.
+pub fn others_folders(workspace: Option<&Path>) -> Vec<PathBuf> {
+    let home = home();
+    let resolved = |path: PathBuf| path.canonicalize().ok();
+    let folders = std::env::current_dir()
+        .into_iter()
+        .chain(workspace.map(Path::to_owned));
+    folders
+        .filter_map(resolved)
+        .filter(|folder| home.as_ref().is_none_or(|home| !home.starts_with(folder)))
+        .collect()
+}
+
 /// Returns the user's home, where the configuration of all workspaces is. A relative one counts as none: a folder could be it.
 #[expect(
     clippy::disallowed_methods,

@@ -140,7 +140,8 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let input = input::parts(&text, &exec.image)?;
     let mut last_message = match &exec.output_last_message {
         Some(path) => {
-            let file = std::fs::File::create(path);
+            let folders = state::others_folders(Some(&workspace.root));
+            let file = bobbin_files::overwrite_named(path, &folders);
             Some(file.with_context(|| format!("{} cannot be written", path.display()))?)
         }
         None => None,

@@ -125,12 +125,31 @@ fn file(path: &Path) -> anyhow::Result<RollingFileAppender> {
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = parent.unwrap_or_else(|| Path::new("."));
+    let cannot = || format!("the log file {} cannot be written", path.display());
+    let folders = crate::state::others_folders(None);
+    let directory = bobbin_files::without_links_of(&folders, directory).with_context(cannot)?;
+    // Each day's file has the date behind the name. Links of another place are the user's.
+    if folders.iter().any(|folder| directory.starts_with(folder)) {
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        let mut links = entries.filter(|entry| entry.path().is_symlink());
+        let is_ours = |found: &std::ffi::OsStr| {
+            let found = found.as_encoded_bytes().strip_prefix(name.as_bytes());
+            found.is_some_and(|rest| rest.starts_with(b"."))
+        };
+        if let Some(link) = links.find(|entry| is_ours(&entry.file_name())) {
+            bail!(
+                "{}: {} is a link, which is not followed; remove it",
+                cannot(),
+                link.path().display()
+            );
+        }
+    }
     RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix(name)
         .max_log_files(MAX_FILES)
         .build(directory)
-        .with_context(|| format!("the log file {} cannot be written", path.display()))
+        .with_context(cannot)
 }
 
 #[cfg(test)]
