@@ -2,24 +2,27 @@
 //!
 //! The port lives for one login, [`LIMIT`] at most. `rmcp` does the protocol: discovery, registration, PKCE, refresh.
 
+use std::collections::VecDeque;
 use std::fs::File;
+use std::future::poll_fn;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bobbin_supervise::causes;
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::HttpSpec;
 use crate::http;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Reach};
 use crate::text::shown;
 
 /// How long a user may take.
@@ -27,10 +30,10 @@ const LIMIT: Duration = Duration::from_mins(10);
 /// How long the server may take to say how one logs in.
 const PREPARE: Duration = Duration::from_mins(1);
 /// How long a browser may take for its request, and most bytes of that.
-const REQUEST: Duration = Duration::from_secs(10);
+const REQUEST: Duration = Duration::from_secs(5);
 const MAX_REQUEST: usize = 16 << 10;
-/// Most browsers at the port at a time; they open connections ahead.
-const MAX_VISITS: usize = 8;
+/// Most connections to the port at a time: browsers open some ahead. A new one takes the place of the oldest.
+const MAX_VISITS: usize = 64;
 /// Where the browser comes back to.
 const CALLBACK: &str = "/callback";
 /// Longest sentence about what went wrong.
@@ -90,8 +93,14 @@ impl Login {
         }
         let session = AuthorizationSession::new(manager, request).await;
         let session = session.map_err(|(_, error)| refused(error))?;
-        let link = Url::parse(session.get_authorization_url());
-        let state = link.ok().and_then(|link| query(&link, "state"));
+        let link = Url::parse(session.get_authorization_url()).ok();
+        // A client opens it without a look: a program of this machine, or a script, is no page.
+        let link = link.filter(|link| Reach::of(&server.url).allows_page(link));
+        let link = link.ok_or_else(|| {
+            let shown = shown(session.get_authorization_url(), &[], MAX_PROBLEM);
+            format!("names no page of a login with https: {shown}")
+        })?;
+        let state = query(&link, "state");
         Ok(Self {
             session,
             listener,
@@ -118,18 +127,19 @@ impl Login {
     }
 
     async fn answered(&self) -> Result<(), String> {
-        let mut visits = FuturesUnordered::new();
+        let mut visits = VecDeque::new();
         let (mut browser, answer) = loop {
             tokio::select! {
-                accepted = self.listener.accept(), if visits.len() < MAX_VISITS => {
+                // An answer that has come counts before the next connection.
+                biased;
+                answer = next_answer(&mut visits) => break answer,
+                accepted = self.listener.accept() => {
                     // One that is gone already is no reason to end.
                     if let Ok((stream, _)) = accepted {
-                        visits.push(timeout(REQUEST, self.visit(stream)));
-                    }
-                }
-                Some(visit) = visits.next() => {
-                    if let Ok(Some(answer)) = visit {
-                        break answer;
+                        if visits.len() == MAX_VISITS {
+                            visits.pop_front();
+                        }
+                        visits.push_back(timeout(REQUEST, self.visit(stream)).boxed());
                     }
                 }
             }
@@ -162,6 +172,25 @@ impl Login {
         reply(&mut stream, "404 Not Found", "There is nothing here.").await;
         None
     }
+}
+
+/// A connection to the port, with the answer that it brings, if it is that of this login.
+type Visit<'a> = BoxFuture<'a, Result<Option<(TcpStream, Url)>, Elapsed>>;
+
+/// Returns the first answer; connections without one are removed. Waits while there is none.
+async fn next_answer(visits: &mut VecDeque<Visit<'_>>) -> (TcpStream, Url) {
+    poll_fn(|cx| {
+        let mut at = 0;
+        while let Some(visit) = visits.get_mut(at) {
+            match visit.poll_unpin(cx) {
+                Poll::Ready(Ok(Some(answer))) => return Poll::Ready(answer),
+                Poll::Ready(_) => drop(visits.remove(at)),
+                Poll::Pending => at += 1,
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// Returns the path that a browser asks for.

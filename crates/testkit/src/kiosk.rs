@@ -35,6 +35,8 @@ struct Books {
     /// Whether a refresh is refused.
     closed: bool,
     registered: usize,
+    /// Where a browser is sent, if not here.
+    page: Option<String>,
 }
 
 impl Kiosk {
@@ -80,6 +82,11 @@ impl Kiosk {
         self.state.lock().seconds = seconds;
     }
 
+    /// Names another address for the browser from now on.
+    pub fn send_browsers_to(&self, page: &str) {
+        self.state.lock().page = Some(page.to_owned());
+    }
+
     /// Takes no token from now on and refreshes none.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -112,10 +119,11 @@ async fn resource(State(kiosk): State<Kiosk>) -> Json<Value> {
     Json(json!({ "resource": kiosk.url(), "authorization_servers": [kiosk.base] }))
 }
 
-async fn authority(State(Kiosk { base, .. }): State<Kiosk>) -> Json<Value> {
+async fn authority(State(Kiosk { base, state }): State<Kiosk>) -> Json<Value> {
+    let page = state.lock().page.clone();
     Json(json!({
         "issuer": base,
-        "authorization_endpoint": format!("{base}/authorize"),
+        "authorization_endpoint": page.unwrap_or_else(|| format!("{base}/authorize")),
         "token_endpoint": format!("{base}/token"),
         "registration_endpoint": format!("{base}/register"),
         "response_types_supported": ["code"],

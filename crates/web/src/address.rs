@@ -5,9 +5,29 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Returns the IPv4 address that an IPv6 address leads to, and any other address as it is.
+pub fn canonical(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(whole) = address else {
+        return address;
+    };
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match whole.segments() {
+        // The unspecified address and this machine.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => address,
+        // Mapped, compatible, translated (RFC 6052), 6to4.
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => v4(high, low),
+        _ => address,
+    }
+}
+
 /// Returns whether an address belongs to the public internet.
 pub(crate) fn is_public(address: IpAddr) -> bool {
-    match address {
+    match canonical(address) {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
     }
@@ -32,17 +52,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let parts = address.segments();
-    let v4 = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        Ipv4Addr::new(a, b, c, d)
-    };
-    match parts {
-        // IPv4 addresses in IPv6: mapped, compatible, translated (RFC 6052), 6to4.
-        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            is_public_v4(v4(high, low))
-        }
-        [0x2002, high, low, ..] => is_public_v4(v4(high, low)),
+    match address.segments() {
         // Locally translated, Teredo and other protocol assignments, documentation.
         [0x64, 0xff9b, 1, ..] | [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
         // The only part of the address space that is assigned for global use.

@@ -10,6 +10,7 @@ mod fetch;
 mod page;
 mod picture;
 
+pub use address::canonical;
 pub use fetch::{FetchError, Fetched, Reach, fetch, parse};
 pub use picture::fetch_picture;
 

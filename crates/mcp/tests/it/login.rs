@@ -184,3 +184,55 @@ async fn a_known_client_is_not_registered() {
     assert_eq!(kiosk.registered(), 0);
     serving.abort();
 }
+
+#[tokio::test]
+async fn a_browser_is_sent_to_web_pages_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    for page in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "vscode://evil.example/x",
+        "http://tea.example/authorize",
+        "http://169.254.169.254/authorize",
+        "https://user@tea.example/authorize",
+    ] {
+        kiosk.send_browsers_to(page);
+        let refused = Login::start(&server, None).await;
+        let why = refused.err().unwrap_or_else(|| panic!("{page} is offered"));
+        assert!(why.contains("no page of a login"), "{page}: {why}");
+    }
+    for page in [
+        "https://tea.example/authorize",
+        "http://localhost:1/authorize",
+        "http://[::1]:1/authorize",
+    ] {
+        kiosk.send_browsers_to(page);
+        let login = Login::start(&server, None).await.unwrap();
+        assert!(login.link().starts_with(page), "{}", login.link());
+    }
+    serving.abort();
+}
+
+#[tokio::test]
+async fn silent_connections_hold_up_no_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    let login = Login::start(&server, None).await.unwrap();
+    let link = login.link().to_owned();
+    let finishing = tokio::spawn(login.finish());
+    let (_, back) = link.split_once("127.0.0.1%3A").unwrap();
+    let port: u16 = back.split('%').next().unwrap().parse().unwrap();
+    let mut silent = Vec::new();
+    for _ in 0..200 {
+        silent.push(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap());
+    }
+    let browsed = kiosk.browse(&link, "/callback", "code=leaf&state=STATE");
+    let page = tokio::time::timeout(std::time::Duration::from_secs(3), browsed).await;
+    assert!(page.expect("an answer at once").contains("logged in"));
+    finishing.await.unwrap().unwrap();
+    serving.abort();
+}
