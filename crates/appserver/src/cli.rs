@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
@@ -149,6 +151,27 @@ struct AppServer {
     token: TokenOptions,
     #[command(flatten)]
     tls: TlsOptions,
+}
+
+/// Reads a command line. Options of `serve` before another command would have no effect, so they are refused.
+pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let mut cli = Cli::command();
+    let matches = cli.try_get_matches_from_mut(words)?;
+    if let Some(command) = matches.subcommand_name() {
+        let is_given = |option: &&clap::Arg| {
+            let source = matches.value_source(option.get_id().as_str());
+            source == Some(ValueSource::CommandLine) && !option.is_global_set()
+        };
+        let given = cli.get_arguments().find(is_given);
+        let name = given.and_then(clap::Arg::get_long).map(str::to_owned);
+        if let Some(name) = name {
+            let words = format!(
+                "--{name} has no effect before a command; write it behind, if that command has it: bobbin {command} --{name} ..."
+            );
+            return Err(cli.error(ErrorKind::ArgumentConflict, words));
+        }
+    }
+    Cli::from_arg_matches(&matches)
 }
 
 /// Runs a command line.
@@ -354,6 +377,37 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_before_a_command_are_refused_unless_they_count_for_all() {
+        let read = |line: &str| parse(line.split(' ').map(Into::into));
+        for (line, option) in [
+            ("bobbin --log info exec hi", "--log"),
+            ("bobbin --log-format json doctor", "--log-format"),
+            ("bobbin --log-file x exec hi", "--log-file"),
+            ("bobbin --workspace x exec hi", "--workspace"),
+            ("bobbin --listen ws://127.0.0.1:1 serve", "--listen"),
+            ("bobbin --token-file x open", "--token-file"),
+            ("bobbin --tls-cert x --tls-key y serve", "--tls-cert"),
+        ] {
+            let error = read(line).unwrap_err();
+            let command = line
+                .split(' ')
+                .rfind(|word| ["exec", "doctor", "serve", "open"].contains(word));
+            let advice = format!("bobbin {} {option}", command.unwrap());
+            assert!(error.to_string().contains(&advice), "{line}: {error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        for line in [
+            "bobbin",
+            "bobbin --log info",
+            "bobbin --state x exec hi",
+            "bobbin exec --log info hi",
+            "bobbin serve --listen ws://127.0.0.1:1 --log info",
+        ] {
+            assert!(read(line).is_ok(), "{line}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -25,8 +25,6 @@ mod trust;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
     // The parent of a child has one thread and writes no log; so has what becomes a command in bubblewrap.
     #[cfg(target_os = "linux")]
@@ -45,7 +43,10 @@ fn main() -> ExitCode {
     }
     give_memory_back();
     bobbin_serve::held_sockets::note();
-    let cli = cli::Cli::parse();
+    let cli = match cli::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return bobbin_serve::exit::report(&anyhow::anyhow!("cannot start: {error}")),

@@ -117,6 +117,17 @@ impl Book {
         Ok(put(job))
     }
 
+    /// Adds a job whose id was made of its name and the second; a number distinguishes those of one second.
+    pub(crate) fn add_numbered(&self, mut job: Job) -> Decided<Arc<Job>> {
+        let id = job.id.clone();
+        let mut number = 1;
+        while self.jobs.contains_key(&job.key()) {
+            number += 1;
+            job.id = format!("{id}-{number}");
+        }
+        self.add(job)
+    }
+
     /// Changes a job that is there.
     pub(crate) fn edit(
         &self,

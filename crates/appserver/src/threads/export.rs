@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use bobbin_model::{Lines, visible};
 use bobbin_peer::PeerHandle;
 use bobbin_serve::console;
 use clap::ValueEnum;
@@ -69,8 +70,8 @@ pub(super) async fn export(
     let thread = whole(peer, id).await?;
     let text = match format {
         Format::Jsonl => lines(thread),
-        Format::Markdown => markdown::page(&conversation(&thread)),
-        Format::Html => html::page(&conversation(&thread)),
+        Format::Markdown => legible(&markdown::page(&conversation(&thread))),
+        Format::Html => legible(&html::page(&conversation(&thread))),
     };
     let Some(path) = output else {
         console::stream(&text);
@@ -84,6 +85,11 @@ pub(super) async fn export(
         .with_context(|| format!("cannot write {}", path.display()))?;
     console::note(&format!("Exported to {}. Only you can read it.", path.display()));
     Ok(())
+}
+
+/// Returns a file for users with marks in place of what would act on the display that shows it.
+fn legible(page: &str) -> String {
+    visible(&page.replace("\r\n", "\n"), Lines::Keep).into_owned()
 }
 
 /// Reads a Thread with all its Turns, oldest first.
@@ -233,6 +239,23 @@ mod tests {
              It **failed**.\n\n\
              **Error:** cold \"kettle\"\n\n"
         );
+    }
+
+    #[test]
+    fn nothing_of_a_conversation_acts_on_the_display_of_its_file() {
+        let item =
+            json!({ "type": "agentMessage", "payload": { "text": "a\u{1b}[2J\u{202e}\u{200b}\r\n\tb\rc" } });
+        let thread = json!({ "displayName": "\u{1b}]0;x\u{7}", "turns": [{ "items": [item] }] });
+        for page in [
+            legible(&markdown::page(&conversation(&thread))),
+            legible(&html::page(&conversation(&thread))),
+        ] {
+            assert!(page.contains("a\\u{1b}[2J\\u{202e}\\u{200b}\n\tb\\rc"), "{page}");
+            assert!(
+                !page.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
+                "{page}"
+            );
+        }
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(super) fn create(
                 bound_to,
                 template: template.transpose()?,
             };
-            book.add(task.job(workspace, now)?)
+            book.add_numbered(task.job(workspace, now)?)
         };
         schedules.submit(decide, reply(first, Kind::Task, answer)).await;
     });

@@ -27,10 +27,6 @@ async fn a_task_is_made_runs_and_is_deleted() {
                 "automation/task/create",
                 json!({ "title": "Weekly scale check", "description": "say Lime.", "schedule": schedule }),
             ),
-            (
-                "automation/task/create",
-                json!({ "title": "Weekly scale check", "description": "again" }),
-            ),
             ("automation/task/read", json!({ "taskId": id })),
             ("automation/task/list", json!({})),
             ("automation/task/run", json!({ "taskId": id })),
@@ -396,4 +392,19 @@ async fn slash_commands_list_and_remove_jobs_and_run_the_heartbeat() {
     );
     let listed = client.call("command/list", json!({})).await.to_string();
     assert!(listed.contains("/cron") && listed.contains("/heartbeat"));
+}
+
+#[tokio::test]
+async fn tasks_of_one_title_and_second_have_ids_of_their_own() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let schedule = json!({ "kind": "every", "everyMs": HOUR });
+    let make = json!({ "title": "Boil", "description": "water", "schedule": schedule });
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let made = client.call("automation/task/create", make.clone()).await;
+        ids.push(made["taskId"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(ids[1..], [format!("{}-2", ids[0]), format!("{}-3", ids[0])]);
+    assert_eq!(server.stored().await, 3);
 }
