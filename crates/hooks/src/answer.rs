@@ -1,7 +1,8 @@
 //! What a hook says with its exit code and its output. Pure.
 //!
-//! Code 0 goes on, with what the output says as JSON. Code 2 blocks, and the standard error says why. Anything else is a
-//! failure: the user is notified, and the moment passes.
+//! Code 0 goes on, with what the output says as JSON. Code 2 blocks, and the standard error says why. Any other code of a
+//! program's own is a failure: the user is notified, and the moment passes. A guard (`PreToolUse`) that gives no answer,
+//! because it did not run, did not end or cannot be understood, refuses its call: the agent may be the reason.
 
 use bobbin_agent_api::hook::{HookEvent, HookReport, HookSaid};
 use bobbin_children::Exit;
@@ -62,18 +63,43 @@ pub(crate) fn read(event: HookEvent, hook: &str, exit: Exit, written: &Written) 
         }
         Exit::Exited(code) => {
             let why = errors.lines().next().unwrap_or("it does not say why");
-            report
-                .notes
-                .push(cut(&format!("{hook} failed with the exit code {code}: {why}")));
+            let failure = format!("failed with the exit code {code}: {why}");
+            if gave_no_answer(code) {
+                no_answer(event, hook, &failure, &mut report);
+            } else {
+                report.notes.push(cut(&format!("{hook} {failure}")));
+            }
         }
-        Exit::TimedOut => report
-            .notes
-            .push(format!("{hook} did not end in its time and was ended.")),
+        Exit::TimedOut => no_answer(
+            event,
+            hook,
+            "did not end within its time limit and was ended",
+            &mut report,
+        ),
         Exit::Signaled(_) | Exit::OverMemory(_) | Exit::Cancelled => {
-            report.notes.push(format!("{hook} was ended by a signal."));
+            no_answer(event, hook, "was ended by a signal", &mut report);
         }
     }
     report
+}
+
+/// Whether an exit code is the shell's own: it could not run a program, or a signal has ended one.
+fn gave_no_answer(code: i32) -> bool {
+    matches!(code, 126 | 127 | 129..=192)
+}
+
+/// Reports a hook that gave no answer. A guard blocks then.
+fn no_answer(event: HookEvent, hook: &str, failure: &str, report: &mut HookReport) {
+    if event == HookEvent::PreToolUse {
+        report.blocked = Some(HookSaid {
+            hook: hook.to_owned(),
+            text: cut(&format!(
+                "the hook {failure}, and a call that it did not look at is not run; mend the hook"
+            )),
+        });
+    } else {
+        report.notes.push(cut(&format!("{hook} {failure}.")));
+    }
 }
 
 /// Whether a hook can keep an event from passing.
@@ -109,9 +135,8 @@ fn answer(event: HookEvent, hook: &str, written: &Written, report: &mut HookRepo
     let answer = match read {
         Ok(answer) => answer,
         Err(why) => {
-            report
-                .notes
-                .push(cut(&format!("The answer of {hook} cannot be read: {why}.")));
+            let failure = format!("wrote an answer that cannot be read: {why}");
+            no_answer(event, hook, &failure, report);
             return;
         }
     };
@@ -138,9 +163,8 @@ fn answer(event: HookEvent, hook: &str, written: &Written, report: &mut HookRepo
         // Rules and users decide as they do without it.
         Some("allow") | None => {}
         Some(other) => {
-            report.notes.push(cut(&format!(
-                "The answer of {hook} has an unknown decision: {other:?}."
-            )));
+            let failure = format!("wrote an unknown decision: {other:?}");
+            no_answer(event, hook, &failure, report);
         }
     }
     if specific.updated_input.is_some() && report.blocked.is_none() {
@@ -194,8 +218,33 @@ mod tests {
         assert!(report.blocked.is_none() && report.notes[0].contains("exit code 2: no"));
         let report = of(HookEvent::PreToolUse, 1, "", "broken\nmore");
         assert!(report.blocked.is_none() && report.notes[0].ends_with("exit code 1: broken"));
-        let report = read(HookEvent::Stop, "h", Exit::TimedOut, &Written::default());
-        assert!(report.notes[0].contains("did not end in its time"));
+    }
+
+    #[test]
+    fn a_guard_that_gives_no_answer_refuses_its_call_and_other_hooks_warn() {
+        let ends = [
+            (Exit::TimedOut, "did not end within its time limit"),
+            (Exit::Signaled(9), "ended by a signal"),
+            (Exit::OverMemory(1), "ended by a signal"),
+            (Exit::Exited(126), "exit code 126"),
+            (Exit::Exited(127), "exit code 127"),
+            (Exit::Exited(137), "exit code 137"),
+        ];
+        for (exit, expected) in ends {
+            let report = read(HookEvent::PreToolUse, "h", exit, &Written::default());
+            let why = text(report.blocked).unwrap_or_default();
+            assert!(why.contains(expected), "{exit:?}: {why}");
+            assert_eq!(report.notes, [""; 0]);
+            let report = read(HookEvent::Stop, "h", exit, &Written::default());
+            assert!(
+                report.blocked.is_none() && report.notes[0].contains(expected),
+                "{report:?}"
+            );
+        }
+        for code in [1, 3, 125, 128, 255] {
+            let report = of(HookEvent::PreToolUse, code, "", "");
+            assert!(report.blocked.is_none() && report.notes.len() == 1, "{code}");
+        }
     }
 
     #[test]
@@ -213,7 +262,8 @@ mod tests {
             of(HookEvent::PreToolUse, 0, &pre("allow"), ""),
             HookReport::default()
         );
-        assert!(of(HookEvent::PreToolUse, 0, &pre("perhaps"), "").notes[0].contains("unknown decision"));
+        let unknown = of(HookEvent::PreToolUse, 0, &pre("perhaps"), "").blocked;
+        assert!(text(unknown).unwrap().contains("unknown decision"));
         let updated = r#"{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{}}}"#;
         assert!(of(HookEvent::PreToolUse, 0, updated, "").blocked.is_some());
         let report = of(
@@ -245,7 +295,9 @@ mod tests {
             "it rains"
         );
         assert_eq!(of(HookEvent::PreToolUse, 0, "fine", ""), HookReport::default());
-        assert!(of(HookEvent::PreToolUse, 0, "{no", "").notes[0].contains("cannot be read"));
+        let unreadable = of(HookEvent::PreToolUse, 0, "{no", "").blocked;
+        assert!(text(unreadable).unwrap().contains("cannot be read"));
+        assert!(of(HookEvent::Stop, 0, "{no", "").notes[0].contains("cannot be read"));
         let long = of(HookEvent::UserPromptSubmit, 0, &"x".repeat(MAX_TEXT + 1), "");
         assert!(long.context[0].text.ends_with("… [cut]"));
     }

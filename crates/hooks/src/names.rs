@@ -1,4 +1,6 @@
 //! The names that hooks of other agents have for our tools, and for their arguments.
+//!
+//! What the agent types into a running command is a command line for the hooks of commands.
 
 use std::path::Path;
 
@@ -7,6 +9,7 @@ use serde_json::{Map, Value};
 /// Our tools and what others call them.
 const TOOLS: &[(&str, &[&str])] = &[
     ("Exec", &["Bash"]),
+    ("WriteTerminal", &["Exec", "Bash"]),
     ("ReadFile", &["Read"]),
     ("WriteFile", &["Write"]),
     ("EditFile", &["Edit", "MultiEdit"]),
@@ -20,6 +23,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("path", "file_path"),
     ("oldText", "old_string"),
     ("newText", "new_string"),
+    // What `WriteTerminal` types.
+    ("input", "command"),
 ];
 
 /// Returns a tool's names, ours first.

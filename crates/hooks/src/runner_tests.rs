@@ -13,12 +13,19 @@ struct Kitchen {
     runner: HookRunner,
 }
 
+fn no_sandbox() -> ProgramSandbox {
+    ProgramSandbox::new(
+        bobbin_tools::Sandbox::default(),
+        Arc::new(bobbin_agent_api::policy::NoRules),
+    )
+}
+
 fn kitchen() -> Kitchen {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    let runner = HookRunner::new(&root, Children::new(None), environment, Sandbox::default());
+    let runner = HookRunner::new(&root, Children::new(None), environment, no_sandbox());
     Kitchen {
         _dir: dir,
         root,
@@ -104,18 +111,64 @@ async fn hooks_of_a_moment_run_together_and_the_first_word_counts() {
 #[tokio::test]
 async fn a_hook_that_hangs_or_floods_is_ended_and_the_moment_passes() {
     let kitchen = kitchen();
-    let mut hangs = hook(HookEvent::PreToolUse, None, "sleep 600");
+    let mut hangs = hook(HookEvent::PostToolUse, None, "sleep 600");
     hangs.timeout = Duration::from_millis(300);
-    let floods = hook(HookEvent::PreToolUse, None, "yes");
-    let deaf = hook(HookEvent::PreToolUse, None, "exec <&-; exit 0");
+    let floods = hook(HookEvent::PostToolUse, None, "yes");
+    let deaf = hook(HookEvent::PostToolUse, None, "exec <&-; exit 0");
     kitchen.runner.set_configured(vec![hangs, floods, deaf]);
     let start = Instant::now();
     let members = json!({ "tool_input": { "content": "x".repeat(1 << 20) } });
-    let report = kitchen.ask(HookEvent::PreToolUse, "Exec", members).await;
+    let report = kitchen.ask(HookEvent::PostToolUse, "Exec", members).await;
     assert!(start.elapsed() < Duration::from_secs(15));
     assert!(report.blocked.is_none());
-    assert!(report.notes[0].contains("did not end in its time"), "{report:?}");
+    assert!(
+        report.notes[0].contains("did not end within its time"),
+        "{report:?}"
+    );
     assert_eq!(report.notes.len(), 2, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_guard_that_hangs_dies_or_is_not_there_refuses_the_call() {
+    let kitchen = kitchen();
+    for line in [
+        "sleep 600",
+        "kill -9 $$",
+        "missing-guard",
+        "sh -c 'kill -9 $$'; exit $?",
+        "yes",
+    ] {
+        let mut guard = hook(HookEvent::PreToolUse, Some("Bash"), line);
+        guard.timeout = Duration::from_secs(2);
+        kitchen.runner.set_configured(vec![guard]);
+        let report = kitchen.about("Exec").await;
+        assert!(
+            text(report.blocked).contains("a call that it did not look at is not run"),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_into_a_running_command_is_a_command_for_its_guards() {
+    let kitchen = kitchen();
+    for (matcher, tool, command) in [
+        (Some("Bash"), "Bash", json!("rm x\n")),
+        (Some("Exec"), "Exec", json!("rm x\n")),
+        (Some("WriteTerminal"), "WriteTerminal", Value::Null),
+    ] {
+        let guard = hook(HookEvent::PreToolUse, matcher, "cat >seen; exit 2");
+        kitchen.runner.set_configured(vec![guard]);
+        let members = json!({ "tool_input": { "sessionId": "t_1", "input": "rm x\n" } });
+        let report = kitchen.ask(HookEvent::PreToolUse, "WriteTerminal", members).await;
+        assert!(report.blocked.is_some(), "{tool}");
+        let seen: Value = serde_json::from_slice(&std::fs::read(kitchen.root.join("seen")).unwrap()).unwrap();
+        assert_eq!(
+            (&seen["tool_name"], &seen["tool_input"]["command"]),
+            (&json!(tool), &command)
+        );
+        assert_eq!(seen["tool_input"]["input"], "rm x\n");
+    }
 }
 
 #[tokio::test]
