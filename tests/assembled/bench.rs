@@ -264,6 +264,7 @@ fn pantry(workspace: &TestWorkspace, slow: u64) -> ServerSpec {
         start_timeout: PATIENCE,
         call_timeout: Duration::from_mins(10),
         secrets: Vec::new(),
+        sandbox: None,
     }
 }
 

@@ -34,6 +34,8 @@ mod repositories;
 #[cfg(test)]
 mod scopes;
 #[cfg(test)]
+mod started;
+#[cfg(test)]
 mod state;
 #[cfg(test)]
 mod terminal;

@@ -892,6 +892,8 @@ export interface FineCodeRunner {
   problem?: string;
   /** The directory of its project. */
   projectPath: string;
+  /** `true` for a runner of the agent, which runs in the sandbox of commands. There may be another one for clients. */
+  sandboxed?: boolean;
   /** `STOPPED`, `INITIALIZING`, `RUNNING`, `NO_VENV`, `FAILED` or `EXITED`. */
   status: string;
 }
@@ -3804,7 +3806,7 @@ export interface FineCodeRunnerListResult {
   runners: FineCodeRunner[];
 }
 
-/** Parameters of `finecode/runner/restart`, `stop` and `logs`. */
+/** Parameters of `finecode/runner/restart`, `stop` and `logs`: the runner of clients, and the agent's. */
 export interface FineCodeRunnerParams {
   /** Its environment. */
   env: string;

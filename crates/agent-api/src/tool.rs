@@ -285,7 +285,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Returns the arguments with which it is called by itself once a Turn has changed files; `None` if it is not. Its user
-    /// has allowed that in advance. Such a call that fails has something to say to the model.
+    /// has allowed that in advance, as far as [`PreparedCall::allowed_in_advance`] says. Such a call that fails has
+    /// something to say to the model.
     fn after_edits(&self) -> Option<&Json> {
         None
     }
@@ -395,6 +396,11 @@ pub trait PreparedCall: Send {
     /// Returns what it would do to a file, as things are now; for users, before they are asked. Touches nothing.
     fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
         ready(None).boxed()
+    }
+
+    /// Returns whether a call that the tool makes by itself ([`Tool::after_edits`]) runs without a question.
+    fn allowed_in_advance(&self) -> bool {
+        false
     }
 
     /// Returns the file that it changes only if the conversation has the file's present content. A new file has none.

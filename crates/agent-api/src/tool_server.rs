@@ -22,6 +22,8 @@ pub struct ToolServerConfig {
     pub enabled: bool,
     /// How to reach it.
     pub access: ServerAccess,
+    /// Whether a server that a folder brings runs outside of the sandbox, as its user's own do.
+    pub outside_sandbox: bool,
     /// How long it may take to start.
     pub start_timeout: Option<Duration>,
     /// How long a call may take.

@@ -155,6 +155,11 @@ impl TurnRun {
             self.turn.preview(&call.id, preview).await?;
         }
         let permission = permission_of(self.turn.environment(), call, &*prepared);
+        let permission = if prepared.allowed_in_advance() && self.is_check(call) {
+            Permission::Free
+        } else {
+            permission
+        };
         let permission = with_hook(permission, asks, &call.tool);
         if let Some(inquiry) = prepared.inquiry() {
             if !self.is_allowed(call, permission).await? {
@@ -206,9 +211,6 @@ impl TurnRun {
         let Permission::Ask { scope, reason } = permission else {
             return Ok(true);
         };
-        if self.is_check(call) {
-            return Ok(true);
-        }
         let ask = Ask {
             call_id: call.id.clone(),
             scope,

@@ -166,7 +166,7 @@ pub(super) fn held(sandbox: &Sandbox) -> &'static str {
             "held in a sandbox with a loopback and a /tmp of its own, and no other network; only the workspace and /tmp can be \
              written."
         }
-        (_, Network::Off) => {
+        (_, Network::Off | Network::Internet) => {
             "held in a sandbox without network; only the workspace and $TMPDIR can be written."
         }
         (Files::WorkspaceWrite, Network::On) => {

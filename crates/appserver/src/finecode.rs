@@ -76,8 +76,9 @@ pub(crate) async fn run(finecode: FineCodeCommand) -> anyhow::Result<ExitCode> {
         &workspace.root,
         &config,
         trust,
-        children(),
-        environment,
+        (children(), environment),
+        // Its user has started it, as in a terminal.
+        None,
         Arc::new(|event| announce(&event)),
     );
     let done = tokio::select! {

@@ -174,7 +174,7 @@ impl Extension {
             format!("there is no Hermes extension {wanted}; `bobbin hermes list` shows those there are")
         })?;
         let environment = Environment::from_base(std::env::vars_os());
-        let mut spec = specs(&all, &surroundings(&workspace, &environment)).swap_remove(at);
+        let mut spec = specs(&all, &surroundings(&workspace, &environment), None).swap_remove(at);
         // Who names it wants it to run.
         spec.entry.enabled = true;
         let (sender, status) = watch::channel(None);

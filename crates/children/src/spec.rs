@@ -60,6 +60,13 @@ pub struct Confinement {
     pub bubblewrap: Option<PathBuf>,
 }
 
+impl Confinement {
+    /// Returns whether the child reaches what listens on the machine's loopback.
+    pub fn reaches_machine(&self) -> bool {
+        self.plan.profile.network != bobbin_sandbox::Network::Off
+    }
+}
+
 /// The limits of a child and its descendants. `None` means no limit. Systems other than Linux enforce none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {

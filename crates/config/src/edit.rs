@@ -291,6 +291,7 @@ mod tests {
                 env_vars: Vec::new(),
                 cwd: None,
             },
+            outside_sandbox: false,
             start_timeout: None,
             call_timeout: None,
         }

@@ -468,8 +468,12 @@ pub struct McpServer {
     /// Names of variables that it gets from Bobbin's environment, secrets included.
     #[serde(default)]
     pub env_vars: Vec<String>,
-    /// Where it starts; the workspace when left out.
+    /// Where it starts: absolute, or from the workspace. When left out, a server of a folder starts in the workspace, and
+    /// one of your own in a directory without files.
     pub cwd: Option<String>,
+    /// Whether a server that a folder brings runs in the sandbox. Your own never do. `.mcp.json` and plugins cannot say it.
+    #[schemars(extend("default" = true))]
+    pub sandbox: Option<bool>,
     /// Address of a server that is reached over streamable HTTP.
     pub url: Option<String>,
     /// Headers of each request; `httpHeaders` too.

@@ -80,6 +80,11 @@ pub struct DeclaredExtension {
 }
 
 impl DeclaredExtension {
+    /// Whether the folder brings it.
+    pub fn is_of_folder(&self) -> bool {
+        self.of_folder.is_some()
+    }
+
     /// Whether the files of the folder that it names are still those that its user trusts. Blocks on the disk.
     pub fn is_as_trusted(&self) -> bool {
         let folder = self.of_folder.as_ref();

@@ -156,6 +156,12 @@ impl Declared {
         matches!(self.file, ServerFile::McpJson | ServerFile::Plugin)
     }
 
+    /// Whether a folder brings it, in a file or in a plugin.
+    pub fn is_of_folder(&self) -> bool {
+        let of_plugin = self.plugin.as_ref().is_some_and(|plugin| plugin.digest.is_some());
+        of_plugin || self.origin == ServerOrigin::Workspace
+    }
+
     /// Whether its file is one that only the user writes.
     pub fn is_users(&self) -> bool {
         self.fingerprint.is_none()
@@ -250,6 +256,7 @@ pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>
     let mut servers = read(checked.file.mcp_servers, warnings);
     for config in &mut servers {
         config.name = format!("{id}:{}", config.name);
+        config.outside_sandbox = false;
         for text in texts_mut(&mut config.access) {
             *text = text.replace(PLUGIN_ROOT, &root.to_string_lossy());
         }
@@ -295,6 +302,7 @@ fn config(name: &str, entry: McpServer) -> Result<ToolServerConfig, String> {
         name: name.to_owned(),
         enabled: entry.enabled.unwrap_or(true) && !entry.disabled.unwrap_or(false),
         access,
+        outside_sandbox: entry.sandbox == Some(false),
         start_timeout: entry.startup_timeout_sec.and_then(seconds),
         call_timeout: entry.tool_timeout_sec.and_then(seconds),
     };
@@ -403,6 +411,9 @@ pub fn definition(config: &ToolServerConfig) -> Value {
     };
     if let Some(members) = entry.as_object_mut() {
         members.insert("Name".to_owned(), json!(config.name));
+        if config.outside_sandbox {
+            members.insert("Sandbox".to_owned(), json!(false));
+        }
         members.retain(|_, value| match value {
             Value::Null => false,
             Value::Array(all) => !all.is_empty(),

@@ -24,7 +24,13 @@ pub fn what_runs(config: &ToolServerConfig, is_users: bool) -> String {
             let passed = env_vars.iter().map(|name| format!("your {}", plain(name)));
             let with = list(" with ", set.chain(passed));
             let place = cwd.iter().map(|cwd| format!(" in {cwd:?}"));
-            format!("runs {}{with}{}", line.join(" "), place.collect::<String>())
+            let outside = if config.outside_sandbox && !is_users {
+                "outside of the sandbox "
+            } else {
+                ""
+            };
+            let line = line.join(" ");
+            format!("runs {outside}{line}{with}{}", place.collect::<String>())
         }
         ServerAccess::Http {
             url,

@@ -12,9 +12,36 @@ use crate::tool::ActionTool;
 /// Where the numbers of our runs begin: those of clients are smaller.
 const FIRST_CLIENT: u64 = 1 << 32;
 
+/// What confines the runners of the agent's calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunnerSandbox {
+    /// Nothing: commands are not to be confined either.
+    NotNeeded,
+    /// The sandbox of commands, as the end of a sentence.
+    Confined(String),
+    /// Nothing, although something should: why, as half a sentence. A user is asked about each run.
+    Missing(String),
+    /// Nothing, although something must: why, as half a sentence. There are no runs.
+    Refused(String),
+}
+
+/// Says what confines runners now. May wait for the disk.
+pub type SandboxNow = Box<dyn Fn() -> RunnerSandbox + Send + Sync>;
+
+/// The hosts that run the agent's actions.
+#[derive(Clone)]
+pub struct Hosts {
+    /// Confines its runners as [`RunnerSandbox`] says.
+    pub sandboxed: Arc<Host>,
+    /// The host of the user's own clients, which confines nothing: for runs that cannot be confined and that a user has
+    /// allowed.
+    pub outside: Arc<Host>,
+}
+
 /// What a call needs.
 pub(crate) struct Shared {
-    pub(crate) host: Arc<Host>,
+    pub(crate) hosts: Hosts,
+    pub(crate) sandbox: SandboxNow,
     /// The workspace.
     pub(crate) root: PathBuf,
     /// Numbers runs, so that an edit goes to the call that its run belongs to.
@@ -30,13 +57,15 @@ pub struct Actions {
 impl Actions {
     /// Returns the actions of a workspace. They are offered while `counts` says so: while its user trusts the folder.
     pub fn new(
-        host: Arc<Host>,
+        hosts: Hosts,
+        sandbox: SandboxNow,
         root: PathBuf,
         settings: &Settings,
         counts: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
         let shared = Arc::new(Shared {
-            host,
+            hosts,
+            sandbox,
             root,
             next: AtomicU64::new(FIRST_CLIENT),
         });

@@ -27,6 +27,10 @@ const FRAME: usize = 200;
 
 pub(crate) struct Prepared {
     pub(crate) shared: Arc<Shared>,
+    /// Runs it.
+    pub(crate) host: Arc<Host>,
+    /// Whether it may run by itself: no user has to be asked because nothing confines it.
+    pub(crate) in_advance: bool,
     pub(crate) action: Arc<str>,
     pub(crate) payload: Box<RawValue>,
     pub(crate) projects: Option<Vec<PathBuf>>,
@@ -38,6 +42,10 @@ pub(crate) struct Prepared {
 impl PreparedCall for Prepared {
     fn permission(&self) -> Permission {
         self.permission.clone()
+    }
+
+    fn allowed_in_advance(&self) -> bool {
+        self.in_advance
     }
 
     fn touches(&self) -> Touches {
@@ -73,7 +81,7 @@ impl Prepared {
     async fn ran(&self, max_bytes: usize) -> ToolOutput {
         let client = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let editor = FileEditor::new(self.shared.root.clone(), self.policy.clone());
-        let _connected = Connected::new(&self.shared.host, client, editor);
+        let _connected = Connected::new(&self.host, client, editor);
         let request = RunRequest {
             action: self.action.to_string(),
             projects: self.projects.clone(),
@@ -85,7 +93,7 @@ impl Prepared {
             dev_env: DevEnv::Ai,
             client: Some(client),
         };
-        match self.shared.host.run(&request, None).await {
+        match self.host.run(&request, None).await {
             Ok(outcomes) => self.output(outcomes, max_bytes),
             Err(error) => failed(error.to_string()),
         }
@@ -93,7 +101,7 @@ impl Prepared {
 
     /// Returns the schema of the payload, from the first project that has the action.
     async fn described(&self) -> ToolOutput {
-        let host = &self.shared.host;
+        let host = &self.host;
         let named = self
             .projects
             .as_ref()

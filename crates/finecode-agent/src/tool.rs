@@ -9,14 +9,16 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_agent_api::tool_name;
 use bobbin_finecode::AgentAction;
-use bobbin_model::{ApprovalKind, Json, Scope};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, Json, Scope};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::actions::Shared;
+use crate::actions::{RunnerSandbox, Shared};
 use crate::call::Prepared;
 
+/// The condition of an answer about a run that should be confined and is not.
+const UNCONFINED: &str = "without a sandbox";
 /// Longest piece of a payload in a question.
 const MAX_SHOWN: usize = 300;
 
@@ -111,18 +113,51 @@ impl Tool for ActionTool {
             }
             None => String::new(),
         };
+        let sandbox = (self.shared.sandbox)();
+        let mut scope = Scope::new(
+            ApprovalKind::RemoteResource,
+            &**action,
+            format!("finecode:{action}"),
+        );
+        let how = match &sandbox {
+            RunnerSandbox::NotNeeded => "outside of the sandbox".to_owned(),
+            RunnerSandbox::Confined(how) => {
+                scope.sandboxed = true;
+                format!("in a sandbox: {how}")
+            }
+            RunnerSandbox::Missing(why) if environment.approvals == ApprovalPolicy::AutoApprove => {
+                return Err(ToolRefusal::Denied(format!(
+                    "{why}, and this thread asks nobody; to run actions without a sandbox, set Sandbox.Profile to full"
+                )));
+            }
+            RunnerSandbox::Missing(why) => {
+                // An answer given for sandboxed runs covers no others.
+                scope.conditions.push(UNCONFINED.to_owned());
+                format!("without a sandbox: {why}")
+            }
+            RunnerSandbox::Refused(why) => {
+                return Err(ToolRefusal::Denied(format!(
+                    "{why}, and without a sandbox no action runs; make the sandbox work, or set Sandbox.WhenMissing to ask"
+                )));
+            }
+        };
         let permission = Permission::Ask {
-            scope: Scope::new(
-                ApprovalKind::RemoteResource,
-                &**action,
-                format!("finecode:{action}"),
-            ),
+            scope,
             reason: format!(
-                "The agent wants to {what}{place}. This runs code of the folder, outside of the sandbox; it may change files."
+                "The agent wants to {what}{place}. This runs code of the folder, {how}. It may change files."
             ),
+        };
+        let is_missing = matches!(sandbox, RunnerSandbox::Missing(_));
+        let hosts = &self.shared.hosts;
+        let host = if is_missing {
+            &hosts.outside
+        } else {
+            &hosts.sandboxed
         };
         Ok(Box::new(Prepared {
             shared: self.shared.clone(),
+            host: host.clone(),
+            in_advance: !is_missing,
             action: action.clone(),
             payload,
             projects,

@@ -44,7 +44,7 @@ pub(crate) fn client_id(client: &Client) -> Option<ClientId> {
 /// Adds a client that applies edits, until its connection ends.
 pub(crate) fn ready(client: &Client) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    let Some(FineCode { host }) = client.services().others.get::<FineCode>() else {
+    let Some(FineCode { host, .. }) = client.services().others.get::<FineCode>() else {
         return;
     };
     let declared = client.capabilities().extensions.get(CAPABILITY);

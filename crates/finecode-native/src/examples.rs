@@ -4,7 +4,7 @@ use bobbin_native::group::Groups;
 
 use crate::wire::*;
 
-const RUNNER: &str = r#"{"projectPath":"/ws/shop","env":"tools","status":"RUNNING","logFile":"/ws/shop/.venvs/tools/runner.log"}"#;
+const RUNNER: &str = r#"{"projectPath":"/ws/shop","env":"tools","sandboxed":true,"status":"RUNNING","logFile":"/ws/shop/.venvs/tools/runner.log"}"#;
 
 bobbin_testkit::examples! {
     Groups::of(&[crate::GROUPS]);

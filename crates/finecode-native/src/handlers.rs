@@ -249,7 +249,7 @@ pub(crate) fn cancel(
 }
 
 pub(crate) fn runners(_: &Client, finecode: &FineCode, _: IgnoredAny, responder: Responder) {
-    let runners = finecode.host.runners();
+    let runners = finecode.hosts().map(|host| host.runners()).concat();
     responder.ok(wire::FineCodeRunnerListResult {
         runners: runners.iter().map(runner).collect(),
     });
@@ -261,7 +261,10 @@ pub(crate) fn restart(
     wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
     responder: Responder,
 ) {
-    let found = finecode.host.restart(project_path.as_ref(), &env);
+    let restarted = finecode
+        .hosts()
+        .map(|host| host.restart(project_path.as_ref(), &env));
+    let found = restarted.contains(&true);
     responder.ok(wire::FineCodeRunnerResult { found });
 }
 
@@ -271,7 +274,10 @@ pub(crate) fn stop(
     wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
     responder: Responder,
 ) {
-    let found = finecode.host.stop(project_path.as_ref(), &env);
+    let stopped = finecode
+        .hosts()
+        .map(|host| host.stop(project_path.as_ref(), &env));
+    let found = stopped.contains(&true);
     responder.ok(wire::FineCodeRunnerResult { found });
 }
 
@@ -281,9 +287,11 @@ pub(crate) fn logs(
     wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
     responder: Responder,
 ) {
-    let lines = finecode.host.output(project_path.as_ref(), &env);
+    let lines = finecode
+        .hosts()
+        .map(|host| host.output(project_path.as_ref(), &env));
     responder.ok(wire::FineCodeRunnerLogsResult {
-        lines: lines.unwrap_or_default(),
+        lines: lines.into_iter().flatten().flatten().collect(),
     });
 }
 
@@ -299,6 +307,7 @@ pub(crate) fn runner(info: &RunnerInfo) -> wire::FineCodeRunner {
     wire::FineCodeRunner {
         project_path: shown(&info.project),
         env: info.env.clone(),
+        sandboxed: info.sandboxed.then_some(true),
         status: status.to_owned(),
         problem,
         log_file: info.log_file.clone(),

@@ -14,13 +14,21 @@ const MAX_RUNS: usize = 64;
 /// FineCode for clients.
 #[derive(Clone)]
 pub struct FineCode {
+    /// Runs what clients ask for.
     pub(crate) host: Arc<Host>,
+    /// Runs what the agent asks for. Clients see and end its runners.
+    pub(crate) agents: Arc<Host>,
 }
 
 impl FineCode {
-    /// Returns the feature for this host.
-    pub fn new(host: Arc<Host>) -> Self {
-        Self { host }
+    /// Returns the feature for the host of clients and that of the agent.
+    pub fn new(host: Arc<Host>, agents: Arc<Host>) -> Self {
+        Self { host, agents }
+    }
+
+    /// Returns both hosts.
+    pub(crate) fn hosts(&self) -> [&Arc<Host>; 2] {
+        [&self.host, &self.agents]
     }
 }
 

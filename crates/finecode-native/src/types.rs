@@ -176,6 +176,8 @@ pub struct FineCodeRunner {
     pub project_path: String,
     /// Its environment.
     pub env: String,
+    /// `true` for a runner of the agent, which runs in the sandbox of commands. There may be another one for clients.
+    pub sandboxed: Option<bool>,
     /// `STOPPED`, `INITIALIZING`, `RUNNING`, `NO_VENV`, `FAILED` or `EXITED`.
     pub status: String,
     /// Why it does not run.
@@ -184,7 +186,7 @@ pub struct FineCodeRunner {
     pub log_file: Option<String>,
 }
 
-/// Parameters of `finecode/runner/restart`, `stop` and `logs`.
+/// Parameters of `finecode/runner/restart`, `stop` and `logs`: the runner of clients, and the agent's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FineCodeRunnerParams {

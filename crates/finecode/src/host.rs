@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
 use bobbin_children::{Children, Environment};
-use bobbin_supervise::{Group, Start, Supervised};
+use bobbin_supervise::{Confine, Group, Start, Supervised};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
@@ -75,6 +75,8 @@ pub struct Parts {
     pub children: Children,
     /// The environment of runners.
     pub environment: Environment,
+    /// Confines runners; `None` for runners that nothing confines. A runner that cannot be confined does not start.
+    pub sandbox: Option<Arc<dyn Confine>>,
     /// Says which projects may run.
     pub trust: Trust,
     /// Receives what happens.
@@ -84,6 +86,9 @@ pub struct Parts {
 }
 
 /// Runs FineCode actions in the projects of a workspace.
+///
+/// A workspace has one host for its user, and one for its agent: the agent may write what a runner loads, so its
+/// runners are others, and are confined.
 pub struct Host {
     pub(crate) inner: Arc<Inner>,
 }
@@ -93,6 +98,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) children: Children,
     pub(crate) environment: Environment,
+    pub(crate) sandbox: Option<Arc<dyn Confine>>,
     trust: Trust,
     announce: Announce,
     pub(crate) version: String,
@@ -113,6 +119,7 @@ impl Host {
             settings: parts.settings,
             children: parts.children,
             environment: parts.environment,
+            sandbox: parts.sandbox,
             trust: parts.trust,
             announce: parts.announce,
             version: parts.version,
@@ -292,7 +299,12 @@ impl Inner {
     }
 
     pub(crate) fn runner_settings(&self, project: &Path, env: &str) -> RunnerSettings {
-        self.settings.runner(&self.root, project, env)
+        let mut settings = self.settings.runner(&self.root, project, env);
+        if self.sandbox.is_some() {
+            // No debugger reaches it.
+            settings.debug = None;
+        }
+        settings
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Project>> {

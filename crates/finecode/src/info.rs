@@ -72,6 +72,8 @@ pub struct RunnerInfo {
     pub project: PathBuf,
     /// Its environment.
     pub env: String,
+    /// Whether it works for the agent, in the sandbox of commands.
+    pub sandboxed: bool,
     /// How it is.
     pub state: RunnerState,
     /// Where it writes its log.

@@ -17,7 +17,7 @@ use crate::conn::{Conn, told};
 use crate::host::{Event, Inner};
 use crate::info::{RunnerInfo, RunnerState};
 use crate::settings::{RunnerSettings, Speech};
-use crate::start::{Found, Output, Plan, Process, StartError, connect};
+use crate::start::{Found, Output, Plan, Process, StartError};
 
 /// How long a runner may take to answer `initialize`.
 const INITIALIZE: Duration = Duration::from_secs(20);
@@ -62,6 +62,7 @@ impl Runner {
         RunnerInfo {
             project: self.project.clone(),
             env: self.env.clone(),
+            sandboxed: self.inner.upgrade().is_some_and(|inner| inner.sandbox.is_some()),
             state,
             log_file,
         }
@@ -132,7 +133,7 @@ impl Runner {
                     Ok(Found::Port(port)) => {
                         drop(asked);
                         drop(peer);
-                        self.reach_port(inner, settings, port, &params).await?
+                        self.reach_port(inner, settings, process, port, &params).await?
                     }
                     Ok(Found::Frames | Found::Debugger(_)) => {
                         let answer = timeout(INITIALIZE, &mut asked).await;
@@ -146,7 +147,7 @@ impl Runner {
                 }
             }
             None => match process.decide(debugger).await.map_err(failed)? {
-                Found::Port(port) => self.reach_port(inner, settings, port, &params).await?,
+                Found::Port(port) => self.reach_port(inner, settings, process, port, &params).await?,
                 Found::Frames | Found::Debugger(_) => return Err(failed("announced no port".to_owned())),
             },
         };
@@ -175,6 +176,7 @@ impl Runner {
         &self,
         inner: &Arc<Inner>,
         settings: &RunnerSettings,
+        process: &Process,
         port: u16,
         params: &Value,
     ) -> Result<
@@ -185,7 +187,8 @@ impl Runner {
         ),
         Failure,
     > {
-        let transport = connect(port).await.map_err(Failure::passing)?;
+        let transport = process.connect(&inner.children, port).await;
+        let transport = transport.map_err(Failure::passing)?;
         let (peer, conn) = self.make(inner, transport, Speech::new(settings, Dialect::Current))?;
         let answer = timeout(INITIALIZE, peer.call("initialize", params)).await;
         Ok((peer, conn, answer))
@@ -232,6 +235,7 @@ impl Service for Runner {
             env: &self.env,
             settings: &settings,
             environment: &inner.environment,
+            sandbox: inner.sandbox.as_deref(),
         };
         let mut process = match Process::start(&inner.children, &plan).await {
             Ok(process) => process,
@@ -316,8 +320,10 @@ fn initialize(inner: &Inner, project: &std::path::Path) -> Value {
     let name = project
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    // In a sandbox our process is not seen, and a runner that looks for it would end.
+    let process = inner.sandbox.is_none().then(std::process::id);
     json!({
-        "processId": std::process::id(),
+        "processId": process,
         "clientInfo": { "name": "FineCode_WorkspaceManager", "version": inner.version },
         "capabilities": {},
         "workspaceFolders": [{ "uri": uri_of(project), "name": name }],

@@ -27,7 +27,7 @@ pub struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct AgentAction {
-    /// Whether it runs by itself, without a question, when a Turn has changed files.
+    /// Whether it runs by itself, when a Turn has changed files. Where its runners cannot be confined, Bobbin asks first.
     pub after_edits: bool,
     /// What it takes then.
     pub payload: Map<String, Value>,
@@ -70,7 +70,7 @@ pub struct RunnerSettings {
     pub dialect: Option<Dialect>,
     /// How runs in the workspace are answered, if not as its dialect says.
     pub workspace_answer: Option<WorkspaceAnswer>,
-    /// Whether it waits for a debugger.
+    /// Whether it waits for a debugger. A runner of the agent does not: no debugger reaches it in the sandbox.
     pub debug: Option<bool>,
     /// Whether it writes a log of its runs.
     pub wal: Option<bool>,
@@ -117,6 +117,20 @@ impl Settings {
             all.wal = all.wal.or(rule.wal);
         }
         all
+    }
+}
+
+impl Settings {
+    /// Whether all runners are reached over their standard input and output, by these settings.
+    pub fn all_over_pipes(&self) -> bool {
+        let is_for_all = |rule: &RunnerSettings| rule.project.is_none() && rule.env.is_none();
+        let mut said = self
+            .runners
+            .iter()
+            .filter_map(|rule| Some((is_for_all(rule), rule.transport?)));
+        said.clone()
+            .all(|(_, transport)| transport == TransportChoice::Stdio)
+            && said.any(|(is_for_all, _)| is_for_all)
     }
 }
 

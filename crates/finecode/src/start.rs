@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, Exit, ProcessSpec};
+use bobbin_children::{Children, Environment, Exit, Network, ProcessSpec};
 use bobbin_finecode_runner::framed;
 use bobbin_framing::Transport;
-use bobbin_supervise::{Child, Ended, Failure, Line, Paced, Streams, causes, is_lasting};
+use bobbin_supervise::{Child, Confine, Ended, Failure, Line, Paced, Streams, causes, is_lasting};
 use parking_lot::Mutex;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, ReadHalf, SimplexStream, WriteHalf, simplex,
@@ -77,6 +77,17 @@ pub(crate) struct Process {
     /// What it has printed.
     pub(crate) output: Output,
     debug: bool,
+    ports: Ports,
+}
+
+/// Where the ports are that a runner announces.
+enum Ports {
+    /// On the machine's loopback.
+    Machine,
+    /// On the loopback of its own network.
+    Own(Network),
+    /// Nowhere: it has no network, so what listens at such a port is another program.
+    Nowhere,
 }
 
 /// What a runner shows on standard output.
@@ -96,6 +107,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) env: &'a str,
     pub(crate) settings: &'a RunnerSettings,
     pub(crate) environment: &'a Environment,
+    /// Confines it.
+    pub(crate) sandbox: Option<&'a dyn Confine>,
 }
 
 impl Process {
@@ -110,6 +123,7 @@ impl Process {
             }
         }
         let process = ProcessSpec::new(program, plan.project, environment).args(arguments);
+        let (process, ports) = confined(children, plan, process).await?;
         let output = Output::default();
         let stderr = output.stderr.clone();
         let sink = Box::new(move |line: Line<'_>| match line {
@@ -118,6 +132,9 @@ impl Process {
         });
         let started = Child::start_lossy(children, process, sink).await;
         let (child, streams) = started.map_err(|error| {
+            if let Some(sandbox) = plan.sandbox {
+                sandbox.has_failed(&error);
+            }
             StartError::Failed(Failure {
                 problem: causes(&error),
                 lasting: is_lasting(&error),
@@ -140,6 +157,7 @@ impl Process {
             frames: over_pipes.then_some((read, input)),
             output,
             debug: plan.settings.debug == Some(true),
+            ports,
         })
     }
 
@@ -174,6 +192,27 @@ impl Process {
         }
     }
 
+    /// Connects to a port that it has announced.
+    pub(crate) async fn connect(&self, children: &Children, port: u16) -> Result<Transport, String> {
+        let stream = match &self.ports {
+            Ports::Machine => {
+                let stream = TcpStream::connect(("127.0.0.1", port)).await;
+                stream.map_err(|error| error.to_string())
+            }
+            Ports::Own(network) => {
+                let stream = children.connect(network, port).await;
+                stream.map_err(|error| causes(&error))
+            }
+            Ports::Nowhere => Err("it has no network in its sandbox".to_owned()),
+        };
+        let stream =
+            stream.map_err(|why| format!("announced port {port}, where it cannot be reached: {why}"))?;
+        // Only a matter of speed.
+        drop(stream.set_nodelay(true));
+        let (read, write) = stream.into_split();
+        Ok(framed(read, write))
+    }
+
     /// Returns once it has exited or floods.
     pub(crate) async fn lost(&mut self) {
         self.child.lost().await;
@@ -206,15 +245,36 @@ impl Process {
     }
 }
 
-/// Connects to an announced port.
-pub(crate) async fn connect(port: u16) -> Result<Transport, String> {
-    let stream = TcpStream::connect(("127.0.0.1", port)).await;
-    let stream =
-        stream.map_err(|error| format!("announced port {port}, where it cannot be reached: {error}"))?;
-    // Only a matter of speed.
-    drop(stream.set_nodelay(true));
-    let (read, write) = stream.into_split();
-    Ok(framed(read, write))
+/// Returns the process as its sandbox confines it, and where its ports are.
+async fn confined(
+    children: &Children,
+    plan: &Plan<'_>,
+    process: ProcessSpec,
+) -> Result<(ProcessSpec, Ports), StartError> {
+    let Some(sandbox) = plan.sandbox else {
+        return Ok((process, Ports::Machine));
+    };
+    let process = sandbox.confine(process).await.map_err(|why| {
+        let problem = format!("it cannot be confined as the agent's commands are: {why}");
+        StartError::Failed(Failure::passing(problem))
+    })?;
+    let ports = match &process.confinement {
+        None => Ports::Machine,
+        Some(confinement) if confinement.reaches_machine() => Ports::Machine,
+        Some(confinement) if confinement.plan.is_apart() => match children.network(confinement).await {
+            Ok(network) => Ports::Own(network),
+            Err(error) => {
+                tracing::debug!(%error, env = plan.env, "a runner's network cannot be reached");
+                Ports::Nowhere
+            }
+        },
+        Some(_) => Ports::Nowhere,
+    };
+    let process = match &ports {
+        Ports::Own(network) => process.in_network(network.clone()),
+        Ports::Machine | Ports::Nowhere => process,
+    };
+    Ok((process, ports))
 }
 
 /// Returns the program and its arguments.

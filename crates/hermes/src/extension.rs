@@ -285,12 +285,24 @@ impl Service for Extension {
         });
         let prepared = prepared.await.unwrap_or_else(|error| Err(error.to_string()));
         prepared.map_err(Failure::lasting)?;
+        let sandbox = self.spec.sandbox.as_ref();
+        let process = match sandbox {
+            Some(sandbox) => {
+                let confined = sandbox.confine(process).await;
+                confined.map_err(|why| Failure::lasting(format!("it cannot be confined: {why}")))?
+            }
+            None => process,
+        };
 
         let log = self.log.clone();
         let sink = Box::new(move |line: Line<'_>| log.line(line));
         let started = Child::start_lossy(&self.shared.children, process, sink).await;
-        let (mut child, Streams { input, output }) =
-            started.map_err(|error| Failure::lasting(problem(&causes(&error))))?;
+        let (mut child, Streams { input, output }) = started.map_err(|error| {
+            if let Some(sandbox) = sandbox {
+                sandbox.has_failed(&error);
+            }
+            Failure::lasting(problem(&causes(&error)))
+        })?;
         let transport =
             Transport::content_length(output, input, Limits::default().with_max_body_bytes(MAX_BODY));
         let ready = Arc::new(AtomicBool::new(false));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_children::{Environment, ProcessSpec};
 use bobbin_hl7::Shape;
+use bobbin_supervise::Confine;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -115,6 +116,8 @@ pub struct ExtensionSpec {
     pub entry: Entry,
     /// How it is started, or why not: a sentence for the user.
     pub launch: Result<ProcessSpec, String>,
+    /// Confines its process; `None` for one that nothing confines.
+    pub sandbox: Option<Arc<dyn Confine>>,
     /// Checked before each start.
     pub check: Option<StartCheck>,
     pub(crate) data: PathBuf,
@@ -141,10 +144,18 @@ impl ExtensionSpec {
             id,
             entry,
             launch,
+            sandbox: None,
             check: None,
             data,
             version: place.version,
         }
+    }
+}
+
+impl ExtensionSpec {
+    /// Returns the directory that it may write, which is made before its start.
+    pub fn data(&self) -> &Path {
+        &self.data
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bobbin_children::{ChildError, Children, Environment, Exit, ProcessSpec, Shell};
 use bobbin_config::hooks::{Hook, HookOrigin};
-use bobbin_tools::{CommandSandbox, Sandbox};
+use bobbin_tools::{NotConfined, ProgramNeeds, ProgramSandbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) struct Surroundings {
     pub(crate) children: Children,
     pub(crate) environment: Environment,
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: ProgramSandbox,
 }
 
 /// Runs a hook's command line in a folder; `input` is what it reads.
@@ -48,16 +48,18 @@ pub(crate) async fn run(
     let spec = match hook.origin {
         HookOrigin::User => spec,
         HookOrigin::Workspace(_) | HookOrigin::Plugin(..) => {
-            confined(&surroundings.sandbox, root, spec).await?
+            let needs = ProgramNeeds::default();
+            let confined = surroundings.sandbox.confine(root, spec, &needs).await;
+            confined.map_err(|NotConfined { why, .. }| cannot_be_confined(&why))?
         }
     };
     let started = surroundings.children.start_piped(spec).await;
-    let (mut child, pipes) = started.map_err(|error| match error {
-        ChildError::Confinement(why) => {
-            surroundings.sandbox.bubblewrap.has_failed(Some(&why));
-            format!("it cannot be confined: {why}")
+    let (mut child, pipes) = started.map_err(|error| {
+        surroundings.sandbox.has_failed(&error);
+        match error {
+            ChildError::Confinement(why) => cannot_be_confined(&why),
+            error => error.to_string(),
         }
-        error => error.to_string(),
     })?;
     let mut written = Written::default();
     let speaking = async {
@@ -91,15 +93,8 @@ pub(crate) async fn run(
     Ok((exit, written))
 }
 
-async fn confined(sandbox: &Sandbox, root: &Path, spec: ProcessSpec) -> Result<ProcessSpec, String> {
-    sandbox.settle().await;
-    match sandbox.of_command(root) {
-        CommandSandbox::NotNeeded => Ok(spec),
-        CommandSandbox::Confined(plan) => sandbox.confined(&plan, spec),
-        CommandSandbox::Missing(why) | CommandSandbox::Refused(why) => {
-            Err(format!("it cannot be confined: {why}"))
-        }
-    }
+fn cannot_be_confined(why: &str) -> String {
+    format!("it cannot be confined: {why}")
 }
 
 /// Reads a stream to its end. Of a long one, one byte more than `keep` is returned; what writes without end is cut off.

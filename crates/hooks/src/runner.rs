@@ -7,7 +7,7 @@ use bobbin_agent_api::hook::{HookEvent, HookInput, HookReport, HookSaid, Hooks};
 use bobbin_children::{Children, Environment};
 use bobbin_config::hooks::{Hook, expression};
 use bobbin_model::Mode;
-use bobbin_tools::Sandbox;
+use bobbin_tools::ProgramSandbox;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
@@ -58,7 +58,7 @@ pub struct HookRunner {
 
 impl HookRunner {
     /// Returns a runner without hooks. They get `environment`; those that are not the user's own are confined as commands.
-    pub fn new(root: &Path, children: Children, environment: Environment, sandbox: Sandbox) -> Self {
+    pub fn new(root: &Path, children: Children, environment: Environment, sandbox: ProgramSandbox) -> Self {
         Self {
             surroundings: Arc::new(Surroundings {
                 children,

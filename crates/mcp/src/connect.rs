@@ -141,7 +141,20 @@ async fn start(
     root: Option<&Arc<str>>,
     process: ProcessSpec,
 ) -> Result<(Connection, Listing), Trouble> {
+    let sandbox = spec.sandbox.as_ref();
+    let process = match sandbox {
+        Some(sandbox) => {
+            let confined = sandbox.confine(process).await;
+            confined.map_err(|why| Trouble::Setting(format!("it cannot be confined: {why}")))?
+        }
+        None => process,
+    };
     let started = Child::start(children, process, &spec.name).await;
+    let started = started.inspect_err(|error| {
+        if let Some(sandbox) = sandbox {
+            sandbox.has_failed(error);
+        }
+    });
     let (child, Streams { input, output }) = started.map_err(Trouble::Child)?;
     let transport = AsyncRwTransport::new_client(Large::new(output), input).with_max_line_length(MAX_MESSAGE);
     let greeted = tokio::select! {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bobbin_children::ProcessSpec;
 use bobbin_model::{Reach, ServerOrigin};
+use bobbin_supervise::Confine;
 
 use crate::TokenFile;
 
@@ -22,6 +23,8 @@ pub struct ServerSpec {
     pub reach: Reach,
     /// How it is started.
     pub launch: Launch,
+    /// Confines its process; `None` for one that nothing confines.
+    pub sandbox: Option<Arc<dyn Confine>>,
     /// Asked before each start.
     pub check: Option<StartCheck>,
     /// How long it may take from its start until its tools are known.

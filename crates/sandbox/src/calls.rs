@@ -92,6 +92,8 @@ const LOOSE_PAIRS: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 const KIND: u64 = 0xf;
 /// Families of sockets of a command that has any. The others reach other machines (`AF_VSOCK`), devices or the kernel.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// Families of sockets of a program that reaches addresses and no local socket.
+const ADDRESS_FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 /// Protocols of sockets of a command whose network and view are its own: the family's usual one, echo requests, TCP, UDP, and TCP over several paths, which Go
 /// asks for. The kernel loads a module for each of the others.
 const OWN_PROTOCOLS: [i32; 6] = [
@@ -164,28 +166,25 @@ fn refused(reach: Reach) -> Result<Calls, seccompiler::BackendError> {
         SeccompCmpOp::Ne,
         libc::AF_UNIX.cast_unsigned(),
     );
-    // Programs list the network's interfaces through `NETLINK_ROUTE` (0), the dev servers of Node for example. The
-    // other protocols speak with the kernel about devices, filters and whatever its modules offer.
-    let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
-    let other = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?;
-    let mut sockets = vec![none_of(0, &FAMILIES)?, SeccompRule::new(vec![netlink, other])?];
     match reach {
         Reach::Everything => {
-            calls.insert(libc::SYS_socket, sockets);
+            calls.insert(libc::SYS_socket, sockets_of(&FAMILIES)?);
         }
         Reach::Own => {
+            let mut sockets = sockets_of(&FAMILIES)?;
             sockets.push(none_of(2, &OWN_PROTOCOLS)?);
             calls.insert(libc::SYS_socket, sockets);
             calls.insert(libc::SYS_socketpair, vec![pairs?]);
         }
+        Reach::Addresses => {
+            let mut sockets = sockets_of(&ADDRESS_FAMILIES)?;
+            sockets.push(none_of(2, &OWN_PROTOCOLS)?);
+            calls.insert(libc::SYS_socket, sockets);
+            calls.insert(libc::SYS_socketpair, tight_pairs(pairs?)?);
+        }
         Reach::Pairs => {
             calls.extend(SOCKETS.iter().map(|call| (*call, Vec::new())));
-            let mut rules = vec![pairs?];
-            for kind in LOOSE_PAIRS {
-                let is_kind = SeccompCmpOp::MaskedEq(KIND);
-                rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
-            }
-            calls.insert(libc::SYS_socketpair, rules);
+            calls.insert(libc::SYS_socketpair, tight_pairs(pairs?)?);
         }
     }
     for call in OF_A_PROCESS {
@@ -218,11 +217,33 @@ fn refused(reach: Reach) -> Result<Calls, seccompiler::BackendError> {
     Ok(calls)
 }
 
+/// Returns rules that refuse sockets of all but some families.
+fn sockets_of(families: &[i32]) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    // Programs list the network's interfaces through `NETLINK_ROUTE` (0), the dev servers of Node for example. The
+    // other protocols speak with the kernel about devices, filters and whatever its modules offer.
+    let netlink = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
+    let other = condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?;
+    Ok(vec![
+        none_of(0, families)?,
+        SeccompRule::new(vec![netlink, other])?,
+    ])
+}
+
+/// Returns rules that refuse pairs of which one end can send elsewhere, beside those that `pairs` refuses.
+fn tight_pairs(pairs: SeccompRule) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut rules = vec![pairs];
+    for kind in LOOSE_PAIRS {
+        let is_kind = SeccompCmpOp::MaskedEq(KIND);
+        rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
+    }
+    Ok(rules)
+}
+
 /// Calls that fail as if the kernel did not have them. Programs then use other calls, whose arguments seccomp can
 /// check.
 fn unknown(reach: Reach) -> Calls {
     let shared = match reach {
-        Reach::Pairs => SHARED,
+        Reach::Pairs | Reach::Addresses => SHARED,
         Reach::Everything | Reach::Own => &[],
     };
     let calls = RINGS.iter().chain(&[libc::SYS_clone3]).chain(shared);
@@ -300,7 +321,7 @@ mod tests {
 
     #[test]
     fn both_filters_can_be_made() {
-        for reach in [Reach::Pairs, Reach::Own, Reach::Everything] {
+        for reach in [Reach::Pairs, Reach::Own, Reach::Addresses, Reach::Everything] {
             let calls = refused(reach).unwrap();
             assert_eq!(calls.contains_key(&libc::SYS_connect), reach == Reach::Pairs);
             // Without a condition, each call is refused.
@@ -309,7 +330,8 @@ mod tests {
             // The kernel takes 4,096 instructions.
             assert!(program.len() < 1000, "{}", program.len());
             let calls = unknown(reach);
-            assert_eq!(calls.contains_key(&libc::SYS_shmat), reach == Reach::Pairs);
+            let shares_nothing = matches!(reach, Reach::Pairs | Reach::Addresses);
+            assert_eq!(calls.contains_key(&libc::SYS_shmat), shares_nothing);
             assert!(super::program(calls, libc::ENOSYS).is_ok());
         }
     }

@@ -78,6 +78,8 @@ pub(crate) enum Reach {
     Pairs,
     /// What listens in the command's own network and in its own view of the files.
     Own,
+    /// Addresses of the machine and of others, and each other in pairs; no socket with a name.
+    Addresses,
     Everything,
 }
 
@@ -92,6 +94,7 @@ impl Plan {
     pub(crate) fn reach(&self) -> Reach {
         match (self.profile.network, self.outer) {
             (Network::On, _) => Reach::Everything,
+            (Network::Internet, _) => Reach::Addresses,
             (Network::Off, Outer::Bubblewrap) if self.profile.files != Files::Full => Reach::Own,
             (Network::Off, _) => Reach::Pairs,
         }

@@ -20,6 +20,9 @@ pub enum Files {
 pub enum Network {
     /// No network but a loopback of its own, where bubblewrap makes one; no socket at all elsewhere.
     Off,
+    /// Addresses of the machine and of others, but no local socket: for programs that are to reach a service elsewhere.
+    /// No configuration names it.
+    Internet,
     /// Unrestricted network.
     On,
 }
@@ -80,6 +83,7 @@ impl fmt::Display for Profile {
         })?;
         f.write_str(match self.network {
             Network::Off => ", no network",
+            Network::Internet => ", with network, without local sockets",
             Network::On => ", with network",
         })
     }

@@ -107,7 +107,7 @@ impl Support {
                     "a local socket that appears among your files while a command runs can be spoken to",
                 );
             }
-            (Network::Off, _) => {}
+            (Network::Off | Network::Internet, _) => {}
         }
         gaps
     }

@@ -8,16 +8,21 @@ use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_children::{Children, Environment};
 use bobbin_core::Hub;
 use bobbin_finecode::{Announce, Host, Parts};
-use bobbin_finecode_agent::Actions;
+use bobbin_finecode_agent::{Actions, Hosts, RunnerSandbox};
 use bobbin_finecode_native::FineCodeNews;
+use bobbin_sandbox::Network;
+use bobbin_supervise::Confine;
+use bobbin_tools::{CommandSandbox, ProgramNeeds, ProgramSandbox, Sandbox, WhenMissing};
 use bobbin_workspace::{TrustFile, TrustRecord};
 
 use bobbin_config::Config;
 
+use crate::confine::{ConfinedPrograms, Unconfined};
+
 /// FineCode in a running server.
 #[derive(Clone)]
 pub(crate) struct FineCode {
-    host: Arc<Host>,
+    hosts: Hosts,
     /// What the agent may run.
     actions: Arc<Actions>,
     hub: Arc<OnceLock<Weak<Hub>>>,
@@ -28,34 +33,54 @@ impl FineCode {
         root: &Path,
         config: &Config,
         trust: &TrustFile,
-        children: &Children,
-        environment: &Environment,
+        (children, environment): (&Children, &Environment),
+        programs: &ProgramSandbox,
     ) -> Self {
         let hub: Arc<OnceLock<Weak<Hub>>> = Arc::default();
         let known = hub.clone();
-        let announce = move |event| {
+        let announce: Announce = Arc::new(move |event| {
             if let Some(hub) = known.get().and_then(Weak::upgrade) {
                 hub.broadcast(FineCodeNews(event), 0);
             }
+        });
+        let host = |sandbox| {
+            Arc::new(host(
+                root,
+                config,
+                trust.clone(),
+                (children.clone(), environment.clone()),
+                sandbox,
+                announce.clone(),
+            ))
         };
-        let host = host(
-            root,
-            config,
-            trust.clone(),
-            children.clone(),
-            environment.clone(),
-            Arc::new(announce),
-        );
-        let host = Arc::new(host);
+        let confined = ConfinedPrograms {
+            sandbox: programs.clone(),
+            root: root.to_owned(),
+            needs: ProgramNeeds::default(),
+            unconfined: Unconfined::Refused,
+        };
+        let hosts = Hosts {
+            sandboxed: host(Some(Arc::new(confined))),
+            outside: host(None),
+        };
         // Settings may name actions for all workspaces; most of these have no project.
         let settings = &config.finecode;
         let has_projects = !settings.agent.is_empty()
             && (!settings.projects.is_empty() || !bobbin_finecode::projects_of(root).is_empty());
         let trust = trust.clone();
         let counts = move || has_projects && trust.read().trusted;
-        let actions = Actions::new(host.clone(), root.to_owned(), settings, counts);
+        let (sandbox, here) = (programs.of_commands().clone(), root.to_owned());
+        let over_pipes = settings.all_over_pipes();
+        let sandbox = move || runner_sandbox(&sandbox, &here, over_pipes);
+        let actions = Actions::new(
+            hosts.clone(),
+            Box::new(sandbox),
+            root.to_owned(),
+            settings,
+            counts,
+        );
         Self {
-            host,
+            hosts,
             actions: Arc::new(actions),
             hub,
         }
@@ -74,22 +99,47 @@ impl FineCode {
 
     /// Returns what clients may ask.
     pub(crate) fn feature(&self) -> bobbin_finecode_native::FineCode {
-        bobbin_finecode_native::FineCode::new(self.host.clone())
+        let Hosts { outside, sandboxed } = self.hosts.clone();
+        bobbin_finecode_native::FineCode::new(outside, sandboxed)
     }
 
     /// Ends all runners.
     pub(crate) async fn end(&self) {
-        self.host.end().await;
+        tokio::join!(self.hosts.sandboxed.end(), self.hosts.outside.end());
     }
 }
 
-/// Returns the host of a workspace. It starts nothing before a run needs it.
+/// Returns what confines the agent's runners now. May start a trial of bubblewrap and wait for it.
+fn runner_sandbox(sandbox: &Sandbox, root: &Path, over_pipes: bool) -> RunnerSandbox {
+    sandbox.settle_now();
+    let missing = |why: String| match sandbox.when_missing() {
+        WhenMissing::Ask => RunnerSandbox::Missing(why),
+        WhenMissing::Refuse => RunnerSandbox::Refused(why),
+    };
+    match sandbox.of_command(root) {
+        CommandSandbox::NotNeeded => RunnerSandbox::NotNeeded,
+        CommandSandbox::Refused(why) => RunnerSandbox::Refused(why),
+        CommandSandbox::Missing(why) => missing(why),
+        CommandSandbox::Confined(plan)
+            if plan.is_apart() || plan.profile.network == Network::On || over_pipes =>
+        {
+            RunnerSandbox::Confined(format!("{}. It is held by {}", plan.profile, plan.holders()))
+        }
+        CommandSandbox::Confined(_) => missing(
+            "without bubblewrap a runner in the sandbox has no port (install bubblewrap, or set Transport to stdio in \
+             FineCode.Runners if it speaks over pipes)"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Returns a host of a workspace, whose runners `sandbox` confines. It starts nothing before a run needs it.
 pub fn host(
     root: &Path,
     config: &Config,
     trust: TrustFile,
-    children: Children,
-    environment: Environment,
+    (children, environment): (Children, Environment),
+    sandbox: Option<Arc<dyn Confine>>,
     announce: Announce,
 ) -> Host {
     let trust = move |project: &Path| {
@@ -107,6 +157,7 @@ pub fn host(
         settings: config.finecode.clone(),
         children,
         environment,
+        sandbox,
         trust: Arc::new(trust),
         announce,
         version: env!("CARGO_PKG_VERSION").to_owned(),

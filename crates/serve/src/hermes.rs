@@ -8,8 +8,11 @@ use bobbin_children::{Children, Environment};
 use bobbin_config::{Config, DeclaredExtension};
 use bobbin_core::Hub;
 use bobbin_hermes::{AgentTools, ExtensionSpec, Host, StartCheck, Surroundings};
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use bobbin_workspace::Workspace;
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::confine::{ConfinedPrograms, Unconfined, set_caches};
 
 /// The extensions of a running server, if its configuration has the section.
 #[derive(Clone)]
@@ -30,6 +33,8 @@ pub(crate) struct Parts {
     /// Where changes of documents are that no file has yet.
     unsaved: PathBuf,
     children: Children,
+    /// Confines those of the folder.
+    programs: ProgramSandbox,
     /// The agent's tools, which are there once extensions and documents are.
     pub(crate) tools: Arc<AgentTools>,
 }
@@ -40,11 +45,13 @@ impl Parts {
         workspace: &Workspace,
         environment: &Environment,
         children: &Children,
+        programs: &ProgramSandbox,
     ) -> Self {
         Self {
             place: surroundings(workspace, environment),
             unsaved: workspace.folder().join("hermes-unsaved"),
             children: children.clone(),
+            programs: programs.clone(),
             tools: Arc::new(AgentTools::new(config.hermes_agent)),
         }
     }
@@ -61,7 +68,7 @@ impl Hermes {
             let follow = bobbin_hermes_native::close_with_threads(host.clone(), Arc::downgrade(hub));
             Opened {
                 host,
-                specs: specs(declared, &parts.place),
+                specs: specs(declared, &parts.place, Some(&parts.programs)),
                 _follow: Arc::new(AbortOnDropHandle::new(tokio::spawn(follow))),
             }
         }))
@@ -94,8 +101,15 @@ impl Hermes {
     }
 }
 
-/// Returns what to start.
-pub fn specs(declared: &[DeclaredExtension], place: &Surroundings) -> Vec<ExtensionSpec> {
+/// Returns what to start. `programs` confines the extensions of the folder.
+///
+/// One of the user's own starts in its own directory: in the workspace `uv run` or `python -m` would find files of the
+/// agent, and run them outside of the sandbox.
+pub fn specs(
+    declared: &[DeclaredExtension],
+    place: &Surroundings,
+    programs: Option<&ProgramSandbox>,
+) -> Vec<ExtensionSpec> {
     let declared = declared.iter().enumerate();
     let specs = declared.map(|(position, declared)| {
         let mut spec = ExtensionSpec::new(declared.entry.clone(), position, place);
@@ -104,6 +118,26 @@ pub fn specs(declared: &[DeclaredExtension], place: &Surroundings) -> Vec<Extens
                 "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs"
                     .to_owned(),
             );
+        }
+        if !declared.is_of_folder() {
+            let data = spec.data().to_owned();
+            if let Ok(process) = &mut spec.launch {
+                process.cwd = data;
+            }
+        } else if let Some(programs) = programs {
+            let caches = spec.data().join("caches");
+            if let Ok(process) = &mut spec.launch {
+                set_caches(&mut process.env, &declared.entry.env, &caches);
+            }
+            spec.sandbox = Some(Arc::new(ConfinedPrograms {
+                sandbox: programs.clone(),
+                root: place.cwd.clone(),
+                needs: ProgramNeeds {
+                    network: ProgramNetwork::AsCommands,
+                    write: vec![spec.data().to_owned()],
+                },
+                unconfined: Unconfined::Trusted,
+            }));
         }
         let declared = declared.clone();
         spec.check = Some(StartCheck(Arc::new(move || {

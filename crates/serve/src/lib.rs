@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod config_files;
+mod confine;
 pub mod console;
 mod database;
 pub mod doctor;

@@ -23,7 +23,7 @@ pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_tools::{Commands, ToolSet};
+use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
 use bobbin_undo::FileUndo;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ use crate::environment::{children, own_environment, programs, with_search_path};
 use crate::finecode::FineCode;
 use crate::hermes::{self, Hermes};
 use crate::shell::shell;
-use crate::tool_servers::{self, Servers};
+use crate::tool_servers::{self, ServerPlaces, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{database, doctor, managed, models, plugins, prompts, small_requests, state, telemetry, undo};
 use bobbin_config::Config;
@@ -176,27 +176,27 @@ pub async fn prepare(
     let mut sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
-    let terminals = terminals(workspace, &children)?;
-    let servers = Arc::new(Servers::new(
-        &workspace.root,
-        trust_file.clone(),
-        tool_servers::logins(state.path()),
-        config.tool_servers.clone(),
-        with_search_path(variables, &own),
-        children.clone(),
-        Arc::new(terminals.clone()),
-    ));
-    let hermes = hermes::Parts::new(config, workspace, &own, &children);
-    let finecode = FineCode::new(&workspace.root, config, &trust_file, &children, &own);
-    let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let policy = policy(config, home.as_deref(), (guarded, programs), workspace)?;
+    let confined = ProgramSandbox::new(sandbox.clone(), policy.clone());
+    let terminals = terminals(workspace, &children)?;
+    let servers = Arc::new(Servers::new(
+        ServerPlaces::of(workspace, tool_servers::logins(state.path())),
+        trust_file.clone(),
+        config.tool_servers.clone(),
+        with_search_path(variables, &own),
+        (children.clone(), &confined),
+        Arc::new(terminals.clone()),
+    ));
     let channels = channels(workspace, config, &trust_file, (&children, &own), policy.clone());
+    let hermes = hermes::Parts::new(config, workspace, &own, &children, &confined);
+    let finecode = FineCode::new(&workspace.root, config, &trust_file, (&children, &own), &confined);
+    let (undo, without) = undo::open(workspace, &children, &own).await;
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
     let search = commands.get("PATH").map(ToOwned::to_owned);
     let profiles = Profiles::new(home.as_deref(), trust_file.clone(), search, config);
-    let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &sandbox);
+    let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &confined);
     let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers, &hooks);
     let brought = (
         servers.clone(),

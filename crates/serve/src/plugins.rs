@@ -9,7 +9,7 @@ use bobbin_config::{Config, Declared};
 use bobbin_hooks::HookRunner;
 use bobbin_plugins::{Effects, Place, Plugins};
 use bobbin_prompts::Prompts;
-use bobbin_tools::Sandbox;
+use bobbin_tools::ProgramSandbox;
 
 use crate::config;
 use crate::tool_servers::Servers;
@@ -68,9 +68,9 @@ pub(crate) fn hooks(
     config: &Config,
     children: &Children,
     commands: &Environment,
-    sandbox: &Sandbox,
+    programs: &ProgramSandbox,
 ) -> Arc<HookRunner> {
-    let hooks = HookRunner::new(root, children.clone(), commands.clone(), sandbox.clone());
+    let hooks = HookRunner::new(root, children.clone(), commands.clone(), programs.clone());
     hooks.set_configured(config.hooks.clone());
     Arc::new(hooks)
 }

@@ -10,6 +10,7 @@
 //! configuration or the environment.
 
 mod child;
+mod confine;
 mod group;
 mod pace;
 mod run;
@@ -18,6 +19,7 @@ mod supervised;
 mod tail;
 
 pub use child::{Child, Ended, Streams, causes, is_lasting};
+pub use confine::{Confine, Confining};
 pub use group::{Full, Group};
 pub use pace::Paced;
 pub use service::{Failure, Restart, Service, Status};

@@ -6,6 +6,7 @@ use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
 use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
+use super::program_sandbox::{ProgramNeeds, ProgramNetwork};
 
 /// How commands are sandboxed. The default confines nothing.
 #[derive(Debug, Clone)]
@@ -222,6 +223,16 @@ impl Sandbox {
         }
     }
 
+    /// Returns the sandbox of a program with these needs.
+    pub(super) fn of_program(&self, needs: &ProgramNeeds) -> Self {
+        let mut sandbox = self.clone();
+        sandbox.write.extend(needs.write.iter().cloned());
+        if needs.network == ProgramNetwork::Internet && self.profile.network == Network::Off {
+            sandbox.profile.network = Network::Internet;
+        }
+        sandbox
+    }
+
     /// Returns why Landlock cannot confine commands without bubblewrap, as half a sentence.
     fn missing_without_bubblewrap(&self) -> Option<String> {
         if self.bubblewrap.wanted() == BubblewrapUse::Require {
@@ -277,7 +288,7 @@ impl Sandbox {
             }
             Outer::Nothing => None,
         };
-        if plan.profile.network == Network::Off {
+        if plan.profile.network != Network::On {
             spec.env.without_services();
         }
         let temporary = self.temporary.as_deref();
@@ -304,7 +315,7 @@ impl Sandbox {
                  a loopback of its own, where servers and tests can listen. Other tools do not see the commands' /tmp. Set \
                  outsideSandbox for a command that needs more, and a person is asked."
             }
-            (_, Network::Off) => {
+            (_, Network::Off | Network::Internet) => {
                 " Commands run in a sandbox without network, in which only files of the workspace and of $TMPDIR can be \
                  written; set outsideSandbox for one that needs more, and a person is asked."
             }

@@ -211,7 +211,7 @@ impl PreparedCall for Prepared {
 ///
 /// # Errors
 /// Not all of them were found: why, as half a sentence.
-async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) -> Result<(), String> {
+pub(super) async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) -> Result<(), String> {
     if plan.outer == Outer::Bubblewrap && plan.profile.files != Files::Full {
         let search = move || policy.refused(&root);
         let refused = tokio::task::spawn_blocking(search).await;

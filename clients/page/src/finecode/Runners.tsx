@@ -18,21 +18,21 @@ export function Runners() {
       <h2>Runners</h2>
       <ul className="entries">
         {data.runners.map((runner) => (
-          <Runner key={`${runner.projectPath} ${runner.env}`} runner={runner} />
+          <Runner key={`${runner.projectPath} ${runner.env} ${runner.sandboxed ?? false}`} runner={runner} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Runner({ runner: { projectPath, env, status, problem, logFile } }: { runner: FineCodeRunner }) {
+function Runner({ runner: { projectPath, env, sandboxed, status, problem, logFile } }: { runner: FineCodeRunner }) {
   const client = useClient();
   const [shown, setShown] = useState(false);
   const which = { projectPath, env };
   return (
     <li className="entry fc-runner">
       <div className="grow">
-        <strong>{env}</strong> <span className="meta">{projectPath.split("/").at(-1)}</span> <span className={status === "FAILED" || status === "NO_VENV" ? "del" : "meta"}>{states[status] ?? status}</span>
+        <strong>{env}</strong> <span className="meta">{projectPath.split("/").at(-1)}</span> {sandboxed && <span className="meta">for the agent, in the sandbox</span>} <span className={status === "FAILED" || status === "NO_VENV" ? "del" : "meta"}>{states[status] ?? status}</span>
         {problem && <pre className="out">{problem}</pre>}
         {shown && <Logs {...which} />}
         {shown && logFile && <p className="meta">{logFile}</p>}

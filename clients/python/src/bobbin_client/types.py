@@ -973,6 +973,10 @@ class FineCodeRunner(_FineCodeRunner, total=False):
     """Where it writes its log."""
     problem: str
     """Why it does not run."""
+    sandboxed: bool
+    """`true` for a runner of the agent, which runs in the sandbox of commands. There may be another one for
+    clients.
+    """
 
 
 class Forward(TypedDict):
@@ -4342,7 +4346,7 @@ class FineCodeRunnerListResult(TypedDict):
 
 
 class FineCodeRunnerParams(TypedDict):
-    """Parameters of `finecode/runner/restart`, `stop` and `logs`."""
+    """Parameters of `finecode/runner/restart`, `stop` and `logs`: the runner of clients, and the agent's."""
 
     env: str
     """Its environment."""

@@ -69,6 +69,10 @@ impl PreparedCall for Run {
         }
     }
 
+    fn allowed_in_advance(&self) -> bool {
+        true
+    }
+
     fn touches(&self) -> Touches {
         Touches::Files(vec![self.1.clone()])
     }

@@ -132,6 +132,7 @@ impl Add {
             name: self.name,
             enabled: true,
             access,
+            outside_sandbox: false,
             start_timeout: None,
             call_timeout: None,
         })

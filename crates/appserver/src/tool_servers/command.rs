@@ -18,7 +18,7 @@ use bobbin_serve::config;
 use bobbin_serve::console;
 use bobbin_serve::environment::children;
 use bobbin_serve::state;
-use bobbin_serve::tool_servers::{logins, over_http, spec};
+use bobbin_serve::tool_servers::{ServerPlaces, logins, over_http, spec};
 use bobbin_serve::trust::TrustFile;
 use bobbin_workspace::Workspace;
 
@@ -157,7 +157,10 @@ fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Resul
     }
     let variables: Vec<_> = std::env::vars_os().collect();
     let logins = logins(state::directory()?.path());
-    Ok(spec(declared, &workspace.root, &logins, &variables))
+    let places = ServerPlaces::of(workspace, logins);
+    // Where the user's own start.
+    std::fs::create_dir_all(&places.own)?;
+    Ok(spec(declared, &places, &variables))
 }
 
 async fn test(spec: ServerSpec) -> anyhow::Result<()> {

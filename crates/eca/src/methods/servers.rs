@@ -201,6 +201,7 @@ fn put(client: &Client, asked: ServerParams, is_new: bool, responder: Responder)
 impl ServerParams {
     /// Returns the configuration, over the one there was.
     fn config(self, before: Option<ToolServerConfig>) -> Result<ToolServerConfig, ToolServerError> {
+        let outside_sandbox = before.as_ref().is_some_and(|before| before.outside_sandbox);
         let (enabled, start_timeout, call_timeout, access) = match before {
             Some(before) => (
                 before.enabled,
@@ -271,6 +272,7 @@ impl ServerParams {
             name: self.name,
             enabled: self.disabled.map_or(enabled, |disabled| !disabled),
             access,
+            outside_sandbox,
             start_timeout,
             call_timeout,
         })

@@ -13,7 +13,7 @@ use bobbin_agent_api::tool::{
 };
 use bobbin_children::{Children, Environment};
 use bobbin_finecode::{AgentAction, Host, Parts, Settings};
-use bobbin_finecode_agent::Actions;
+use bobbin_finecode_agent::{Actions, Hosts, RunnerSandbox};
 use bobbin_finecode_runner::{Action, ActionResult, Call, CommandLine, Done, Failure, Program, run};
 use bobbin_model::{ApprovalPolicy, Json, Mode};
 use futures_util::FutureExt as _;
@@ -105,6 +105,11 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(is_trusted: bool) -> Self {
+        Self::held_by(is_trusted, RunnerSandbox::NotNeeded)
+    }
+
+    /// Returns a lab in which `sandbox` is said to confine runners.
+    pub(crate) fn held_by(is_trusted: bool, sandbox: RunnerSandbox) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let bin = root.join("shop/.venvs/tools/bin");
@@ -139,11 +144,17 @@ impl Lab {
             settings: settings.clone(),
             children: Children::new(None),
             environment: Environment::empty(),
+            sandbox: None,
             trust: Arc::new(move |_| is_trusted.then_some(()).ok_or_else(|| "not trusted".to_owned())),
             announce: Arc::new(drop),
             version: "0".to_owned(),
         }));
-        let actions = Actions::new(host.clone(), root, &settings, move || is_trusted);
+        let hosts = Hosts {
+            sandboxed: host.clone(),
+            outside: host.clone(),
+        };
+        let sandbox = move || sandbox.clone();
+        let actions = Actions::new(hosts, Box::new(sandbox), root, &settings, move || is_trusted);
         Self {
             directory,
             host,

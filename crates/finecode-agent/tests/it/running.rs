@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_agent_api::policy::{CommandRuling, Judgement, NoRules, PathAccess, Policy, Ruling};
-use bobbin_agent_api::tool::{Effect, Permission, ToolSource as _, Touches};
-use bobbin_model::Json;
+use bobbin_agent_api::tool::{Effect, Permission, ToolEnvironment, ToolRefusal, ToolSource as _, Touches};
+use bobbin_finecode_agent::RunnerSandbox;
+use bobbin_model::{ApprovalPolicy, Json};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +51,47 @@ async fn enabled_actions_are_tools_that_ask_and_can_be_undone() {
 
     let untrusted = Lab::new(false);
     assert!(untrusted.actions.tools().is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_nothing_confines_is_asked_about_and_not_made_by_itself() {
+    let lint = json!({ "projects": ["shop"] });
+    let lab = Lab::held_by(true, RunnerSandbox::Confined("no network".to_owned()));
+    let prepared = lab.prepare("finecode__lint", &lint, Arc::new(NoRules));
+    assert!(prepared.allowed_in_advance());
+    let Permission::Ask {
+        scope: confined,
+        reason,
+    } = prepared.permission()
+    else {
+        panic!("it asks");
+    };
+    assert!(
+        confined.sandboxed && reason.contains("in a sandbox: no network"),
+        "{reason}"
+    );
+    lab.end().await;
+
+    let lab = Lab::held_by(true, RunnerSandbox::Missing("no Landlock".to_owned()));
+    let prepared = lab.prepare("finecode__lint", &lint, Arc::new(NoRules));
+    assert!(!prepared.allowed_in_advance());
+    let Permission::Ask { scope, reason } = prepared.permission() else {
+        panic!("it asks");
+    };
+    assert!(
+        !scope.sandboxed && reason.contains("without a sandbox: no Landlock"),
+        "{reason}"
+    );
+    assert_ne!(scope.grant(), confined.grant());
+    let unasked = ToolEnvironment {
+        approvals: ApprovalPolicy::AutoApprove,
+        ..environment(&lab.root(), Arc::new(NoRules))
+    };
+    let refused = lab
+        .tool("finecode__lint")
+        .prepare(&Json::of(&lint).unwrap(), &unasked);
+    assert!(matches!(refused, Err(ToolRefusal::Denied(why)) if why.contains("asks nobody")));
+    lab.end().await;
 }
 
 #[tokio::test]

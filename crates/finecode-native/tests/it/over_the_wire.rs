@@ -105,19 +105,23 @@ impl Server {
             ..Settings::default()
         };
         let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-        let news = hub.clone();
-        let host = Arc::new(Host::new(Parts {
-            root: workspace.path().to_owned(),
-            settings,
-            children: Children::new(None),
-            environment: Environment::empty(),
-            trust: Arc::new(|_| Ok(())),
-            announce: Arc::new(move |event| news.broadcast(FineCodeNews(event), 0)),
-            version: "0".to_owned(),
-        }));
+        let host = || {
+            let news = hub.clone();
+            Arc::new(Host::new(Parts {
+                root: workspace.path().to_owned(),
+                settings: settings.clone(),
+                children: Children::new(None),
+                environment: Environment::empty(),
+                sandbox: None,
+                trust: Arc::new(|_| Ok(())),
+                announce: Arc::new(move |event| news.broadcast(FineCodeNews(event), 0)),
+                version: "0".to_owned(),
+            }))
+        };
+        let (agents, host) = (host(), host());
         let services = Services {
             version: "0.0.0",
-            others: Features::default().with(FineCode::new(host.clone())),
+            others: Features::default().with(FineCode::new(host.clone(), agents)),
             ..Services::default()
         };
         let groups = Groups::of(&[bobbin_native::GROUPS, bobbin_finecode_native::GROUPS]);

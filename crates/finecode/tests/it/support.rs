@@ -126,6 +126,7 @@ impl Workspace {
             settings,
             children: Children::new(None),
             environment,
+            sandbox: None,
             trust: Arc::new(|path| {
                 if path.ends_with("stranger") {
                     return Err("trust this folder first: bobbin trust".to_owned());

@@ -66,6 +66,7 @@ pub(crate) fn config_in(config: wire::McpServerConfig) -> Result<ToolServerConfi
         name: config.name,
         enabled: config.enabled.unwrap_or(true),
         access,
+        outside_sandbox: false,
         start_timeout: time_in("startupTimeoutSec", config.startup_timeout_sec)?,
         call_timeout: time_in("toolTimeoutSec", config.tool_timeout_sec)?,
     })

@@ -82,6 +82,7 @@ impl Bench {
                 args,
             },
             launch: Launch::Child(Box::new(process)),
+            sandbox: None,
             check: None,
             start_timeout: Duration::from_secs(20),
             call_timeout: Duration::from_secs(20),

@@ -35,8 +35,11 @@ pub(super) async fn sandbox(
         Ok(plan) => plan.unwrap_or_default(),
         Err((missing, then)) => {
             let then = match then {
-                WhenMissing::Ask => "every command but plain reads is asked about",
-                WhenMissing::Refuse => "commands are refused",
+                WhenMissing::Ask => {
+                    "every command but plain reads is asked about; servers and extensions that the folder brings start \
+                     unconfined once you trust them, its hooks do not run"
+                }
+                WhenMissing::Refuse => "commands are refused, and so are programs that the folder brings",
             };
             let text = format!("wanted ({profile}), but {missing}; {then}");
             return report.add(WHAT, DoctorLevel::Error, text);

@@ -29,8 +29,8 @@ pub fn over_http(spec: ServerSpec) -> Result<HttpSpec, String> {
 }
 
 /// The logins that wait for their users. At most one for each server.
+#[derive(Default)]
 pub(super) struct Logins {
-    directory: PathBuf,
     /// The page of each.
     pages: Arc<Mutex<HashMap<TokenFile, String>>>,
     tasks: TaskTracker,
@@ -38,19 +38,6 @@ pub(super) struct Logins {
 }
 
 impl Logins {
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self {
-            directory,
-            pages: Arc::default(),
-            tasks: TaskTracker::new(),
-            closing: CancellationToken::new(),
-        }
-    }
-
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// Starts a login, unless one waits at this server. Returns the page that its user opens. `ended` gets what came of it.
     ///
     /// # Errors

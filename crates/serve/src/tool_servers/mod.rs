@@ -9,5 +9,5 @@ mod resolve;
 mod servers;
 
 pub use login::{directory as logins, over_http};
-pub use resolve::spec;
+pub use resolve::{ServerPlaces, spec};
 pub use servers::Servers;

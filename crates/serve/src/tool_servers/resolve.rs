@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
 use bobbin_model::Reach;
 
 use bobbin_config::Declared;
+use bobbin_workspace::Workspace;
+
+use crate::confine::set_caches;
 
 /// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
 const START: Duration = Duration::from_secs(30);
@@ -22,14 +25,34 @@ const CALL: Duration = Duration::from_mins(2);
 const LONGEST_START: Duration = Duration::from_mins(10);
 const LONGEST_CALL: Duration = Duration::from_hours(24);
 
-/// Returns what the host is told of a server, which is started only if it is trusted. `logins` is the directory of tokens,
-/// `variables` our own environment.
-pub fn spec(
-    declared: &Declared,
-    root: &Path,
-    logins: &Path,
-    variables: &[(OsString, OsString)],
-) -> ServerSpec {
+/// Directories that servers use.
+#[derive(Debug, Clone)]
+pub struct ServerPlaces {
+    /// The workspace, where servers of the folder start.
+    pub root: PathBuf,
+    /// Tokens of logins.
+    pub logins: PathBuf,
+    /// Where the user's own servers start. In the workspace `npx` or `python -m` would find files of the agent, and run
+    /// them outside of the sandbox.
+    pub own: PathBuf,
+    /// The caches of servers of the folder, which their sandbox lets them write.
+    pub caches: PathBuf,
+}
+
+impl ServerPlaces {
+    /// Returns the directories of a workspace.
+    pub fn of(workspace: &Workspace, logins: PathBuf) -> Self {
+        Self {
+            root: workspace.root.clone(),
+            logins,
+            own: workspace.folder().join("mcp"),
+            caches: workspace.folder().join("mcp-caches"),
+        }
+    }
+}
+
+/// Returns what the host is told of a server, which is started only if it is trusted. `variables` is our own environment.
+pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, OsString)]) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
     // What is filled in may be a secret.
@@ -47,7 +70,16 @@ pub fn spec(
         ServerAccess::Http { url, .. } => Reach::Http { url: url.clone() },
     };
     let (launch, mut secrets) = match declared.access(&fill_in) {
-        Ok(access) => launch(name, access, root, logins, variables),
+        Ok(access) => {
+            let owner = if is_sandboxed(declared) {
+                Owner::Sandboxed
+            } else if declared.is_of_folder() {
+                Owner::Folder
+            } else {
+                Owner::User
+            };
+            launch(name, access, owner, places, variables)
+        }
         Err(missing) => {
             let why = format!(
                 "the variable {missing}, which it is filled in with, is not set; export it before you start bobbin"
@@ -71,19 +103,36 @@ pub fn spec(
         read_only: declared.is_read_only(),
         reach,
         launch,
-        check: still_trusted(declared, root),
+        sandbox: None,
+        check: still_trusted(declared, &places.root),
         start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
         call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
         secrets,
     }
 }
 
+/// Whether a server is to run in the sandbox of commands.
+pub(super) fn is_sandboxed(declared: &Declared) -> bool {
+    declared.is_of_folder() && !declared.config.outside_sandbox
+}
+
+/// Whose a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The user's own.
+    User,
+    /// The folder's, outside of the sandbox.
+    Folder,
+    /// The folder's.
+    Sandboxed,
+}
+
 /// Returns how a server is started, and the values that may not be shown.
 fn launch(
     name: &str,
     access: ServerAccess,
-    root: &Path,
-    logins: &Path,
+    owner: Owner,
+    places: &ServerPlaces,
     variables: &[(OsString, OsString)],
 ) -> (Launch, Vec<Secret>) {
     match access {
@@ -95,6 +144,9 @@ fn launch(
             cwd,
         } => {
             let mut environment = Environment::from_base(variables.iter().cloned());
+            if owner == Owner::Sandboxed {
+                set_caches(&mut environment, &env.0, &places.caches);
+            }
             let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
             // Named for this very program, so that even a secret passes.
             for (name, value) in variables {
@@ -109,8 +161,12 @@ fn launch(
             for (name, value) in &env.0 {
                 environment.set(name, value);
             }
-            // An absolute one stays as it is.
-            let cwd = root.join(cwd.as_deref().unwrap_or_default());
+            let cwd = match (cwd, owner) {
+                // An absolute one stays as it is.
+                (Some(cwd), _) => places.root.join(cwd),
+                (None, Owner::User) => places.own.clone(),
+                (None, Owner::Folder | Owner::Sandboxed) => places.root.clone(),
+            };
             let process = ProcessSpec::new(command, cwd, environment).args(args);
             (Launch::Child(Box::new(process)), secrets)
         }
@@ -128,7 +184,7 @@ fn launch(
             let values = headers.iter().map(|(_, value)| value).chain(&bearer);
             let secrets = values.cloned().map(Secret).collect();
             let http = HttpSpec {
-                tokens: TokenFile::of(logins, name, &url),
+                tokens: TokenFile::of(&places.logins, name, &url),
                 url,
                 bearer,
                 headers,
@@ -185,14 +241,18 @@ mod tests {
         Declared { trusted, ..declared }
     }
 
+    fn places(root: &str) -> ServerPlaces {
+        ServerPlaces {
+            root: root.into(),
+            logins: "/logins".into(),
+            own: "/state/mcp".into(),
+            caches: "/state/mcp-caches".into(),
+        }
+    }
+
     fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
         let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
-        let spec = spec(
-            &declared(entry, true),
-            Path::new("/srv/tea"),
-            Path::new("/logins"),
-            &variables,
-        );
+        let spec = spec(&declared(entry, true), &places("/srv/tea"), &variables);
         let Launch::Child(process) = spec.launch else {
             panic!("it is started");
         };
@@ -211,7 +271,18 @@ mod tests {
         let process = process(&entry, &ours);
         assert_eq!(process.cwd, Path::new("/srv/tea/sub"));
         let names: Vec<_> = process.env.iter().map(|(name, _)| name.to_owned()).collect();
-        assert_eq!(names, ["PANTRY_TOKEN", "PATH", "SHELF"]);
+        let caches = [
+            "UV_CACHE_DIR",
+            "UV_PYTHON_INSTALL_DIR",
+            "UV_TOOL_DIR",
+            "XDG_CACHE_HOME",
+            "npm_config_cache",
+        ];
+        let expected: Vec<_> = ["PANTRY_TOKEN", "PATH", "SHELF"]
+            .into_iter()
+            .chain(caches)
+            .collect();
+        assert_eq!(names, expected);
     }
 
     #[test]
@@ -226,7 +297,7 @@ mod tests {
             };
             let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
             assert!(declared.what_runs().ends_with("filled in with your KEY, SHELF"));
-            spec(&declared, Path::new("/"), Path::new("/logins"), &variables)
+            spec(&declared, &places("/"), &variables)
         };
         let found = of(&[("KEY", "hunter2")]);
         assert!(found.secrets.contains(&Secret("hunter2".to_owned())));
@@ -243,9 +314,33 @@ mod tests {
     }
 
     #[test]
+    fn the_users_own_start_apart_and_those_of_the_folder_have_caches_of_their_own() {
+        let entry = json!({ "Command": "x", "EnvironmentVariables": { "UV_CACHE_DIR": "/own" } });
+        let folders = process(&entry, &[("XDG_CACHE_HOME", "/home/u/.cache")]);
+        assert_eq!(folders.cwd, Path::new("/srv/tea"));
+        assert_eq!(folders.env.get("XDG_CACHE_HOME").unwrap(), "/state/mcp-caches/");
+        assert_eq!(folders.env.get("UV_CACHE_DIR").unwrap(), "/own");
+        let outside = process(&json!({ "Command": "x", "Sandbox": false }), &[]);
+        assert!(outside.env.get("UV_CACHE_DIR").is_none());
+        let of_user = |entry| {
+            let declared = declared(&entry, true);
+            let own = Declared::own(declared.config, bobbin_model::ServerOrigin::User);
+            match spec(&own, &places("/srv/tea"), &[]).launch {
+                Launch::Child(process) => process.cwd,
+                _ => panic!("it is started"),
+            }
+        };
+        assert_eq!(of_user(json!({ "Command": "x" })), Path::new("/state/mcp"));
+        assert_eq!(
+            of_user(json!({ "Command": "x", "Cwd": "." })),
+            Path::new("/srv/tea")
+        );
+    }
+
+    #[test]
     fn without_trust_it_is_not_started() {
         let declared = declared(&json!({ "Command": "x" }), false);
-        let spec = spec(&declared, Path::new("/"), Path::new("/logins"), &[]);
+        let spec = spec(&declared, &places("/"), &[]);
         let Launch::Withheld(why) = spec.launch else {
             panic!("it is withheld");
         };

@@ -19,12 +19,15 @@ use bobbin_children::Children;
 use bobbin_core::Hub;
 use bobbin_mcp::{Host, ServerSpec};
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
+use bobbin_supervise::Confine;
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::login::{Logins, over_http};
-use super::resolve;
+use super::resolve::{self, ServerPlaces};
+use crate::confine::{ConfinedPrograms, Unconfined};
 use crate::trust::{self, TrustFile, TrustRecord};
 use bobbin_config::ServerFile;
 use bobbin_config::edit;
@@ -35,7 +38,9 @@ const REGIONS: &[&str] = &["mcp"];
 
 /// The servers of a workspace.
 pub struct Servers {
-    root: PathBuf,
+    places: ServerPlaces,
+    /// Confines those of the folder.
+    sandbox: Arc<dyn Confine>,
     /// The workspace's configuration.
     file: PathBuf,
     trust: TrustFile,
@@ -60,12 +65,11 @@ struct State {
 impl Servers {
     /// Returns the servers of a workspace; none is started before [`Servers::begin`].
     pub fn new(
-        root: &Path,
+        places: ServerPlaces,
         trust: TrustFile,
-        logins: PathBuf,
         declared: Vec<Declared>,
         variables: Vec<(OsString, OsString)>,
-        children: Children,
+        (children, programs): (Children, &ProgramSandbox),
         pictures: Arc<dyn PictureFiles>,
     ) -> Self {
         let hub: Arc<OnceLock<Weak<Hub>>> = Arc::default();
@@ -75,17 +79,30 @@ impl Servers {
                 hub.broadcast(ToolServerNews(server), 0);
             }
         };
+        if let Err(error) = std::fs::create_dir_all(&places.own) {
+            tracing::warn!(%error, "the directory in which MCP servers start cannot be made");
+        }
+        let confined = ConfinedPrograms {
+            sandbox: programs.clone(),
+            root: places.root.clone(),
+            needs: ProgramNeeds {
+                network: ProgramNetwork::Internet,
+                write: vec![places.caches.clone()],
+            },
+            unconfined: Unconfined::Trusted,
+        };
         Self {
-            root: root.to_owned(),
-            file: root.join(bobbin_config::FILE),
+            sandbox: Arc::new(confined),
+            file: places.root.join(bobbin_config::FILE),
             trust,
             variables,
             host: Arc::new(
                 Host::new(children, Arc::new(announce))
                     .with_pictures(pictures)
-                    .with_root(root),
+                    .with_root(&places.root),
             ),
-            logins: Logins::new(logins),
+            logins: Logins::default(),
+            places,
             hub,
             state: Mutex::new(State {
                 declared,
@@ -170,7 +187,11 @@ impl Servers {
     }
 
     fn spec(&self, declared: &Declared) -> ServerSpec {
-        resolve::spec(declared, &self.root, self.logins.directory(), &self.variables)
+        let spec = resolve::spec(declared, &self.places, &self.variables);
+        ServerSpec {
+            sandbox: resolve::is_sandboxed(declared).then(|| self.sandbox.clone()),
+            ..spec
+        }
     }
 
     fn set(&self, declared: &Declared) {
@@ -209,7 +230,7 @@ impl Servers {
         if self.is_read_only(&config.name) {
             return Err(ToolServerError::ReadOnly(config.name.clone()));
         }
-        let (written, trust, root) = (config.clone(), self.trust.clone(), self.root.clone());
+        let (written, trust, root) = (config.clone(), self.trust.clone(), self.places.root.clone());
         let declared = self
             .write(move |file| {
                 // A client that manages the configuration has shown this definition to its user, or is the user's own.
