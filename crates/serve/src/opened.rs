@@ -1,6 +1,6 @@
 //! An open workspace: the core over its database, with all that its agent and its clients have. It listens nowhere.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -23,7 +23,7 @@ pub use bobbin_schedules::ByClock;
 use bobbin_schedules::{Schedules, Surroundings};
 use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_tools::{Commands, ProgramSandbox, ToolSet};
+use bobbin_tools::{Commands, ProgramSandbox, Sandbox, ToolSet};
 use bobbin_undo::FileUndo;
 use tokio_util::sync::CancellationToken;
 
@@ -177,8 +177,7 @@ pub async fn prepare(
     let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
     sandbox.hide.push(workspace.state_directory().path().to_owned());
-    let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
-    let policy = policy(config, home.as_deref(), (guarded, programs), workspace)?;
+    let policy = policy(config, home.as_deref(), (&sandbox, programs), workspace)?;
     let confined = ProgramSandbox::new(sandbox.clone(), policy.clone());
     let terminals = terminals(workspace, &children)?;
     let servers = Arc::new(Servers::new(
@@ -326,9 +325,10 @@ fn channels(
 fn policy(
     config: &Config,
     home: Option<&Path>,
-    (guarded, programs): (Vec<PathBuf>, Programs),
+    (sandbox, programs): (&Sandbox, Programs),
     workspace: &Workspace,
 ) -> anyhow::Result<Arc<dyn Policy>> {
+    let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let policy = RulesPolicy::new(config.rules.compile(home)?).guarding(guarded);
     let policy = policy.showing(workspace.outputs()).finding(programs);
     Ok(Arc::new(policy))
