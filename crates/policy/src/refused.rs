@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use bobbin_agent_api::policy::SearchBound;
 use bobbin_rules::{Judgement, PathUse, RefusedPlace, RuleSet};
 
-/// Most entries examined for all rules: 200,000 take a fifth of a second.
+/// Most entries examined for all rules (guess: 200,000 take some tenths of a second).
 const MAX_ENTRIES: usize = 1 << 19;
 /// Most places to hide, with the directories on the way to them: each is a mount, and bubblewrap's time grows with
 /// their square (500 take about a second).

@@ -23,8 +23,11 @@ use nix::sys::stat::{Mode, mkdirat};
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// Most entries of `modules` and of `worktrees` that are looked at.
 const MAX_ENTRIES: usize = 256;
-/// Most settings of one repository with its submodules, its own first: each is a mount.
-const MAX_SETTINGS: usize = 256;
+/// Most settings of all repositories, in equal shares: each is a mount, and bubblewrap takes some thousands. Those of a
+/// repository itself come before those of its submodules, and fit any share.
+const MAX_SETTINGS: usize = 512;
+/// The least share.
+const MIN_SHARE: usize = 8;
 /// Entries of a git directory that name programs, or lead git to others that do.
 const SETTINGS: [&str; 5] = [
     "config",
@@ -83,11 +86,13 @@ pub(crate) fn settings(write: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
         write.iter().any(|place| folder.starts_with(place))
             && folder.canonicalize().is_ok_and(|real| real == **folder)
     };
+    let places = || write.iter().chain(folders.iter().filter(is_there));
+    let share = (MAX_SETTINGS / places().count().max(1)).max(MIN_SHARE);
     let mut found = Vec::new();
-    for place in write.iter().chain(folders.iter().filter(is_there)) {
+    for place in places() {
         let git = place.join(".git");
         if is_directory(&git) {
-            add_repository(&git, &mut found);
+            add_repository(&git, share, &mut found);
         } else if is_file(&git) {
             if let Some(record) = record(place) {
                 add(&record, &RECORD, &mut found);
@@ -131,9 +136,9 @@ fn record(place: &Path) -> Option<PathBuf> {
     (back == git && common.join("worktrees") == record.parent()?).then_some(record)
 }
 
-/// Adds the settings of a repository, of its submodules and of its work trees.
-fn add_repository(git: &Path, found: &mut Vec<PathBuf>) {
-    let most = found.len() + MAX_SETTINGS;
+/// Adds the settings of a repository, of its submodules and of its work trees, up to a share.
+fn add_repository(git: &Path, share: usize, found: &mut Vec<PathBuf>) {
+    let most = found.len() + share;
     let mut looks = 0;
     let mut open = VecDeque::from([git.to_owned()]);
     while let Some(directory) = open.pop_front() {
@@ -264,6 +269,27 @@ mod tests {
         write(&git.join("config"), "[extensions]\n\tworktreeConfig = true\n");
         let found = settings(std::slice::from_ref(&top), &[]);
         assert!(found.contains(&git.join("config.worktree")), "{found:?}");
+    }
+
+    #[test]
+    fn what_commands_pile_up_takes_no_share_of_another_repository() {
+        let (_place, top) = top();
+        for name in ["one", "two"] {
+            repository(&top.join(name).join(".git"));
+        }
+        for number in 0..MAX_SETTINGS {
+            repository(&top.join(format!("one/.git/modules/{number}")));
+        }
+        let folders = ["one", "two"].map(|name| top.join(name));
+        let found = settings(std::slice::from_ref(&top), &folders);
+        assert!(found.len() <= MAX_SETTINGS, "{}", found.len());
+        for folder in &folders {
+            assert!(
+                found.contains(&folder.join(".git/config")),
+                "{}",
+                folder.display()
+            );
+        }
     }
 
     #[test]
