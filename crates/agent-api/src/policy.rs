@@ -75,8 +75,8 @@ pub struct CommandRuling {
     pub unseen: Option<String>,
     /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
     pub rule_asks: bool,
-    /// Whether it changes the settings of a git repository, such as `git remote add`. The sandbox keeps commands from
-    /// writing these; a user's word, or a rule that allows the line, lets this one.
+    /// Whether it changes the settings of a git repository, such as `git remote add`. Sandboxed commands only
+    /// read these, unless a user or a rule allows this line.
     pub changes_git_settings: bool,
     /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
     pub head: Option<String>,

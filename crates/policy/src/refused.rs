@@ -89,9 +89,9 @@ struct Found {
 impl Found {
     fn add(&mut self, place: PathBuf, root: &Path) -> Result<(), SearchBound> {
         let way = place.ancestors().skip(1);
-        let way = way.take_while(|above| *above != root && above.starts_with(root));
+        let way = way.take_while(|parent| *parent != root && parent.starts_with(root));
         self.mounts.extend(way.map(Path::to_path_buf));
-        // A directory on the way to one place is none itself: the search does not go on below a place.
+        // A directory on the way to one place is none itself: the search does not go on in a place.
         if self.mounts.insert(place.clone()) || !self.places.contains(&place) {
             self.places.push(place);
         }

@@ -1,8 +1,8 @@
 //! Files that other programs run, or obey, later by themselves: editors, other agents, shells, hooks, build machines.
 //! By their names. Pure.
 //!
-//! An agent that writes such a file has its words run outside of the sandbox, at some later time, by a program that asks
-//! nobody. The list is not complete.
+//! An agent that writes such a file has its words run outside of the sandbox, at some later time, by a program that does
+//! not ask. The list is not complete.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Lines of git that change the settings of a repository: its configuration, its hooks, or what its work trees are.
 //!
-//! Not a barrier: the sandbox keeps settings from being written, whatever a line says. A line that is known here is asked
-//! about, and can write them once it is allowed.
+//! Not a barrier: sandboxed commands cannot write settings, whatever a line says. Bobbin asks about a line that is known
+//! here, and it can write them once it is allowed.
 
 use crate::shell::Word;
 use crate::wrapper::without_git_options;

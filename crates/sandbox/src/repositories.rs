@@ -144,7 +144,7 @@ fn add_repository(git: &Path, share: usize, found: &mut Vec<PathBuf>) {
     while let Some(directory) = open.pop_front() {
         let entries = |name: &str| std::fs::read_dir(directory.join(name)).into_iter().flatten();
         // Modules may have names with slashes: between them and `modules` are directories that are no repositories.
-        let below = if is_file(&directory.join("HEAD")) {
+        let inner = if is_file(&directory.join("HEAD")) {
             complete(&directory);
             add(&directory, &SETTINGS, found);
             for record in entries("worktrees").flatten().take(MAX_ENTRIES) {
@@ -158,10 +158,10 @@ fn add_repository(git: &Path, share: usize, found: &mut Vec<PathBuf>) {
         } else {
             ""
         };
-        if below.is_empty() && directory == git {
+        if inner.is_empty() && directory == git {
             return;
         }
-        for entry in entries(below).flatten() {
+        for entry in entries(inner).flatten() {
             looks += 1;
             if looks > MAX_ENTRIES {
                 return;
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(covered, expected.map(|name| top.join(name)));
         std::fs::create_dir(top.join(".git")).unwrap();
         assert_eq!(repositories_in(&top), [""; 0].map(PathBuf::from));
-        // Where nothing is written, nothing is to be kept from it.
+        // Only those in writable places count.
         assert_eq!(settings(&[top.join("some")], &found).len(), 2);
         // Moved away, with a link in its place.
         std::fs::rename(top.join("one"), top.join("moved")).unwrap();
