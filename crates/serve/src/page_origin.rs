@@ -1,7 +1,7 @@
 //! Which addresses the page has, by who else can run programs on this machine and what holds the port.
 //!
-//! Whoever answers at the page's address while no server of the user does gets what the browser stores for it. On a machine
-//! of one person nobody else answers. Root is trusted.
+//! A program that answers at the page's address while no server of the user does gets what the browser stores for it. On a
+//! machine of one person only that person's programs answer. Root is trusted.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

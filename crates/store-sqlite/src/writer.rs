@@ -268,8 +268,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Finds out whether the disk takes something again, by a write that changes nothing: nobody may write for a long time,
-    /// and whoever watches the server would send nobody.
+    /// Finds out whether the disk takes something again, by a write that changes nothing. Without it a server to which a
+    /// balancer sends no clients would never be ready again.
     async fn attempt(&mut self) {
         if self.removed.is_cancelled() {
             return;

@@ -1,7 +1,7 @@
 //! Listening on both loopback addresses at one port.
 //!
 //! A browser takes a name that ends with `.localhost` for the IPv6 loopback address first, then for the IPv4 one
-//! (Chromium 156; Firefox takes either). Who listens on one of them alone leaves the name to a program on the other.
+//! (seen in Chromium 156). A listener on one of them alone leaves the name to a program on the other.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
