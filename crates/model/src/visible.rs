@@ -1,6 +1,7 @@
 //! Text of models, files and servers made safe to show: it cannot move, colour, hide or reorder the text around it.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// How line breaks and tabs are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,7 @@ pub fn marked(text: &str) -> String {
             }
         }
         if empty.len() > MAX_EMPTY_LINES {
-            shown += &format!("[{} empty lines]\n", empty.len());
+            let _ = writeln!(shown, "[{} empty lines]", empty.len());
         } else {
             for line in empty {
                 mark_line(line, &mut shown);
@@ -132,7 +133,7 @@ fn mark_line(line: &str, shown: &mut String) {
     let indentation = &line[..line.len() - inner.len()];
     let indentation_spaces = indentation.replace('\t', "    ");
     if indentation_spaces.chars().count() > MAX_INDENTATION {
-        *shown += &format!("[{} blanks] ", indentation.chars().count());
+        let _ = write!(shown, "[{} blanks] ", indentation.chars().count());
     } else {
         *shown += &indentation_spaces;
     }
@@ -143,7 +144,7 @@ fn mark_line(line: &str, shown: &mut String) {
         let count = blanks[..end].chars().count();
         *shown += &visible(before, Lines::One);
         if count > MAX_BLANKS {
-            *shown += &format!(" [{count} blanks] ");
+            let _ = write!(shown, " [{count} blanks] ");
         } else {
             *shown += &visible(&blanks[..end], Lines::One);
         }

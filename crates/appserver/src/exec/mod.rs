@@ -12,7 +12,7 @@ mod render;
 mod schema;
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -111,6 +111,13 @@ enum Mode {
     Plan,
 }
 
+/// Opens the file that `--output-last-message` names.
+fn last_message_file(path: &Path, workspace: &Path) -> anyhow::Result<std::fs::File> {
+    let folders = state::others_folders(Some(workspace));
+    let file = bobbin_files::overwrite_named(path, &folders);
+    file.with_context(|| format!("{} cannot be written", path.display()))
+}
+
 /// Runs one prompt.
 pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     telemetry::start(&exec.log, "error")?;
@@ -138,14 +145,10 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         text = format!("{text}\n\n{}", schema.request());
     }
     let input = input::parts(&text, &exec.image)?;
-    let mut last_message = match &exec.output_last_message {
-        Some(path) => {
-            let folders = state::others_folders(Some(&workspace.root));
-            let file = bobbin_files::overwrite_named(path, &folders);
-            Some(file.with_context(|| format!("{} cannot be written", path.display()))?)
-        }
-        None => None,
-    };
+    let last_message = exec.output_last_message.as_deref();
+    let mut last_message = last_message
+        .map(|path| last_message_file(path, &workspace.root))
+        .transpose()?;
     let approvals = match (exec.approve, stdin_is_free) {
         (true, _) => Approvals::AcceptAll,
         (false, true) => Approvals::AskHere,
