@@ -203,12 +203,13 @@ impl Owner {
                 self.act(after).await?;
                 reached(Step::AfterEffect);
             }
-            if self.run.is_none() && self.state.live.is_none() {
-                if let Some((reply, once)) = self.delete.take() {
-                    self.once = once;
-                    self.delete_now(reply).await?;
-                    return Ok(Some(Ended::Deleted));
-                }
+            if self.run.is_none()
+                && self.state.live.is_none()
+                && let Some((reply, once)) = self.delete.take()
+            {
+                self.once = once;
+                self.delete_now(reply).await?;
+                return Ok(Some(Ended::Deleted));
             }
             if stop_seen && self.run.is_none() && self.commits.is_empty() {
                 return Ok(Some(Ended::Stopped));

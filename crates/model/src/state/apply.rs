@@ -47,16 +47,8 @@ impl ThreadState {
                 self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
             }
             Event::HistoryGiven { messages, .. } => self.put_history(messages),
-            Event::TurnRecovered { crashed, .. } => {
-                if let Some(live) = &mut self.live {
-                    live.crashes += i32::from(*crashed);
-                }
-            }
-            Event::TurnLeftOpen { .. } => {
-                if let Some(live) = &mut self.live {
-                    live.crashes = LEFT_IN_ORDER;
-                }
-            }
+            Event::TurnRecovered { crashed, .. } => self.set_crashes(|before| before + i32::from(*crashed)),
+            Event::TurnLeftOpen { .. } => self.set_crashes(|_| LEFT_IN_ORDER),
             Event::TurnCancelling { reason, .. } => {
                 if let Some(live) = &mut self.live {
                     live.cancelling = Some(reason.clone());
@@ -123,6 +115,12 @@ impl ThreadState {
             }
         }
         None
+    }
+
+    fn set_crashes(&mut self, new: impl FnOnce(i32) -> i32) {
+        if let Some(live) = &mut self.live {
+            live.crashes = new(live.crashes);
+        }
     }
 
     fn label(&mut self, name: &str, value: Option<&String>) {
