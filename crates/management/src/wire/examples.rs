@@ -5,7 +5,7 @@ use bobbin_native::group::Groups;
 use crate::wire::*;
 
 const TERMINAL: &str = r#"{"sessionId":"term_51","threadId":"thread_20270301_ab12cd","turnId":"turn_003","callId":"call_8","command":"make serve","workingDirectory":"/srv/pots","source":"sandbox","status":"timedOut","output":"up\n","outputPath":"/srv/pots/out.log","exitCode":137,"startedAt":"2027-03-01T08:00:00.000Z","completedAt":"2027-03-01T08:30:00.000Z","wallTimeMs":1800000,"originalOutputChars":3,"truncated":false,"backgroundReason":"asked to"}"#;
-const FORWARD: &str = r#"{"forwardId":"forward_51","threadId":"thread_20270301_ab12cd","port":5173,"address":"127.0.0.1:8080"}"#;
+const FORWARD: &str = r#"{"forwardId":"forward_51","threadId":"thread_20270301_ab12cd","port":5173,"address":"127.0.0.1:8080","url":"http://thread-20270301-ab12cd.localhost:8080"}"#;
 const ANSWER: &str = r#"{"id":"9f","approvalType":"shell","operation":"./fire --hot","target":"/srv/pots","conditions":["/srv/pots/fire sha256:0a"]}"#;
 
 bobbin_testkit::examples! {
