@@ -98,6 +98,9 @@ const ATTACKS: &[&str] = &[
     "cp -r $c copy; printf \"$s\" >> copy/config; mv .git old; mv copy .git",
     "cp -r $c copy; printf \"$s\" >> copy/config; rm -rf .git; echo gitdir: $PWD/copy > .git",
     "cp -r $c copy; printf \"$s\" >> copy/config; [ $c = $d ] || echo $PWD/copy > $d/commondir",
+    // Two lines are two commands.
+    "mv $c/HEAD $c/H2\nmv $c/H2 $c/HEAD; printf \"$s\" >> $c/config",
+    "chmod 0 $c\nchmod 755 $c; printf \"$s\" >> $c/config",
     "cp -r $c copy; printf \"$s\" >> copy/config; [ $c = $d ] || { echo $PWD/copy > new; mv new $d/commondir; }",
 ];
 
@@ -114,15 +117,17 @@ async fn the_users_git_runs_no_program_that_a_command_names() {
         let mut client = server.client().await;
         let thread = client.start_thread().await;
         for attack in ATTACKS {
-            let script = format!(
-                "d=$(git rev-parse --git-dir); c=$(git rev-parse --git-common-dir); e='sh {work}/evil'\n\
-                 s=\"[core]\\n fsmonitor = $e\\n\"\n{attack}\n",
-                work = work.display(),
-            );
-            lab.write("attack.sh", &script);
-            lab.hand_over();
-            let asked = question(&mut client, &thread, "run `sh attack.sh`").await;
-            assert_eq!(asked, None, "{kind:?} {attack}");
+            for command in attack.lines() {
+                let script = format!(
+                    "d=$(git rev-parse --git-dir || cat ../d); c=$(git rev-parse --git-common-dir || echo .git); e='sh {work}/evil'\n\
+                     s=\"[core]\\n fsmonitor = $e\\n\"\n{command}\n",
+                    work = work.display(),
+                );
+                lab.write("attack.sh", &script);
+                lab.hand_over();
+                let asked = question(&mut client, &thread, "run `sh attack.sh`").await;
+                assert_eq!(asked, None, "{kind:?} {attack}");
+            }
             for arguments in [&["status"][..], &["commit", "-q", "--allow-empty", "-m", "two"]] {
                 let said = users_git(&lab, arguments).await;
                 assert!(!marker.exists(), "{kind:?} {attack}: {arguments:?}: {said}");

@@ -27,6 +27,8 @@ pub enum SearchBound {
     Entries(usize),
     /// Most places that are hidden, with the directories on the way to them.
     Places(usize),
+    /// A directory of the user's whose mode keeps even them from looking: a command could undo that.
+    Closed,
 }
 
 impl fmt::Display for SearchBound {
@@ -34,6 +36,9 @@ impl fmt::Display for SearchBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entries(most) => write!(f, "there are more than {most} files and directories to look at"),
+            Self::Closed => {
+                f.write_str("a directory of yours cannot be listed or entered (`chmod u+rwx` opens it)")
+            }
             Self::Places(most) => write!(f, "to hide them takes more than {most} files and directories"),
         }
     }

@@ -11,6 +11,7 @@ use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 use bobbin_files::{Batch, Kind, Leftovers, MAX_FILE_BYTES, Want, as_read, read_bytes};
 use bobbin_finecode::{Editor, Json};
 use bobbin_finecode_runner::{Document, Range};
+use bobbin_policy::{Reserved, Standing};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -106,12 +107,19 @@ impl FileEditor {
         if !is_inside {
             return Err(format!("{} is not in the workspace", path.display()));
         }
+        let shown = || bobbin_files::shown(&self.root, &path);
+        let trace = bobbin_policy::trace(&self.root, &path.to_string_lossy(), None);
+        let is_free = trace.is_ok_and(|trace| Reserved::of(&self.root).standing(&trace) == Standing::Inside);
+        if !is_free {
+            return Err(format!(
+                "{} belongs to git or to the server, or leads out of the workspace",
+                shown()
+            ));
+        }
         match self.policy.path(PathAccess::Write, &path, &self.root) {
-            Some(ruling) if ruling.judgement != Judgement::Allow => Err(format!(
-                "{} may not be written: {}",
-                bobbin_files::shown(&self.root, &path),
-                ruling.reason
-            )),
+            Some(ruling) if ruling.judgement != Judgement::Allow => {
+                Err(format!("{} may not be written: {}", shown(), ruling.reason))
+            }
             _ => Ok(path),
         }
     }
@@ -174,6 +182,9 @@ mod tests {
         let (one, other) = (root.join("o né.py"), root.join("other.py"));
         std::fs::write(&one, "import os\nx = 1\n").unwrap();
         std::fs::write(&other, "y\n").unwrap();
+        std::fs::create_dir(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/config"), "").unwrap();
+        std::os::unix::fs::symlink(".git/config", root.join("linked")).unwrap();
         let uri = |path: &Path| url::Url::from_file_path(path).unwrap().to_string();
         let change = |path: &Path, edits: &[serde_json::Value]| json!({ "textDocument": { "uri": uri(path), "version": null }, "edits": edits });
         let edits = [
@@ -193,6 +204,14 @@ mod tests {
             (
                 change(&one, &[edit((0, 0), (0, 4), "a"), edit((0, 2), (0, 5), "b")]),
                 "overlap",
+            ),
+            (
+                change(&root.join(".git/config"), &[edit((0, 0), (0, 0), "[core]")]),
+                "belongs to git",
+            ),
+            (
+                change(&root.join("linked"), &[edit((0, 0), (0, 0), "[core]")]),
+                "belongs to git",
             ),
             (json!({ "kind": "delete", "uri": uri(&one) }), "not created"),
             (

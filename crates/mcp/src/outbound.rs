@@ -47,10 +47,12 @@ impl Reach {
 
     /// Whether a user's browser may be sent to a page: one of the web that nobody on the way can change.
     pub(crate) fn allows_page(self, page: &Url) -> bool {
-        let is_encrypted = page.scheme() == "https";
-        let is_here = self == Self::ThisMachine && page.scheme() == "http" && is_this_machine(page);
+        let allows_scheme = match (page.scheme(), is_this_machine(page)) {
+            ("http" | "https", true) => self == Self::ThisMachine,
+            (scheme, _) => scheme == "https" && number(page).is_none_or(|address| self.allows(address)),
+        };
         let has_no_user = page.username().is_empty() && page.password().is_none();
-        (is_encrypted || is_here) && page.has_host() && has_no_user
+        allows_scheme && page.has_host() && has_no_user
     }
 
     /// Whether an address is reached. Networks of a company are: their logins are there.

@@ -6,10 +6,12 @@
 //! beyond the bound shown.
 
 use std::collections::{HashSet, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::policy::SearchBound;
 use bobbin_rules::{Judgement, PathUse, RefusedPlace, RuleSet};
+use nix::unistd::{AccessFlags, access, geteuid};
 
 /// Most entries examined for all rules (guess: 200,000 take some tenths of a second).
 const MAX_ENTRIES: usize = 1 << 19;
@@ -40,7 +42,9 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
             RefusedPlace::All(top) | RefusedPlace::Within(top) if root.starts_with(&top) => {
                 tops.push(root.to_owned());
             }
-            RefusedPlace::All(place) if !is_left_alone(&place) && place.exists() => found.add(place, root)?,
+            RefusedPlace::All(place) if !is_left_alone(&place) && is_there(&place)? => {
+                found.add(place, root)?;
+            }
             RefusedPlace::All(_) => {}
             RefusedPlace::Within(top) => tops.push(top),
         }
@@ -53,7 +57,10 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
     let mut deeper = VecDeque::from(tops);
     let mut looks = 0;
     while let Some(directory) = deeper.pop_front() {
-        // A command has the server's rights at most, so it cannot read an unreadable directory either.
+        // Those of other users are closed to a command, too.
+        if is_closed(&directory) {
+            return Err(SearchBound::Closed);
+        }
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             if looks == most {
                 return Err(SearchBound::Entries(most));
@@ -72,6 +79,26 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
         }
     }
     Ok(found.places)
+}
+
+/// Returns whether a place exists.
+///
+/// # Errors
+/// A closed directory is on the way to it.
+fn is_there(place: &Path) -> Result<bool, SearchBound> {
+    match place.try_exists() {
+        Ok(is_there) => Ok(is_there),
+        Err(_) if place.ancestors().skip(1).any(is_closed) => Err(SearchBound::Closed),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Returns whether a directory belongs to the user and its mode keeps them from listing or entering it.
+fn is_closed(directory: &Path) -> bool {
+    let own = directory
+        .metadata()
+        .is_ok_and(|about| about.uid() == geteuid().as_raw());
+    own && access(directory, AccessFlags::R_OK | AccessFlags::X_OK).is_err()
 }
 
 fn is_left_alone(place: &Path) -> bool {
@@ -171,6 +198,29 @@ mod tests {
         workspace.write("c", "x");
         let top = workspace.root().parent().unwrap().display().to_string();
         assert_eq!(names(&workspace, &[(&top, None)]), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_directory_that_a_command_has_closed_hides_nothing_from_the_search() {
+        if geteuid().is_root() {
+            // No mode keeps root out; whole-server attacks run as an ordinary user.
+            return;
+        }
+        let workspace = Workspace::new();
+        workspace.write("s/.env", "x");
+        let close = |mode| {
+            let closed = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(workspace.root().join("s"), closed).unwrap();
+        };
+        for pattern in ["**/.env", "s/.env"] {
+            for mode in [0o000, 0o111, 0o444] {
+                close(mode);
+                let found = refused(&rules(&[(pattern, None)]), workspace.root());
+                let is_seen = mode == 0o111 && pattern == "s/.env";
+                assert_eq!(found.is_ok(), is_seen, "{pattern} {mode:o}");
+                close(0o755);
+            }
+        }
     }
 
     #[test]

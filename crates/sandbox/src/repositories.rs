@@ -10,9 +10,10 @@
 //! bounded files; makes the empty `hooks` and `config` of a repository that lacks them, so that commands cannot.
 
 use std::collections::VecDeque;
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{OFlag, openat};
@@ -52,7 +53,8 @@ const MODULES: &str = "node_modules";
 /// directory is one itself, since what lies in it then was mostly cloned for a while. Bounded: those near the top are
 /// found first.
 pub fn repositories_in(directory: &Path) -> Vec<PathBuf> {
-    if directory.join(".git").symlink_metadata().is_ok() {
+    let git = directory.join(".git");
+    if is_repository(&git) || (git.symlink_metadata().is_ok() && !is_directory(&git)) {
         return Vec::new();
     }
     let (mut found, mut looks) = (Vec::new(), 0);
@@ -83,8 +85,11 @@ pub fn repositories_in(directory: &Path) -> Vec<PathBuf> {
 pub(crate) fn settings(write: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
     // A folder that has been replaced by a link is not the user's repository any more.
     let is_there = |folder: &&PathBuf| {
-        write.iter().any(|place| folder.starts_with(place))
-            && folder.canonicalize().is_ok_and(|real| real == **folder)
+        let Some(place) = write.iter().find(|place| folder.starts_with(place)) else {
+            return false;
+        };
+        open_way(place, folder);
+        folder.canonicalize().is_ok_and(|real| real == **folder)
     };
     let places = || write.iter().chain(folders.iter().filter(is_there));
     let share = (MAX_SETTINGS / places().count().max(1)).max(MIN_SHARE);
@@ -95,7 +100,8 @@ pub(crate) fn settings(write: &[PathBuf], folders: &[PathBuf]) -> Vec<PathBuf> {
             add_repository(&git, share, &mut found);
         } else if is_file(&git) {
             if let Some(record) = record(place) {
-                add(&record, &RECORD, &mut found);
+                let has_own = record.ancestors().nth(2).is_some_and(has_own_settings);
+                add_record(&record, has_own, &mut found);
             }
             found.push(git);
         }
@@ -136,41 +142,66 @@ fn record(place: &Path) -> Option<PathBuf> {
     (back == git && common.join("worktrees") == record.parent()?).then_some(record)
 }
 
-/// Adds the settings of a repository, of its submodules and of its work trees, up to a share.
+/// Adds the settings of a repository, of its submodules and of its work trees. Where these are more than a share, all
+/// that belongs to submodules and work trees is added as a whole: names are cheap to make, and none may push another out.
 fn add_repository(git: &Path, share: usize, found: &mut Vec<PathBuf>) {
+    let start = found.len();
+    if !add_each(git, share, found) {
+        found.truncate(start);
+        add(git, &SETTINGS, found);
+        add(git, &["modules", "worktrees"], found);
+    }
+}
+
+/// Adds each of the settings. Returns whether they are no more than a share.
+fn add_each(git: &Path, share: usize, found: &mut Vec<PathBuf>) -> bool {
     let most = found.len() + share;
     let mut looks = 0;
     let mut open = VecDeque::from([git.to_owned()]);
     while let Some(directory) = open.pop_front() {
-        let entries = |name: &str| std::fs::read_dir(directory.join(name)).into_iter().flatten();
+        open_up(&directory);
+        let entries = |name: &str| {
+            let inner = directory.join(name);
+            open_up(&inner);
+            std::fs::read_dir(inner).into_iter().flatten().flatten()
+        };
         // Modules may have names with slashes: between them and `modules` are directories that are no repositories.
-        let inner = if is_file(&directory.join("HEAD")) {
-            complete(&directory);
+        let inner = if is_repository(&directory) {
+            let has_own = complete(&directory);
             add(&directory, &SETTINGS, found);
-            for record in entries("worktrees").flatten().take(MAX_ENTRIES) {
-                add(&record.path(), &RECORD, found);
-            }
-            if found.len() > most {
-                found.truncate(most);
-                return;
+            for record in entries("worktrees") {
+                add_record(&record.path(), has_own, found);
+                if found.len() > most {
+                    return false;
+                }
             }
             "modules"
         } else {
             ""
         };
         if inner.is_empty() && directory == git {
-            return;
+            return true;
         }
-        for entry in entries(inner).flatten() {
+        for entry in entries(inner) {
             looks += 1;
-            if looks > MAX_ENTRIES {
-                return;
+            if looks > MAX_ENTRIES || found.len() > most {
+                return false;
             }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push_back(entry.path());
             }
         }
     }
+    true
+}
+
+/// Adds the files of a work tree's record. Where the repository reads a configuration for each work tree, it is made.
+fn add_record(record: &Path, has_own: bool, found: &mut Vec<PathBuf>) {
+    open_up(record);
+    if has_own && let Ok(directory) = directory(record) {
+        make_file(&directory, record, "config.worktree");
+    }
+    add(record, &RECORD, found);
 }
 
 fn add(directory: &Path, names: &[&str], found: &mut Vec<PathBuf>) {
@@ -180,21 +211,73 @@ fn add(directory: &Path, names: &[&str], found: &mut Vec<PathBuf>) {
 }
 
 /// Makes what a repository lacks and git would read. Where that fails, nothing of it can be made by a command either.
-fn complete(git: &Path) {
-    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let Ok(directory) = nix::fcntl::open(git, flags, Mode::empty()) else {
-        return;
+/// Returns whether git reads a configuration for each work tree.
+fn complete(git: &Path) -> bool {
+    let has_own = has_own_settings(git);
+    let Ok(directory) = directory(git) else {
+        return has_own;
     };
-    let has_own = text(&git.join("config"))
-        .is_some_and(|config| config.to_ascii_lowercase().contains("worktreeconfig"));
-    let new = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
-    for name in ["config", "config.worktree"] {
-        if (name == "config" || has_own) && git.join(name).symlink_metadata().is_err() {
-            drop(openat(&directory, name, new, Mode::from_bits_truncate(0o666)));
-        }
+    make_file(&directory, git, "config");
+    if has_own {
+        make_file(&directory, git, "config.worktree");
     }
     if git.join("hooks").symlink_metadata().is_err() {
         let _ = mkdirat(&directory, "hooks", Mode::from_bits_truncate(0o777));
+    }
+    has_own
+}
+
+fn make_file(directory: &OwnedFd, path: &Path, name: &str) {
+    if path.join(name).symlink_metadata().is_err() {
+        let new = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+        drop(openat(directory, name, new, Mode::from_bits_truncate(0o666)));
+    }
+}
+
+/// Returns whether the configuration of a repository may say that each work tree has one of its own.
+fn has_own_settings(git: &Path) -> bool {
+    text(&git.join("config")).is_some_and(|config| {
+        let is_cut = u64::try_from(config.len()).is_ok_and(|length| length >= MAX_FILE_BYTES);
+        is_cut || config.to_ascii_lowercase().contains("worktreeconfig")
+    })
+}
+
+/// Returns whether a directory has what git keeps in a repository. One of these is enough: a command can move the others
+/// away and back.
+fn is_repository(git: &Path) -> bool {
+    let is_there = |name: &&str| git.join(name).symlink_metadata().is_ok();
+    is_directory(git) && ["HEAD", "config", "objects"].iter().any(is_there)
+}
+
+fn directory(path: &Path) -> nix::Result<OwnedFd> {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    nix::fcntl::open(path, flags, Mode::empty())
+}
+
+/// Lets the owner of a directory list and enter it: a command may have taken that away, and could give it back.
+fn open_up(path: &Path) {
+    let Ok(directory) = directory(path) else { return };
+    let at = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    let Ok(about) = std::fs::metadata(&at) else { return };
+    let mode = about.permissions().mode();
+    if mode & 0o700 != 0o700 {
+        // Where it belongs to another user, this fails, and a command fails too.
+        drop(std::fs::set_permissions(
+            &at,
+            Permissions::from_mode(mode | 0o700),
+        ));
+    }
+}
+
+/// Opens the directories between a place and a folder in it.
+fn open_way(place: &Path, folder: &Path) {
+    let mut way = place.to_owned();
+    for part in folder.strip_prefix(place).into_iter().flatten() {
+        way.push(part);
+        if !is_directory(&way) {
+            return;
+        }
+        open_up(&way);
     }
 }
 
@@ -217,9 +300,10 @@ fn text(path: &Path) -> Option<String> {
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    let mut text = String::new();
-    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    // Names in other encodings are no reason to know nothing of a configuration.
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -293,6 +377,47 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_a_command_moves_closes_or_adds_uncovers_settings() {
+        let (_place, top) = top();
+        let git = top.join(".git");
+        repository(&git);
+        repository(&git.join("modules/z"));
+        write(
+            &git.join("config"),
+            "[user]\n\tname = J\u{f6}rg\n[extensions]\n\tworktreeConfig = true\n",
+        );
+        // In another encoding.
+        std::fs::write(git.join("config"), b"name = J\xf6rg\nworktreeConfig = true\n").unwrap();
+        write(&git.join("worktrees/x/gitdir"), "/x/.git\n");
+        let found = || settings(std::slice::from_ref(&top), &[]);
+        let covers =
+            |found: &[PathBuf], name: &str| found.iter().any(|place| git.join(name).starts_with(place));
+        for name in [
+            "config",
+            "config.worktree",
+            "hooks",
+            "worktrees/x/config.worktree",
+            "modules/z/config",
+        ] {
+            assert!(covers(&found(), name), "{name}");
+        }
+        std::fs::rename(git.join("HEAD"), git.join("H2")).unwrap();
+        assert!(covers(&found(), "config"));
+        std::fs::rename(git.join("H2"), git.join("HEAD")).unwrap();
+        for closed in [&git, &git.join("modules"), &git.join("worktrees")] {
+            std::fs::set_permissions(closed, Permissions::from_mode(0o000)).unwrap();
+            assert!(covers(&found(), "config") && covers(&found(), "modules/z/config"));
+            assert!(covers(&found(), "worktrees/x/gitdir"));
+        }
+        for number in 0..=MAX_SETTINGS {
+            std::fs::create_dir_all(git.join(format!("modules/{number}"))).unwrap();
+        }
+        let found = found();
+        assert!(covers(&found, "config") && covers(&found, "modules/z/config"));
+        assert!(covers(&found, "worktrees/x/config.worktree"));
+    }
+
+    #[test]
     fn what_is_no_repository_is_left_as_it_is() {
         let (_place, top) = top();
         assert_eq!(
@@ -337,7 +462,14 @@ mod tests {
         ];
         assert_eq!(covered, expected.map(|name| top.join(name)));
         std::fs::create_dir(top.join(".git")).unwrap();
+        assert_eq!(
+            repositories_in(&top).len(),
+            2,
+            "an empty directory is no repository"
+        );
+        repository(&top.join(".git"));
         assert_eq!(repositories_in(&top), [""; 0].map(PathBuf::from));
+        std::fs::remove_dir_all(top.join(".git")).unwrap();
         // Only those in writable places count.
         assert_eq!(settings(&[top.join("some")], &found).len(), 2);
         // Moved away, with a link in its place.

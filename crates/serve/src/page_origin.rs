@@ -31,6 +31,8 @@ pub(crate) enum Others {
     Configured(bool),
     /// An account of another person.
     Account(String),
+    /// The accounts cannot be read, or are too many to look at.
+    Unknown,
     /// None was found.
     Nobody,
 }
@@ -41,14 +43,16 @@ impl Others {
         if let Some(shared) = config.shared_machine {
             return Self::Configured(shared);
         }
-        let accounts = bobbin_files::read_bytes(Path::new(ACCOUNTS), MAX_ACCOUNTS).unwrap_or_default();
+        let Ok(accounts) = bobbin_files::read_bytes(Path::new(ACCOUNTS), MAX_ACCOUNTS) else {
+            return Self::Unknown;
+        };
         let own = Uid::effective().as_raw();
         let found = person(&String::from_utf8_lossy(&accounts), &sessions(), own);
         found.map_or(Self::Nobody, Self::Account)
     }
 
     pub(crate) fn are_here(&self) -> bool {
-        matches!(self, Self::Configured(true) | Self::Account(_))
+        matches!(self, Self::Configured(true) | Self::Account(_) | Self::Unknown)
     }
 }
 
@@ -154,7 +158,7 @@ mod tests {
                 assert_eq!(lasts(&others, local, tls, held), PageOrigin::Stable);
             }
         }
-        for others in [ada, Others::Configured(true)] {
+        for others in [ada, Others::Configured(true), Others::Unknown] {
             assert!(matches!(
                 lasts(&others, local, false, false),
                 PageOrigin::Fresh(_)

@@ -3,8 +3,8 @@
 //! A bubblewrap may not work: the system may forbid namespaces, or the server may run in a container. So before
 //! anything is promised, one trial runs bubblewrap around the helper with every feature of a command's view
 //! ([`super::bubblewrap_try`]). The result is valid for the life of the process. One later failure causes a new trial;
-//! if a command fails again after a successful trial, bubblewrap is not used for a while. Bounds: one trial at a time,
-//! of 20 s.
+//! if a command fails again after a successful trial, bubblewrap is not used for a while. Once it has confined a command it
+//! is never given up: a command can make others fail, which then do not run. Bounds: one trial at a time, of 20 s.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,8 +43,10 @@ pub struct Bubblewrap {
 struct Known {
     /// The trial's result; replaced when a later failure contradicts it.
     found: Arc<OnceCell<Tried>>,
-    /// Bubblewrap has failed a command, and confined none since.
+    /// Bubblewrap has failed a command.
     has_failed: bool,
+    /// Bubblewrap has confined a command.
+    has_confined: bool,
 }
 
 /// The result of a trial: the program, or why it does not work.
@@ -115,14 +117,15 @@ impl Bubblewrap {
 
     /// Notes that bubblewrap has confined a command.
     pub fn has_held(&self) {
-        self.known.lock().has_failed = false;
+        self.known.lock().has_confined = true;
     }
 
     /// Notes that bubblewrap failed to start a command, and why, unless it took too long. A new trial runs before the
-    /// next command. A second reason in a row counts as long as a failed trial, since a trial does not show it.
+    /// next command. A second reason counts as long as a failed trial, since a trial does not show it, if no
+    /// command was confined before.
     pub fn has_failed(&self, why: Option<&str>) {
         let mut known = self.known.lock();
-        let again = why.filter(|_| known.has_failed);
+        let again = why.filter(|_| known.has_failed && !known.has_confined);
         let found = again.map(|why| (Instant::now(), Err(why.to_owned())));
         known.found = Arc::new(OnceCell::new_with(found));
         known.has_failed |= why.is_some();
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_has_it_tried_again_and_the_next_one_without_a_command_held_between_counts() {
+    fn a_second_failure_counts_unless_a_command_was_confined_before() {
         let bubblewrap = Bubblewrap::default();
         bubblewrap.has_failed(Some("first"));
         assert_eq!(bubblewrap.found(), None);
@@ -183,9 +186,10 @@ mod tests {
         bubblewrap.has_failed(Some("second"));
         assert_eq!(bubblewrap.found(), Some(Err("second".to_owned())));
         bubblewrap.has_held();
-        bubblewrap.has_failed(None);
-        bubblewrap.has_failed(Some("first again"));
-        assert_eq!(bubblewrap.found(), None);
+        for why in ["again", "and again", "a command makes it fail"] {
+            bubblewrap.has_failed(Some(why));
+            assert_eq!(bubblewrap.found(), None);
+        }
     }
 
     #[test]

@@ -24,8 +24,9 @@ use crate::guesses::Guesses;
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
 
-const FOREIGN_HOST: &str = "The Host header names another server. Use the address that Bobbin prints, or list the \
-                            host in AppServer.AllowedHosts of your own ~/.craft/config.json.\n";
+const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` opens the page at its address of now. \
+                            A host of your own, such as a proxy's, can be listed in AppServer.AllowedHosts of your own \
+                            ~/.craft/config.json.\n";
 const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the origin in AppServer.AllowedOrigins of your \
                               own ~/.craft/config.json.\n";
 const OTHER_ADDRESS: &str = "This server has its page at another address. `bobbin open` opens it.\n";

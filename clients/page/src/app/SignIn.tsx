@@ -1,6 +1,6 @@
 //! For a browser that the server does not know: how to get in.
 import { type FormEvent, useEffect, useState } from "react";
-import { exchange, takeCode } from "../server/session";
+import { exchange, NAMED_ANEW, takeCode } from "../server/session";
 import { message } from "../ui/toast";
 
 export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
@@ -32,15 +32,18 @@ export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
       <p>This browser needs a one-time code. In the workspace, on the machine where the server runs:</p>
       <pre className="note">bobbin open</pre>
       <p>It opens this page, or prints the address with a code.</p>
-      <form onSubmit={submit}>
-        <label className="stack">
-          Code
-          <input className="field mono" value={code} onChange={(event) => setCode(event.target.value)} autoComplete="off" spellCheck={false} />
-        </label>
-        <button type="submit" className="btn primary" disabled={!code.trim()}>
-          Get in
-        </button>
-      </form>
+      {/* Another program may answer at this name by now: a code that is typed here would be given to it. */}
+      {!NAMED_ANEW && (
+        <form onSubmit={submit}>
+          <label className="stack">
+            Code
+            <input className="field mono" value={code} onChange={(event) => setCode(event.target.value)} autoComplete="off" spellCheck={false} />
+          </label>
+          <button type="submit" className="btn primary" disabled={!code.trim()}>
+            Get in
+          </button>
+        </form>
+      )}
       <div role="alert">{error && <p className="note bad">{error}</p>}</div>
     </main>
   );

@@ -3,6 +3,9 @@ import { UnauthorizedError } from "@bobbin/client";
 import { remember } from "../app/remember";
 
 const SECRET = "bobbin.secret";
+/** A name that the server has made for this start, because other people have accounts on the machine. */
+export const NAMED_ANEW = /^[a-z0-9]{16}\.localhost$/.test(location.hostname);
+let connected = false;
 
 /** Takes the code out of the address, at once, so that no history keeps it. */
 export function takeCode(): string | null {
@@ -31,17 +34,21 @@ export async function exchange(code: string): Promise<void> {
   }
   const { secret, device } = (await answer.json()) as { secret: string; device?: { id: string } };
   localStorage.setItem(SECRET, secret);
+  connected = false;
   remember("device", device?.id ?? "");
 }
 
 /** Returns a ticket for one connection. */
 export async function ticket(): Promise<string> {
+  // After the server, anybody may listen here: they would get what is written in this tab.
+  if (NAMED_ANEW && connected) throw new UnauthorizedError("The connection was lost, and another program may answer at this address now. `bobbin open` opens the page again.");
   const answer = await askTicket();
   if (answer.status === 401) {
     localStorage.removeItem(SECRET);
     throw new UnauthorizedError("This browser is not let in any more.");
   }
   if (!answer.ok) throw new Error(await reason(answer));
+  connected = true;
   return ((await answer.json()) as { ticket: string }).ticket;
 }
 

@@ -17,7 +17,8 @@ export function Trust() {
 
   function set(trusted: boolean) {
     const shown = data?.waiting.flatMap((item) => item.fingerprint ?? []) ?? [];
-    client.request("workspace/trust/set", trusted && shown.length ? { trusted, fingerprints: shown } : { trusted }).then((result) => {
+    // Without fingerprints the word would count for what the folder has brought since.
+    client.request("workspace/trust/set", trusted ? { trusted, fingerprints: shown } : { trusted }).then((result) => {
       again();
       if (result.restartNeeded) say("Some settings count after the next start of the server.");
     }, complain);

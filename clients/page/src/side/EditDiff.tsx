@@ -2,28 +2,23 @@
 import { useMemo } from "react";
 import { CodeBlock } from "../text/CodeBlock";
 import { markedInLine } from "../text/marked";
-import { between, type FileDiff, parse } from "./diff";
+import type { Edit } from "../thread/tools";
+import { between, type FileDiff } from "./diff";
 import { DiffTable } from "./DiffTable";
 
-export default function EditDiff({ edit, patch }: { edit?: { path: string; before: string; after: string }; patch?: string }) {
-  const files = useMemo(() => {
-    if (edit) {
-      const file = between(edit.path, edit.before, edit.after);
-      // Where a part of a file is, its text does not say.
-      return [markedFile(edit.before ? withoutNumbers(file) : file)];
-    }
-    try {
-      return parse(patch ?? "").filter((file) => file.hunks.length > 0).map(markedFile);
-    } catch {
-      return [];
-    }
-  }, [edit, patch]);
-  if (files.length === 0) return <CodeBlock text={patch ?? ""} shown={markedPatch(patch ?? "")} language="diff" />;
+/** A patch is shown as its text: another reader than the server's could find another change in it. */
+export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: string }) {
+  const file = useMemo(() => {
+    if (!edit) return null;
+    const file = between(edit.path, edit.before, edit.after);
+    // Where a part of a file is, its text does not say.
+    return markedFile(edit.before ? withoutNumbers(file) : file);
+  }, [edit]);
+  if (!file) return <CodeBlock text={patch} shown={markedPatch(patch)} language="diff" />;
   return (
     <>
-      {files.map((file) => (
-        <DiffTable key={file.path} file={file} split={false} />
-      ))}
+      {edit?.everywhere && <p className="meta">In every place that has this text:</p>}
+      <DiffTable file={file} split={false} />
     </>
   );
 }

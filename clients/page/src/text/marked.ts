@@ -3,7 +3,7 @@
 
 /** Characters that act on a display instead of appearing on it: controls, directions, what is invisible. */
 const acting =
-  "\\0-\\x1f\\x7f-\\x9f\\u{ad}\\u{34f}\\u{61c}\\u{115f}\\u{1160}\\u{17b4}\\u{17b5}\\u{180e}\\u{200b}\\u{200e}\\u{200f}\\u{2028}-\\u{202e}\\u{2060}-\\u{206f}\\u{3164}\\u{feff}\\u{ffa0}\\u{fff0}-\\u{fffb}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+  "\\0-\\x1f\\x7f-\\x9f\\u{ad}\\u{34f}\\u{61c}\\u{115f}\\u{1160}\\u{17b4}\\u{17b5}\\u{180e}\\u{200b}\\u{200e}\\u{200f}\\u{2028}-\\u{202e}\\u{2060}-\\u{206f}\\u{3164}\\u{feff}\\u{ffa0}\\u{fff0}-\\u{fffc}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
 const joiners = "\\u{200c}\\u{200d}";
 /** Invisible characters that choose how the letter before them is drawn. */
 const selectors = "\\u{180b}-\\u{180d}\\u{180f}\\u{fe00}-\\u{fe0f}";

@@ -1,9 +1,18 @@
 //! What a tool call is called on the page: a verb, and what it is done to.
+
+/** A text of a file and what replaces it, in one place or in every one. */
+export interface Edit {
+  path: string;
+  before: string;
+  after: string;
+  everywhere: boolean;
+}
+
 export interface Subject {
   verb: string;
   object: string;
   /** Set for tools that change files: shown as a diff of their arguments. */
-  edit?: { path: string; before: string; after: string };
+  edit?: Edit;
   patch?: string;
 }
 
@@ -16,9 +25,9 @@ export function subject(name: string, given: Record<string, unknown> | undefined
     case "ReadFile":
       return { verb: "Read", object: path };
     case "WriteFile":
-      return { verb: "Write", object: path, ...(given && { edit: { path, before: "", after: text(args.content) } }) };
+      return { verb: "Write", object: path, ...(given && { edit: { path, before: "", after: text(args.content), everywhere: false } }) };
     case "EditFile":
-      return { verb: "Edit", object: path, ...(given && { edit: { path, before: text(args.oldText), after: text(args.newText) } }) };
+      return { verb: "Edit", object: path, ...(given && { edit: { path, before: text(args.oldText), after: text(args.newText), everywhere: args.replaceAll === true } }) };
     case "ApplyPatch":
       return { verb: "Patch", object: patched(text(args.patch) || text(args.input)), ...(given && { patch: text(args.patch) || text(args.input) }) };
     case "Exec":

@@ -17,7 +17,7 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   const turns = thread.turns.filter(({ id }) => id === turnId);
   const isFile = approvalType === "file";
   const isKind = ({ name, what }: ToolView) => (isFile ? what.edit || what.patch : name.startsWith("mcp__"));
-  const fits = ({ name, what }: ToolView) => (isFile ? changes(what, target) : name.endsWith(`__${operation}`));
+  const fits = ({ name, what }: ToolView) => (isFile ? changes(what, target) : name.replace(/^mcp__.*?__/, "") === operation);
   const waiting = rowsOf(turns).flatMap((row) => (row.kind === "tool" && row.tool.status === "waiting" && isKind(row.tool) ? [row.tool] : []));
   const matching = waiting.filter(fits);
   return (matching.length > 0 ? matching : waiting).map((tool) =>

@@ -221,6 +221,7 @@ pub(super) fn page(config: &Config, report: &mut Report) {
     let others = Others::of(config);
     let why = match &others {
         Others::Account(name) => format!("{name} can run programs here too"),
+        Others::Unknown => "/etc/passwd cannot be read, or is too large to look at".to_owned(),
         Others::Nobody => "nobody else has an account here".to_owned(),
         Others::Configured(true) => "AppServer.WebSocket.SharedMachine is true".to_owned(),
         Others::Configured(false) => "AppServer.WebSocket.SharedMachine is false".to_owned(),
