@@ -51,7 +51,7 @@ impl ServerPlaces {
     }
 }
 
-/// Returns what the host is told of a server, which is started only if it is trusted. `variables` is our own environment.
+/// Returns the specification of a server for the host, which starts it only if it is trusted. `variables` is our own environment.
 pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, OsString)]) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
