@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::support::{Process, Workspace};
+use crate::support::{ALONE, Process, Workspace};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
@@ -58,9 +58,12 @@ impl World {
                 (Wire::WebSocket(Box::new(socket)), Server::Listening(process), pid)
             }
             Door::Lines | Door::Headers => {
-                let command = if door == Door::Lines { "app-server" } else { "eca" };
+                let command: &[&str] = match door {
+                    Door::Lines => &["app-server", "--listen", ALONE],
+                    _ => &["eca"],
+                };
                 let mut child = workspace
-                    .bobbin(&[command])
+                    .bobbin(command)
                     .stdin(Stdio::piped())
                     .stderr(Stdio::null())
                     .spawn()

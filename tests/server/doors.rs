@@ -4,7 +4,7 @@ use bobbin_testkit::Client;
 use serde_json::{Value, json};
 
 use crate::eca::{content, finished, hello, start};
-use crate::support::{Workspace, agent_text, rich};
+use crate::support::{Workspace, agent_text};
 
 /// Returns the agent's text as an editor is told it, up to the end of a turn.
 async fn told(editor: &mut Client) -> (String, Vec<Value>) {
@@ -188,15 +188,23 @@ async fn a_server_that_was_killed_is_not_looked_for_any_more() {
 #[tokio::test]
 async fn a_workspace_that_is_just_given_back_is_waited_for() {
     let workspace = Workspace::new();
-    // It has no door for a second one.
-    let (mut first, link) = workspace.stdio();
-    let leaving = Client::ready(link, "first", rich()).await;
+    // It has the folder for itself.
+    let mut first = workspace
+        .bobbin(&[
+            "exec",
+            "--approve",
+            "--sandbox",
+            "workspaceWrite",
+            "run `touch here; sleep 1`",
+        ])
+        .spawn()
+        .unwrap();
+    while !workspace.path().join("here").exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     let (_child, mut editor) = start(&workspace, &["eca"]);
     let id = editor.request("initialize", hello(&workspace)).await;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    assert_eq!(editor.unread(), 0);
-    drop(leaving);
-    first.exit().await;
+    assert!(first.wait().await.unwrap().success());
     let answer = editor.find("the answer", |message| message["id"] == id).await;
     assert!(answer.get("result").is_some(), "{answer}");
 }
@@ -225,16 +233,12 @@ async fn messages_before_the_handshake_and_broken_ones_after_it_are_answered() {
 }
 
 #[tokio::test]
-async fn a_token_is_presented_and_another_workspace_refused() {
+async fn an_editor_here_needs_no_token_and_another_workspace_is_refused() {
     let (workspace, other) = (Workspace::new(), Workspace::new());
     let server = workspace.web_socket_with(&["--token", "s3cret"]);
     let address = server.address().await;
-    let (mut child, mut editor) = start(&workspace, &["eca"]);
-    let error = editor.error("initialize", hello(&workspace)).await;
-    let said = error["message"].as_str().unwrap();
-    assert!(said.contains("wants another token"), "{said}");
-    assert_eq!(child.wait().await.unwrap().code(), Some(1));
-    let (_child, mut editor) = start(&workspace, &["eca", "--token", "s3cret"]);
+    // A program of the user needs none: it comes through the socket.
+    let (_child, mut editor) = start(&workspace, &["eca"]);
     editor.call("initialize", hello(&workspace)).await;
     // Straight at the door, for a workspace that is not served there.
     let door = format!("{}?token=s3cret", address.replace("/ws", "/eca"));

@@ -24,12 +24,10 @@ async fn a_refused_approval_an_unknown_option_and_a_busy_workspace_have_their_ow
     let workspace = Workspace::new();
     let refused = workspace.run(&["exec", "run `touch one`"]).await;
     let unknown = workspace.run(&["exec", "--no-such-option", "hi"]).await;
-    // A server that only speaks on its stdio cannot be joined.
-    let (_server, link) = workspace.stdio();
-    let mut client = bobbin_testkit::Client::new(link);
-    let info = serde_json::json!({ "clientInfo": { "name": "x", "version": "1" } });
-    client.call("initialize", info).await;
-    let busy = workspace.run(&["exec", "hi"]).await;
+    // A server has settings for all.
+    let server = workspace.web_socket();
+    server.address().await;
+    let busy = workspace.run(&["exec", "--allow", "*", "hi"]).await;
     let codes = [&refused, &unknown, &busy].map(|output| output.status.code().unwrap());
     assert!(
         !codes.contains(&0) && codes[0] != codes[1] && codes[1] != codes[2] && codes[0] != codes[2],
@@ -180,10 +178,10 @@ async fn rules_and_the_sandbox_of_one_run_count_for_that_run_only() {
 }
 
 #[tokio::test]
-async fn a_second_exec_waits_for_the_first_and_the_last_thread_goes_on() {
+async fn a_second_exec_waits_for_one_with_settings_of_its_own_and_the_last_thread_goes_on() {
     let workspace = Workspace::new();
     let mut first = workspace
-        .bobbin(&["exec", "--approve", "run `sleep 1`"])
+        .bobbin(&["exec", "--allow", "sleep 1", "run `sleep 1`"])
         .spawn()
         .unwrap();
     let mut line = String::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 
-use crate::support::{Workspace, rich};
+use crate::support::{ALONE, Workspace, rich};
 
 const MESSAGE: &str =
     "MSH|^~\\&|LAB|||20260101||ADT^A01|1|P|2.5\rPID|1||471147||QUARTERMAIN^ZENOBIA||19610203\r";
@@ -89,7 +89,13 @@ async fn values_of_a_message_are_in_no_log_and_go_with_their_thread() {
     workspace.configure(&json!({ "HermesExtensions": [entry()] }));
     let logs = tempfile::tempdir().unwrap();
     let log = logs.path().join("bobbin.log");
-    let mut command = workspace.bobbin(&["app-server", "--log-file", log.to_str().unwrap()]);
+    let mut command = workspace.bobbin(&[
+        "app-server",
+        "--listen",
+        ALONE,
+        "--log-file",
+        log.to_str().unwrap(),
+    ]);
     command
         .env("BOBBIN_LOG", "trace,bobbin=trace")
         .stdin(std::process::Stdio::piped());

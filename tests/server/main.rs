@@ -77,6 +77,7 @@ mod mcp_killed;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod one_server;
 mod ordering;
 #[cfg(test)]
 mod overload;

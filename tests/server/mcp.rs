@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 
 use crate::eca;
-use crate::support::{Workspace, rich};
+use crate::support::{ALONE, Workspace, rich};
 
 /// The server's own process; see `bobbin_testkit::tea_server`.
 #[test]
@@ -40,7 +40,7 @@ pub(crate) fn configure(directory: &Path, servers: &Value) {
 /// Starts a server whose user has this home.
 pub(crate) async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Client) {
     let mut child = workspace
-        .bobbin(&["app-server", "--log", "error"])
+        .bobbin(&["app-server", "--listen", ALONE, "--log", "error"])
         .env("HOME", home.path())
         .stdin(Stdio::piped())
         .stderr(Stdio::inherit())

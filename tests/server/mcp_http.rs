@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::process::Stdio;
 
 use crate::mcp;
-use crate::support::{Workspace, rich};
+use crate::support::{ALONE, Workspace, rich};
 
 #[tokio::test]
 async fn the_proxy_of_the_environment_gets_nothing_of_it() {
@@ -16,7 +16,7 @@ async fn the_proxy_of_the_environment_gets_nothing_of_it() {
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let workspace = Workspace::new();
     workspace.configure(&json!({ "McpServers": { "pantry": { "url": url } } }));
-    let mut command = workspace.bobbin(&["app-server", "--log", "error"]);
+    let mut command = workspace.bobbin(&["app-server", "--listen", ALONE, "--log", "error"]);
     for name in [
         "http_proxy",
         "HTTP_PROXY",

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, Workspace};
+use crate::support::{ALONE, Process, Workspace};
 
 /// Runs a Turn to its end, saying yes to what it asks.
 async fn run(client: &mut bobbin_testkit::Client, thread: &str, text: &str) -> String {
@@ -99,7 +99,7 @@ async fn a_turn_is_undone_over_the_wire_and_everybody_is_told() {
 #[tokio::test]
 async fn a_server_that_finds_no_git_does_not_offer_it() {
     let workspace = Workspace::new();
-    let mut command = workspace.bobbin(&["app-server"]);
+    let mut command = workspace.bobbin(&["app-server", "--listen", ALONE]);
     let mut child = command
         .env("PATH", workspace.path())
         .stdin(std::process::Stdio::piped())

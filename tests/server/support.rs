@@ -22,6 +22,9 @@ pub(crate) fn not_tested(why: &str) {
 /// How long a process may take to start or to end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Where `app-server` listens that is the server itself, with a client on its stdio.
+pub(crate) const ALONE: &str = "ws+stdio://127.0.0.1:0";
+
 /// Capabilities of a client that shows everything.
 pub(crate) fn rich() -> Value {
     json!({ "approvalSupport": true, "commandExecutionStreaming": true, "toolExecutionLifecycle": true })
@@ -115,7 +118,7 @@ impl Workspace {
 
     /// Starts the server as a child on stdio.
     pub(crate) fn stdio(&self) -> (Process, Link) {
-        self.with_stdio(&["app-server"])
+        self.with_stdio(&["app-server", "--listen", ALONE])
     }
 
     pub(crate) fn with_stdio(&self, args: &[&str]) -> (Process, Link) {
@@ -126,7 +129,7 @@ impl Workspace {
 
     /// As [`stdio`](Self::stdio), with everything logged and nobody there to read it.
     pub(crate) fn with_deaf_stderr(&self) -> (Process, Link) {
-        let mut command = self.bobbin(&["app-server"]);
+        let mut command = self.bobbin(&["app-server", "--listen", ALONE]);
         command.env("BOBBIN_LOG", "trace");
         let (mut process, link) = self.spawn_stdio(command);
         drop(process.child.stderr.take());
@@ -135,7 +138,7 @@ impl Workspace {
 
     /// Starts the server as a child on stdio, of a user whose state directory is that of another workspace.
     pub(crate) fn stdio_with_state_of(&self, other: &Self) -> (Process, Link) {
-        let mut command = self.bobbin(&["app-server"]);
+        let mut command = self.bobbin(&["app-server", "--listen", ALONE]);
         command
             .env("BOBBIN_STATE", other.state())
             .stderr(Stdio::inherit());
@@ -222,7 +225,7 @@ impl Workspace {
 
     /// Starts the server as a child on stdio, so that it can be told at which step to die.
     pub(crate) fn stdio_armed(&self) -> (Process, ChildStdout, ChildStdin) {
-        let mut command = self.bobbin(&["app-server"]);
+        let mut command = self.bobbin(&["app-server", "--listen", ALONE]);
         command.env("BOBBIN_KILL_AT", self.kill_at());
         let mut child = command
             .stdin(Stdio::piped())

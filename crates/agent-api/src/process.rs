@@ -1,14 +1,15 @@
 //! What a server knows of itself as a process: its age, its connections, its memory.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
 
 /// The figures of one server. Connections count themselves.
 #[derive(Debug)]
 pub struct ServerProcess {
     started: Instant,
-    connections: AtomicUsize,
+    connections: watch::Sender<usize>,
     memory: fn() -> Option<u64>,
 }
 
@@ -18,7 +19,7 @@ impl ServerProcess {
     pub fn start(memory: fn() -> Option<u64>) -> Arc<Self> {
         Arc::new(Self {
             started: Instant::now(),
-            connections: AtomicUsize::new(0),
+            connections: watch::Sender::new(0),
             memory,
         })
     }
@@ -26,7 +27,7 @@ impl ServerProcess {
     /// Counts a connection as long as the value lives.
     #[must_use]
     pub fn connection(self: &Arc<Self>) -> OpenConnection {
-        self.connections.fetch_add(1, Ordering::Relaxed);
+        self.connections.send_modify(|open| *open += 1);
         OpenConnection(self.clone())
     }
 
@@ -37,7 +38,12 @@ impl ServerProcess {
 
     /// Returns how many clients are connected.
     pub fn connections(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
+        *self.connections.borrow()
+    }
+
+    /// Returns how many clients are connected, now and after each change.
+    pub fn watch_connections(&self) -> watch::Receiver<usize> {
+        self.connections.subscribe()
     }
 
     /// Returns the bytes of memory that the process occupies, where the system says so.
@@ -52,7 +58,7 @@ pub struct OpenConnection(Arc<ServerProcess>);
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        self.0.connections.send_modify(|open| *open -= 1);
     }
 }
 

@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use bobbin_config::Config;
-use bobbin_serve::exit::Failure;
-use bobbin_serve::join::{self, Endpoint};
-use bobbin_serve::token::TokenOptions;
-use bobbin_serve::{console, opened, server};
-use bobbin_workspace::{State, Workspace};
+use bobbin_serve::{attach, console, opened, server};
+use bobbin_workspace::Workspace;
 
 /// Asks the server that runs in the workspace. Where none runs, opens the workspace, and starts and resumes nothing in it.
 ///
@@ -19,10 +16,9 @@ use bobbin_workspace::{State, Workspace};
 pub(crate) async fn ask_server<T>(
     workspace: &Workspace,
     config: &Config,
-    token: &TokenOptions,
     ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let Some(holder) = workspace.holder() else {
+    if workspace.holder().is_none() {
         let held = workspace.hold().await?;
         let opened = opened::prepare(&held, config, &CancellationToken::new()).await?;
         for complaint in config.warnings.iter().chain(&opened.complaints) {
@@ -33,8 +29,8 @@ pub(crate) async fn ask_server<T>(
         opened.end().await;
         drop(serving.await);
         return asked;
-    };
-    ask_holder(workspace, holder, config, token, ask).await
+    }
+    ask_running(workspace, ask).await
 }
 
 /// Asks the server that runs in the workspace.
@@ -43,33 +39,12 @@ pub(crate) async fn ask_server<T>(
 /// None runs; else as [`ask_server`].
 pub(crate) async fn ask_running<T>(
     workspace: &Workspace,
-    config: &Config,
-    token: &TokenOptions,
     ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let Some(holder) = workspace.holder() else {
-        let root = workspace.root.display();
-        bail!("no server runs in {root}: start one with `bobbin`");
-    };
-    ask_holder(workspace, holder, config, token, ask).await
+    ask_through(attach::running(workspace).await?.transport, ask).await
 }
 
-async fn ask_holder<T>(
-    workspace: &Workspace,
-    holder: State,
-    config: &Config,
-    token: &TokenOptions,
-    ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let Some(address) = holder.address else {
-        return Err(workspace.busy().into());
-    };
-    let token = token.presented(config)?;
-    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
-    ask_through(joined.map_err(Failure::from)?, ask).await
-}
-
-async fn ask_through<T>(
+pub(crate) async fn ask_through<T>(
     transport: Transport,
     ask: impl AsyncFnOnce(&PeerHandle) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {

@@ -12,16 +12,21 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    config, copies, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, plugin, resume,
-    rules, setup, state_command, threads, token, tool_servers, trust,
+    config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, plugin,
+    resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
 };
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
+use bobbin_local::{ListenRequest, Opened};
+use bobbin_serve::attach::Borrowed;
+use bobbin_serve::exit::{self, Failure};
 use bobbin_serve::listen::{Listen, Listening, TlsOptions};
-use bobbin_serve::server::Endpoints;
+use bobbin_serve::server::{Endpoints, Greeting};
+use bobbin_serve::signals::Signals;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, managed, server, state, telemetry};
+use bobbin_workspace::{State, Workspace};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -48,15 +53,24 @@ enum Command {
     /// Serve a workspace on a WebSocket and print how to connect (the default).
     Serve(Serve),
     /// Serve a workspace to the program that starts us, on stdio, or to others on a WebSocket.
+    ///
+    /// On stdio alone it joins the server that runs in the workspace, and starts it where there is none.
     AppServer(AppServer),
+    /// Serve a workspace to the programs that ask for it at its socket, until nothing uses it: they start it.
+    #[command(hide = true)]
+    Detached(detached::Detached),
+    /// List your servers that run: workspace, address, clients, turns and open questions.
+    Ps(servers::Ps),
+    /// End the server of a workspace. Turns and questions that are open go on when it starts again.
+    Stop(servers::Stop),
     /// Start the servers of workspaces for clients that ask, and end them.
     ///
     /// One process of a user. Clients find it by `~/.craft/hub/hub.lock`, and start it themselves.
     Hub(hub::HubCommand),
     /// Speak ECA on stdio, for an editor's plugin that starts us.
     ///
-    /// The workspace is the first folder that the editor names. Joins the server that runs there; without one it
-    /// serves by itself.
+    /// The workspace is the first folder that the editor names. Joins the server that runs there, and starts it where there is
+    /// none.
     #[command(alias = "server")]
     Eca(eca::Eca),
     /// Run one prompt, show what happens, exit.
@@ -183,6 +197,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         None => serve(cli.serve).await,
         Some(Command::Serve(serve_)) => serve(serve_).await,
         Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
+        Some(Command::Detached(detached)) => detached::run(detached).await,
+        Some(Command::Ps(ps)) => servers::ps(ps).await,
+        Some(Command::Stop(stop)) => servers::stop(stop).await,
         Some(Command::Hub(command)) => hub::run(command).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
@@ -220,12 +237,12 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     telemetry::start(&serve.common.log, "warn")?;
     let workspace = state::workspace(serve.common.workspace.as_deref())?;
     let config = bobbin_serve::config::read(&workspace.root, state::home().as_deref())?;
-    let held = workspace.hold().await?;
     let token = serve.token.wanted(&config)?;
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
         Some(Endpoints {
             listen: Some(listen),
             stdio: false,
+            ..
         }) => Listen {
             token,
             tls: serve.tls,
@@ -239,47 +256,96 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
             tls: serve.tls,
         },
     };
+    let wants_code = std::io::stdout().is_terminal();
+    let greet = |opened: &Opened| greet(&workspace, &config, opened);
+    let held = match workspace.hold().await {
+        Ok(held) => held,
+        Err(error) if error.is_busy() => {
+            return borrow(&workspace, listen, wants_code, greet, error.into()).await;
+        }
+        Err(error) => return Err(error.into()),
+    };
     let endpoints = Endpoints {
-        stdio: false,
         listen: Some(listen),
+        ..Endpoints::default()
     };
-    let root = workspace.root.clone();
-    let engine = match &config.models.model {
-        Some(model) => format!("  Model      {model}"),
-        None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
-    };
-    server::run(held, &config, endpoints, move |shown| {
-        let Some(shown) = shown else { return };
-        if let Some(page) = &shown.page {
-            console::say(&format!("{page}{}", code(shown)));
+    server::run(held, &config, endpoints, |greeting| {
+        complain(&greeting);
+        if let Some(shown) = greeting.listening {
+            greet(&shown.opened(wants_code));
         }
-        console::say(&format!("Bobbin serves {}", root.display()));
-        console::say(&format!("  WebSocket  {}", shown.web_socket));
-        if shown.is_guarded {
-            console::say("  Token      `bobbin token` prints it; clients add ?token=TOKEN to the address");
-        }
-        if let (Some(url), Some(_)) = (shown.elsewhere.first(), &shown.page) {
-            console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
-        }
-        console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
-        console::say(&engine);
-        console::say("  Stop       Ctrl-C");
     })
     .await
 }
 
-/// Returns what follows the page's address: a code on a terminal, where only the user reads it.
-fn code(shown: &Listening) -> String {
-    if !shown.is_guarded || !std::io::stdout().is_terminal() {
-        return String::new();
+/// Has the server that runs in the workspace listen until a signal comes, or until it ends.
+async fn borrow(
+    workspace: &Workspace,
+    listen: Listen,
+    wants_code: bool,
+    greet: impl FnOnce(&Opened),
+    busy: anyhow::Error,
+) -> anyhow::Result<ExitCode> {
+    let is_joinable = |server: &State| server.socket && server.address.is_none();
+    if !workspace.holder().is_some_and(|server| is_joinable(&server)) {
+        return Err(busy);
     }
-    match shown.devices.invite(None) {
-        Ok(code) => format!("#{}", code.text),
-        Err(error) => {
-            tracing::warn!(%error, "there is no code for a browser");
-            String::new()
+    let mut signals = Signals::listen()?;
+    let wanted = ListenRequest {
+        address: listen.address,
+        may_move: listen.may_move,
+        token: listen.token,
+        tls: listen.tls.absolute()?,
+        wants_code,
+    };
+    let borrowed = Borrowed::open(workspace, &wanted).await?;
+    let pid = borrowed.pid;
+    console::note(&format!(
+        "process {pid} serves this folder already and listens for you; Ctrl-C ends that alone"
+    ));
+    greet(&borrowed.opened);
+    tokio::select! {
+        () = signals.next() => {
+            borrowed.close().await;
+            Ok(ExitCode::SUCCESS)
         }
+        () = borrowed.closed() => Err(Failure {
+            code: exit::FAILED,
+            message: "the server of this folder has ended".to_owned(),
+        }
+        .into()),
     }
+}
+
+/// Prints what a user should know who has started a server.
+fn complain(greeting: &Greeting<'_>) {
+    let waiting = greeting.waiting.into_iter();
+    for line in waiting.chain(greeting.warnings.iter().map(String::as_str)) {
+        console::complain(line);
+    }
+}
+
+/// Prints where a server listens, and what to do next.
+fn greet(workspace: &Workspace, config: &Config, opened: &Opened) {
+    if let Some(page) = &opened.page {
+        // On a terminal, where only the user reads it, the code is in the address.
+        let code = opened.code.as_ref().map(|code| format!("#{code}"));
+        console::say(&format!("{page}{}", code.unwrap_or_default()));
+    }
+    console::say(&format!("Bobbin serves {}", workspace.root.display()));
+    console::say(&format!("  WebSocket  {}", opened.web_socket));
+    if opened.is_guarded {
+        console::say("  Token      `bobbin token` prints it; clients add ?token=TOKEN to the address");
+    }
+    if let (Some(url), Some(_)) = (opened.elsewhere.first(), &opened.page) {
+        console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
+    }
+    console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
+    console::say(&match &config.models.model {
+        Some(model) => format!("  Model      {model}"),
+        None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
+    });
+    console::say("  Stop       Ctrl-C");
 }
 
 async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
@@ -304,9 +370,13 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
             endpoints
         }
     };
+    if endpoints.listen.is_none() {
+        return detached::bridge(&workspace, &app_server.common.log).await;
+    }
     let held = workspace.hold().await?;
-    server::run(held, &config, endpoints, |shown| {
-        if let Some(Listening { web_socket, .. }) = shown {
+    server::run(held, &config, endpoints, |greeting| {
+        complain(&greeting);
+        if let Some(Listening { web_socket, .. }) = greeting.listening {
             tracing::info!(address = web_socket, "listening");
         }
     })
@@ -326,15 +396,16 @@ fn configured_endpoints(config: &Config) -> anyhow::Result<Endpoints> {
         }
         Mode::Stdio => Endpoints {
             stdio: true,
-            listen: None,
+            ..Endpoints::default()
         },
         Mode::WebSocket => Endpoints {
-            stdio: false,
             listen: Some(listen),
+            ..Endpoints::default()
         },
         Mode::StdioAndWebSocket => Endpoints {
             stdio: true,
             listen: Some(listen),
+            idle: None,
         },
     })
 }
@@ -347,7 +418,7 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
         "stdio" if rest.is_empty() => {
             return Ok(Endpoints {
                 stdio: true,
-                listen: None,
+                ..Endpoints::default()
             });
         }
         "ws" => false,
@@ -371,6 +442,7 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
     Ok(Endpoints {
         stdio,
         listen: Some(listen),
+        idle: None,
     })
 }
 

@@ -18,11 +18,9 @@ use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
 use crate::call::{ask_running, call, initialize};
-use bobbin_serve::config;
 use bobbin_serve::models::variable;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
 
 /// The file that leads a browser to the page.
@@ -37,8 +35,6 @@ pub(crate) struct Open {
     /// Print the address only.
     #[arg(long)]
     print: bool,
-    #[command(flatten)]
-    token: TokenOptions,
 }
 
 /// Arguments of `bobbin pair`.
@@ -50,8 +46,6 @@ pub(crate) struct Pair {
     /// What the device will be called in `bobbin devices`.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    #[command(flatten)]
-    token: TokenOptions,
 }
 
 /// Arguments of `bobbin devices`.
@@ -81,7 +75,7 @@ enum Action {
 
 /// Opens the page.
 pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
-    let invited = invite(open.workspace.as_deref(), &open.token, None).await?;
+    let invited = invite(open.workspace.as_deref(), None).await?;
     let address = with_code(&invited.page_url, &invited);
     console::say(&address);
     if open.print || !has_desktop() {
@@ -100,7 +94,7 @@ pub(crate) async fn open(open: Open) -> anyhow::Result<ExitCode> {
 
 /// Shows how another device gets in.
 pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
-    let invited = invite(pair.workspace.as_deref(), &pair.token, pair.name.as_deref()).await?;
+    let invited = invite(pair.workspace.as_deref(), pair.name.as_deref()).await?;
     let Some(best) = invited.remote_urls.first() else {
         bail!(
             "no other device reaches the server: it listens on this machine only, or this machine is in no network. Serve with \
@@ -136,15 +130,10 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn invite(
-    workspace: Option<&Path>,
-    token: &TokenOptions,
-    label: Option<&str>,
-) -> anyhow::Result<wire::DeviceInviteResult> {
+async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<wire::DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
-    let config = config::read(&workspace.root, state::home().as_deref())?;
-    ask_running(&workspace, &config, token, async |peer| {
+    ask_running(&workspace, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-devices", &capabilities).await?;
         let params = wire::DeviceInviteParams {

@@ -1,30 +1,23 @@
-//! The editor endpoint: `bobbin eca` on stdio, and the editors of a running server.
+//! The editor endpoint: `bobbin eca` on stdio.
 //!
-//! The workspace is the one that the editor names in its handshake. When a server runs there, `bobbin eca`
-//! only passes messages on to it; otherwise it holds the workspace and serves by itself, until the editors have left that
-//! joined it. Exit codes: 0 after
-//! `shutdown` and `exit` or at the end of input, 1 after `exit` alone or when a joined server goes away, and
-//! the ordinary ones when the workspace cannot be served (ECA section 4.5).
+//! The workspace is the one that the editor names in its handshake. `bobbin eca` passes messages on to the server that runs
+//! there, and starts it where there is none. Exit codes: 0 after `shutdown` and `exit` or at the end of input, 1 after `exit`
+//! alone or when the server goes away, and the ordinary ones when the workspace cannot be served (ECA section 4.5).
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bobbin_eca::End;
 use bobbin_editor_kit::{bridge, handover};
 use clap::{Args, ValueEnum};
 use futures_util::FutureExt;
 
-use bobbin_serve::eca::{EditorWorkspace, Open};
+use bobbin_serve::eca::EditorWorkspace;
 use bobbin_serve::exit::Failure;
 use bobbin_serve::signals::Signals;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, exit, telemetry};
-
-/// How long the end may take once the editor has left (ECA section 4.5).
-const END: Duration = Duration::from_secs(2);
 
 /// The options that plugins pass.
 #[derive(Debug, Args)]
@@ -38,8 +31,6 @@ pub(crate) struct Eca {
     /// Taken from plugins that pass it; such a file is not read.
     #[arg(long, value_name = "PATH", hide = true)]
     config_file: Option<PathBuf>,
-    #[command(flatten)]
-    token: TokenOptions,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -63,7 +54,7 @@ pub(crate) fn is_asked_for_its_version() -> bool {
     asked
 }
 
-/// Serves one editor.
+/// Passes the messages of one editor to the server of its workspace.
 pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
     let level = match (eca.log_level, eca.verbose) {
         (Some(Level::Error), _) => "error",
@@ -71,9 +62,14 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         (Some(Level::Debug), _) | (None, true) => "debug",
         (Some(Level::Warn), _) | (None, false) => "warn",
     };
-    telemetry::start(&LogOptions::default(), level)?;
+    let log = LogOptions::of_level(level);
+    telemetry::start(&log, level)?;
+    if let Some(file) = eca.config_file {
+        let file = file.display();
+        tracing::warn!("{file} is not read; settings belong in .craft/config.json");
+    }
     let mut signals = Signals::listen()?;
-    let workspace = Arc::new(EditorWorkspace::new(eca.config_file, eca.token));
+    let workspace = Arc::new(EditorWorkspace::new(log));
     let looking = workspace.clone();
     let (transport, handover) = handover::wrap(
         bobbin_transport::stdio_with_headers()?,
@@ -81,58 +77,27 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         Box::new(move |wanted| looking.clone().look(wanted).boxed()),
     );
     let serving = bobbin_eca::serve(transport, workspace.clone());
-    tokio::pin!(serving);
     let end = tokio::select! {
-        end = &mut serving => Some(end),
-        () = signals.next() => None,
-        () = workspace.removed.cancelled() => None,
+        end = serving => end,
+        () = signals.next() => End::Closed,
     };
     if let Some(taken) = handover.taken() {
         return joined(bridge::run(taken, signals.next()).await);
     }
-    let open = workspace.close();
-    if let (Some(_), Open::Served(served)) = (&end, &open) {
-        tokio::select! {
-            () = served.until_others_have_left() => {}
-            () = signals.next() => {}
-            () = workspace.removed.cancelled() => {}
-        }
+    match (workspace.refused(), end) {
+        (Some(error), _) => Err(error),
+        (
+            None,
+            End::Exited {
+                after_shutdown: false,
+            },
+        ) => Ok(ExitCode::from(exit::FAILED)),
+        (None, _) => Ok(ExitCode::SUCCESS),
     }
-    let (held, served) = match open {
-        Open::Nothing => (None, None),
-        Open::Ready(prepared) => (Some(prepared.held), None),
-        Open::Refused(error) => return Err(error),
-        Open::Served(served) => (None, Some(served)),
-    };
-    let ending = async {
-        let held = match served {
-            Some(served) => Some(served.end().await),
-            None => held,
-        };
-        if end.is_none() {
-            // The connection ends when everything is said.
-            serving.await;
-        }
-        held.map(|held| held.workspace().database())
-    };
-    let database = tokio::time::timeout(END, ending).await;
-    if database.is_err() {
-        tracing::warn!("the end took too long; leaving anyway");
-    }
-    if workspace.removed.is_cancelled() {
-        let database = database.ok().flatten().unwrap_or_else(|| "bobbin.db".into());
-        return Err(exit::removed(&database).into());
-    }
-    Ok(match end {
-        Some(End::Exited {
-            after_shutdown: false,
-        }) => ExitCode::from(exit::FAILED),
-        _ => ExitCode::SUCCESS,
-    })
 }
 
-/// Returns how an editor's process ends that a running server has taken.
-fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
+/// Returns how a process ends that has passed messages to a server.
+pub(crate) fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
     match end {
         bridge::End::Left
         | bridge::End::Exited { after_shutdown: true }
@@ -144,7 +109,7 @@ fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
             after_shutdown: false,
         } => Err(Failure {
             code: exit::FAILED,
-            message: "the server of this workspace has ended; start the editor's session again".to_owned(),
+            message: "the server of this workspace has ended; start the session again".to_owned(),
         }
         .into()),
     }

@@ -4,7 +4,6 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
 use bobbin_management::wire;
 use bobbin_peer::{Handlers, Mode, Peer, PeerOptions};
 use clap::Args;
@@ -12,13 +11,10 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::call::{call, initialize};
-use bobbin_serve::config;
-use bobbin_serve::exit::Failure;
-use bobbin_serve::join::{self, Endpoint};
+use bobbin_serve::attach;
 use bobbin_serve::signals::Signals;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
 
 /// Ends of forwards that wait to be looked at; the connection waits beyond.
@@ -37,8 +33,6 @@ pub(crate) struct Forward {
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    #[command(flatten)]
-    token: TokenOptions,
 }
 
 /// Forwards the port until a signal comes or the forward ends.
@@ -46,15 +40,7 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let mut signals = Signals::listen()?;
     let workspace = state::workspace(forward.workspace.as_deref())?;
-    let config = config::read(&workspace.root, state::home().as_deref())?;
-    let Some(holder) = workspace.holder() else {
-        bail!("no server runs in this workspace, so no command does");
-    };
-    let Some(address) = holder.address else {
-        return Err(workspace.busy().into());
-    };
-    let token = forward.token.presented(&config)?;
-    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
+    let joined = attach::running(&workspace).await?;
     let (ends, mut ended) = mpsc::channel(WAITING);
     let handlers =
         Handlers::new().on_notification_deferred("forward/ended", Mode::ordered("in"), move |cx| {
@@ -66,9 +52,7 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
                 }
             }
         });
-    let peer = Peer::start(joined.map_err(Failure::from)?, PeerOptions::default(), |_| {
-        handlers
-    })?;
+    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| handlers)?;
     let handle = peer.handle();
     let capabilities = json!({ "workspaceTrust": true, "extensions": { "forward": true } });
     initialize(&handle, "bobbin-forward", &capabilities).await?;

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::bail;
 use bobbin_management::wire;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{config, console, state, telemetry};
 use clap::Args;
 use serde_json::json;
@@ -22,8 +21,6 @@ pub(crate) struct Models {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    token: TokenOptions,
 }
 
 /// Lists the models.
@@ -31,7 +28,7 @@ pub(crate) async fn run(models: Models) -> anyhow::Result<ExitCode> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(models.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
-    let listed = ask_server(&workspace, &config, &models.token, async |peer| {
+    let listed = ask_server(&workspace, &config, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-models", &capabilities).await?;
         let listed = call(peer, "model/list", &json!({})).await?;

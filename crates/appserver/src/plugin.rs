@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 
 use crate::call::{ask_server, call, initialize};
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::trust::TrustFile;
 use bobbin_serve::{config, console, state, telemetry};
 
@@ -31,8 +30,6 @@ pub(crate) struct PluginCommand {
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
-    #[command(flatten)]
-    token: TokenOptions,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -76,10 +73,7 @@ pub(crate) async fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     let workspace = state::workspace(command.workspace.as_deref())?;
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = command.action.unwrap_or(Action::List);
-    let plugin = ask_server(&workspace, &config, &command.token, async |peer| {
-        act(peer, action).await
-    })
-    .await?;
+    let plugin = ask_server(&workspace, &config, async |peer| act(peer, action).await).await?;
     if let Some(plugin) = plugin {
         brings(&plugin);
         // Read again: an installation has changed the record.

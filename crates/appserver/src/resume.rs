@@ -26,7 +26,7 @@ pub(crate) async fn run(resume: Resume) -> anyhow::Result<ExitCode> {
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let root = workspace.root.to_string_lossy().into_owned();
     let chosen = exec.thread.take();
-    let thread = ask_server(&workspace, &config, &exec.token, async |peer| {
+    let thread = ask_server(&workspace, &config, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-resume", &capabilities).await?;
         let thread = match chosen {

@@ -21,7 +21,6 @@ use crate::threads;
 use bobbin_serve::config;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
 
 /// Commands that `test` judges at most.
@@ -33,8 +32,6 @@ pub(crate) struct Rules {
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
-    #[command(flatten)]
-    token: TokenOptions,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -72,10 +69,7 @@ pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
     let config = config::read(&workspace.root, state::home().as_deref())?;
     let action = rules.action.unwrap_or(Action::List);
     let root = workspace.root.to_string_lossy().into_owned();
-    ask_server(&workspace, &config, &rules.token, async |peer| {
-        act(peer, action, &root).await
-    })
-    .await
+    ask_server(&workspace, &config, async |peer| act(peer, action, &root).await).await
 }
 
 async fn act(peer: &PeerHandle, action: Action, root: &str) -> anyhow::Result<ExitCode> {

@@ -38,6 +38,8 @@ pub const FILE: &str = ".craft/config.json";
 pub struct Config {
     /// Which endpoints the server opens.
     pub mode: Mode,
+    /// The options of the editor that has started the server: its providers, and its MCP servers.
+    pub editors_options: Option<(Map<String, Value>, Map<String, Value>)>,
     host: Option<IpAddr>,
     /// `None`: not said; the default then gives way to a free port.
     pub port: Option<u16>,
@@ -258,6 +260,7 @@ impl Config {
             models.set_key(name, key);
         }
         self.models = models;
+        self.editors_options = Some((providers.clone(), mcp_servers.clone()));
         self.take_warnings(Path::new(crate::EDITORS_OPTIONS), warnings);
         for config in servers {
             self.tool_servers

@@ -23,9 +23,10 @@ impl Asking {
         Self { shared, all, open: 0 }
     }
 
-    /// Says how many are open. Called before the frame that tells of it is appended: a reader that finds none here gets the
+    /// Says how many are open, and whether a Turn has not ended. Called before the frame that tells of it is appended: a reader that finds none here gets the
     /// next by the log.
-    pub(crate) fn set(&mut self, open: usize) {
+    pub(crate) fn set(&mut self, open: usize, has_turn: bool) {
+        self.shared.set_has_turn(has_turn);
         if open == self.open {
             return;
         }
@@ -40,7 +41,7 @@ impl Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.set(0);
+        self.set(0, false);
     }
 }
 
@@ -53,14 +54,14 @@ mod tests {
         let all = Arc::new(AtomicUsize::new(0));
         let of = || Asking::new(Arc::default(), Some(all.clone()));
         let (mut one, mut other) = (of(), of());
-        one.set(2);
-        other.set(1);
-        one.set(1);
+        one.set(2, true);
+        other.set(1, true);
+        one.set(1, true);
         assert_eq!(all.load(Ordering::Acquire), 2);
         drop(one);
         assert_eq!(all.load(Ordering::Acquire), 1);
         let mut top = Asking::new(Arc::default(), None);
-        top.set(3);
+        top.set(3, true);
         assert_eq!((all.load(Ordering::Acquire), top.shared.open()), (1, 3));
     }
 }

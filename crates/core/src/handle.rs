@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use bobbin_model::{ApprovalPolicy, Refusal, ThreadHeader, ThreadId};
 use tokio::sync::{mpsc, oneshot};
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     policy: AtomicU8,
     /// Approvals that are open.
     open: AtomicUsize,
+    /// Whether a Turn has not ended.
+    has_turn: AtomicBool,
     ended: OnceLock<Ended>,
 }
 
@@ -73,6 +75,10 @@ impl Shared {
             ApprovalPolicy::Refuse => 5,
         };
         self.policy.store(number, Ordering::Release);
+    }
+
+    pub(crate) fn set_has_turn(&self, has_turn: bool) {
+        self.has_turn.store(has_turn, Ordering::Release);
     }
 
     pub(crate) fn set_open(&self, open: usize) {
@@ -132,6 +138,11 @@ impl ThreadHandle {
     /// Returns the parent Thread, of a subagent.
     pub(crate) fn parent(&self) -> Option<&ThreadId> {
         self.parent.as_ref()
+    }
+
+    /// Whether a Turn in it has not ended.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.shared.has_turn.load(Ordering::Acquire)
     }
 
     /// Returns how many Approvals are open in it.

@@ -247,6 +247,17 @@ impl Hub {
         stats
     }
 
+    /// Whether an engine works: a Turn has not ended and waits neither for a user nor for a subagent that does.
+    pub fn is_working(&self) -> bool {
+        let cells = self.live.lock();
+        let live: Vec<_> = cells.values().filter_map(|cell| cell.get()).collect();
+        live.iter().filter(|thread| thread.has_turn()).any(|thread| {
+            let is_parent =
+                |other: &&Arc<ThreadHandle>| other.has_turn() && other.parent() == Some(thread.id());
+            thread.open() == 0 && self.open_questions(thread.id()).is_empty() && !live.iter().any(is_parent)
+        })
+    }
+
     /// Ends every engine and every owner, then the store. Everything acknowledged is on disk afterwards. Returns the Turns
     /// that go on, and the questions that are asked again, when the workspace is opened again.
     pub async fn stop(&self) -> LeftOpen {

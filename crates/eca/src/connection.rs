@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bobbin_editor_kit::{Host, Ownership};
+use bobbin_editor_kit::Host;
 use bobbin_model::Mode;
 use bobbin_peer::{
     CallContext, EofPolicy, ErrorObject, Handlers, Mode as Order, NotificationContext, OversizeReply, Peer,
@@ -49,8 +49,6 @@ pub enum End {
     },
     /// Its input ended, or the server closed it.
     Closed,
-    /// The process that started us is gone.
-    ParentGone,
     /// The workspace could not be opened; the client was told why.
     Refused,
 }
@@ -200,7 +198,9 @@ impl Connection {
             return responder.err(errors::invalid_request("The server has been shut down"));
         }
         if &*request.method == "shutdown" {
-            return shut_down(&client, responder).await;
+            // The server is the workspace's: it goes on, and so do the client's Turns. The connection stays for `exit`.
+            client.eca.shutting_down.store(true, Ordering::Release);
+            return responder.ok(());
         }
         methods::request(&client, &request, responder).await;
     }
@@ -266,9 +266,6 @@ impl Connection {
             .take(methods::MAX_FOLDERS)
             .collect();
         let options = params.initialization_options.unwrap_or_default();
-        if let (Some(process), Ownership::Sole) = (params.process_id, offer.ownership) {
-            self.watch(process);
-        }
         let capabilities = params.capabilities.unwrap_or_default();
         let is_current = capabilities.are_current() || options.chat_agent.is_some();
         let chosen = handshake::chosen(options, &offer);
@@ -276,12 +273,7 @@ impl Connection {
             .client_info
             .and_then(|info| info.name)
             .unwrap_or_else(|| "eca".to_owned());
-        let eca = Arc::new(Eca::new(
-            name,
-            chosen,
-            offer.ownership,
-            capabilities.asks_questions(),
-        ));
+        let eca = Arc::new(Eca::new(name, chosen, capabilities.asks_questions()));
         if is_current {
             eca.speaks_currently();
         }
@@ -307,18 +299,6 @@ impl Connection {
         Ok(client)
     }
 
-    /// Ends the connection when the process that started us is gone (4.4). Where a client is one of several,
-    /// whatever it started to reach us ends its connection.
-    fn watch(&self, process: i64) {
-        let parts = self.parts.clone();
-        self.parts.tasks.spawn(async move {
-            tokio::select! {
-                () = bobbin_editor_kit::gone(process) => parts.end(End::ParentGone),
-                () = parts.ending.cancelled() => {}
-            }
-        });
-    }
-
     fn client(&self) -> Option<Client> {
         match &*self.parts.state.lock() {
             State::Fresh => None,
@@ -333,19 +313,4 @@ impl Connection {
             State::Fresh => false,
         }
     }
-}
-
-/// Ends what runs for this client alone, then answers (4.5). The connection stays for `exit`.
-async fn shut_down(client: &Client, responder: Responder) {
-    client.eca.shutting_down.store(true, Ordering::Release);
-    // Editors that joined this one go on.
-    let process = client.offer.services.process.as_ref();
-    let others = process.map_or(0, |process| process.connections());
-    if client.offer.ownership == Ownership::Sole && others == 0 {
-        client.offer.hub.stop().await;
-        if let Some(servers) = &client.offer.services.tool_servers {
-            servers.end().await;
-        }
-    }
-    responder.ok(());
 }

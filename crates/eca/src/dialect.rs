@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bobbin_agent_api::terminal::TerminalNews;
 use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
-use bobbin_editor_kit::{MAX_READERS, NoticeKind, Ownership};
+use bobbin_editor_kit::{MAX_READERS, NoticeKind};
 use bobbin_model::{
     Approval, ApprovalPolicy, Decision, Effort, Event, Mode, Question, ServerState, TerminalChange, ThreadId,
     ToolServer, TurnFeatures,
@@ -33,7 +33,6 @@ pub(crate) struct Eca {
     client: String,
     /// It takes `chat/askQuestion` (21.1).
     asks_questions: bool,
-    ownership: Ownership,
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
@@ -131,11 +130,10 @@ impl Chosen {
 }
 
 impl Eca {
-    pub(crate) fn new(client: String, chosen: Chosen, ownership: Ownership, asks_questions: bool) -> Self {
+    pub(crate) fn new(client: String, chosen: Chosen, asks_questions: bool) -> Self {
         Self {
             client,
             asks_questions,
-            ownership,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
             known_models: Mutex::default(),
@@ -247,10 +245,6 @@ impl Dialect for Eca {
             }
         }
         .boxed()
-    }
-
-    fn outlives_core(&self) -> bool {
-        self.ownership == Ownership::Sole && self.shutting_down.load(Ordering::Acquire)
     }
 
     fn client_name(&self) -> String {

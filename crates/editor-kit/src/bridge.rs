@@ -98,13 +98,16 @@ async fn parent_gone(parent: Option<i64>) {
 
 /// From the editor to the server, until either is gone or the editor leaves.
 async fn up(
-    first: Bytes,
+    first: Option<Bytes>,
     reader: &mut dyn FrameReader,
     to_server: &Writer,
     to_editor: &Writer,
     ledger: &Ledger,
 ) -> End {
-    let mut item = Some(Ok(first));
+    let mut item = match first {
+        Some(first) => Some(Ok(first)),
+        None => next(reader).await,
+    };
     loop {
         match item {
             Some(Ok(message)) if std::str::from_utf8(&message).is_ok() => {
@@ -225,7 +228,7 @@ mod tests {
         let first = "{ \"first\":\t1 }\n";
         let taken = Taken {
             editor: editor_side,
-            first: Bytes::from_static(first.as_bytes()),
+            first: Some(Bytes::from_static(first.as_bytes())),
             parent: None,
             server: server_side,
         };

@@ -25,8 +25,8 @@ pub type Look = Box<dyn Fn(OpenRequest) -> BoxFuture<'static, Option<Transport>>
 pub struct Taken {
     /// The editor's stdio.
     pub editor: Transport,
-    /// Its `initialize`.
-    pub first: Bytes,
+    /// What was read of it already: its `initialize`.
+    pub first: Option<Bytes>,
     /// The process that started us, as said there.
     pub parent: Option<i64>,
     /// The server.
@@ -61,7 +61,7 @@ impl Handover {
         };
         Some(Taken {
             editor,
-            first,
+            first: Some(first),
             parent,
             server,
         })

@@ -25,7 +25,7 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
 
-    /// Returns how long a client has for its `initialize`. `None`: no limit, as for the process that started us.
+    /// Returns how long a client has for its `initialize`. `None`: no limit, as for a program that passes the messages on.
     fn handshake(&self) -> Option<Duration> {
         None
     }
@@ -142,17 +142,6 @@ pub struct EditorServices {
     pub home: Option<PathBuf>,
     /// What the user should know at once.
     pub notices: Vec<UserNotice>,
-    /// Whose the core is.
-    pub ownership: Ownership,
-}
-
-/// Whose the core is: what the end of a client means for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ownership {
-    /// The one client's. `shutdown` stops it, and so does the end of the client's process.
-    Sole,
-    /// The workspace's: the client is one of several, and its Turns go on without it.
-    Shared,
 }
 
 /// A sentence for the user.

@@ -28,8 +28,8 @@ pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
 pub use host::{
-    EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership,
-    Pages, UserNotice,
+    EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Pages,
+    UserNotice,
 };
 pub use process::gone;
 pub use uri::{path_of, uri_of};

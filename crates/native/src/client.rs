@@ -20,6 +20,7 @@ use crate::dialect::Native;
 use crate::errors;
 use crate::groups::serving::connection::Serving;
 use crate::groups::turn::input;
+use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
 use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, Thread, decode};
 
@@ -53,6 +54,8 @@ pub struct Client {
     pub(crate) one_answer: Arc<Semaphore>,
     /// Answers of the connection that wait for its other answers.
     pub(crate) held_back: Arc<AtomicUsize>,
+    /// What the client has started, where that ends with its connection.
+    pub(crate) own_turns: Option<Arc<OwnTurns>>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
@@ -126,6 +129,9 @@ impl Client {
 
     /// Sends the client a Turn that it started, also where it has not subscribed to the Thread.
     pub fn follow(&self, handle: Arc<ThreadHandle>, started: &StartedTurn) {
+        if let Some(own) = &self.own_turns {
+            own.add(handle.clone(), started);
+        }
         self.session.subscribe(&SubscribeOptions {
             handle,
             start: Start::At(started.seq),

@@ -25,6 +25,7 @@ use crate::dialect::Native;
 use crate::errors;
 use crate::group::Groups;
 use crate::groups::serving::connection::Serving;
+use crate::own_turns::OwnTurns;
 use crate::repeats::Repeats;
 use crate::wire::{self, RpcError, decode};
 
@@ -49,6 +50,11 @@ const LANE: &str = "native";
 pub enum Endpoint {
     /// Our stdin and stdout: what was read is answered before the end.
     Stdio,
+    /// The socket of the workspace, which programs of its user reach: what was read is answered before the end.
+    Local {
+        /// Whether the Turns that the client starts end with its connection.
+        ends_turns: bool,
+    },
     /// A WebSocket: a client that is gone needs no answer.
     WebSocket,
     /// The pipes of an adapter that we started for the external channel of this name.
@@ -100,6 +106,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
         held_back: Arc::default(),
+        own_turns: matches!(endpoint, Endpoint::Local { ends_turns: true }).then(Arc::default),
     });
     let started = Peer::start(transport, options(&endpoint, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
@@ -111,7 +118,9 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
     let handshake = async {
         match &endpoint {
             Endpoint::Stdio => std::future::pending().await,
-            Endpoint::WebSocket | Endpoint::Adapter(_) => tokio::time::sleep(HANDSHAKE).await,
+            Endpoint::Local { .. } | Endpoint::WebSocket | Endpoint::Adapter(_) => {
+                tokio::time::sleep(HANDSHAKE).await;
+            }
         }
         if parts.is_ready() {
             std::future::pending::<()>().await;
@@ -139,6 +148,9 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         messages_written = stats.messages_written,
         "connection ended"
     );
+    if let Some(own) = &parts.own_turns {
+        own.end().await;
+    }
     parts.reads.close();
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
@@ -153,7 +165,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
 fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
     PeerOptions {
         eof_policy: match endpoint {
-            Endpoint::Stdio => EofPolicy::DrainFirst(DRAIN),
+            Endpoint::Stdio | Endpoint::Local { .. } => EofPolicy::DrainFirst(DRAIN),
             Endpoint::WebSocket | Endpoint::Adapter(_) => EofPolicy::CancelNow,
         },
         version_check: VersionCheck::Lenient,
@@ -198,6 +210,8 @@ struct Parts {
     one_answer: Arc<Semaphore>,
     /// Answers that wait for other answers.
     held_back: Arc<AtomicUsize>,
+    /// What the client has started, where that ends with the connection.
+    own_turns: Option<Arc<OwnTurns>>,
 }
 
 impl Parts {
@@ -334,6 +348,7 @@ impl Connection {
                 reads: self.parts.reads.clone(),
                 one_answer: self.parts.one_answer.clone(),
                 held_back: self.parts.held_back.clone(),
+                own_turns: self.parts.own_turns.clone(),
                 once: None,
             }),
         }

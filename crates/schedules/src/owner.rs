@@ -14,7 +14,7 @@ use bobbin_core::Hub;
 use bobbin_model::UnixMillis;
 use bobbin_store::{ScheduleChange, ScheduleEntry, ScheduleStore, StoreError, json};
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::book::{Book, Change, Decided, Refused};
 use crate::group::seen;
@@ -57,6 +57,8 @@ struct Inner {
     orders: mpsc::Sender<Decide>,
     waiting: Mutex<Option<mpsc::Receiver<Decide>>>,
     around: OnceLock<Arc<Surroundings>>,
+    /// Whether jobs run by the clock, where they waited at first.
+    clock: watch::Sender<bool>,
     /// Who waits for the end of the heartbeat: at most the requests that clients have in flight.
     beats: Mutex<Vec<oneshot::Sender<RunEnd>>>,
 }
@@ -111,6 +113,7 @@ impl Schedules {
             orders,
             waiting: Mutex::new(Some(waiting)),
             around: OnceLock::new(),
+            clock: watch::Sender::new(false),
             beats: Mutex::default(),
         }))
     }
@@ -142,6 +145,13 @@ impl Schedules {
         };
         around.hub.own(owner.run(orders));
         Ok(())
+    }
+
+    /// Has jobs run by the clock from now on, where they waited at first.
+    pub fn start_clock(&self) {
+        self.0
+            .clock
+            .send_if_modified(|runs| !std::mem::replace(runs, true));
     }
 
     /// Adds the jobs to the features of a server, once they have begun.
@@ -222,11 +232,13 @@ struct Owner {
 impl Owner {
     async fn run(mut self, mut orders: mpsc::Receiver<Decide>) {
         let stopping = self.around.hub.stopping().clone();
-        let runs = self.around.by_clock == ByClock::Runs;
-        if runs {
-            self.take_up().await;
-        }
+        let mut clock = self.schedules.0.clock.subscribe();
+        let mut has_taken_up = false;
         loop {
+            let runs = *clock.borrow_and_update() || self.around.by_clock == ByClock::Runs;
+            if runs && !std::mem::replace(&mut has_taken_up, runs) {
+                self.take_up().await;
+            }
             if runs {
                 self.look().await;
             }
@@ -237,6 +249,7 @@ impl Owner {
                     Some(order) => self.carry_out(order).await,
                     None => return,
                 },
+                _ = clock.changed() => {}
                 () = tokio::time::sleep(self.pause()) => {}
             }
         }

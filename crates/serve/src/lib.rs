@@ -2,6 +2,7 @@
 //!
 //! The command line is `appserver`. This crate parses no subcommand. It reads the environment for both.
 
+pub mod attach;
 pub mod config;
 pub mod config_files;
 mod confine;
@@ -15,8 +16,9 @@ pub mod finecode;
 mod groups;
 pub mod held_sockets;
 pub mod hermes;
-pub mod join;
 pub mod listen;
+mod listeners;
+mod local;
 pub mod managed;
 pub mod models;
 pub mod opened;

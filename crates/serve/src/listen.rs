@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
 use bobbin_config::Config;
+use bobbin_local::Opened;
 use bobbin_page::{DeviceFeature, DeviceFile, Devices, Frames};
 use bobbin_transport::{Access, Admission, Listener, PageOrigin, Readiness, Router, Tls, WebSockets};
 use bobbin_workspace::PagePorts;
@@ -43,6 +44,23 @@ pub struct TlsOptions {
 }
 
 impl TlsOptions {
+    /// Returns options that name these files, the certificate first.
+    pub fn of(files: Option<(PathBuf, PathBuf)>) -> Self {
+        let (tls_cert, tls_key) = files.unzip();
+        Self { tls_cert, tls_key }
+    }
+
+    /// Returns the named files as absolute paths, the certificate first.
+    ///
+    /// # Errors
+    /// There is no current directory.
+    pub fn absolute(&self) -> std::io::Result<Option<(PathBuf, PathBuf)>> {
+        let named = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
+        let absolute =
+            |(certificate, key)| Ok((std::path::absolute(certificate)?, std::path::absolute(key)?));
+        named.map(absolute).transpose()
+    }
+
     /// Opens the files that are named here, else those of the user's configuration.
     fn open(&self, config: &Config) -> anyhow::Result<Option<Tls>> {
         let named = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
@@ -76,6 +94,27 @@ pub struct Listening {
     pub elsewhere: Vec<String>,
     /// The browsers that are let in.
     pub devices: Devices,
+}
+
+impl Listening {
+    /// Returns what a user is shown, with a code for a browser where one is wanted and the listener asks for one.
+    pub fn opened(&self, wants_code: bool) -> Opened {
+        let code = (wants_code && self.is_guarded).then(|| self.devices.invite(None));
+        let code = code.and_then(|made| match made {
+            Ok(code) => Some(code.text),
+            Err(error) => {
+                tracing::warn!(%error, "there is no code for a browser");
+                None
+            }
+        });
+        Opened {
+            web_socket: self.web_socket.clone(),
+            page: self.page.clone(),
+            code,
+            is_guarded: self.is_guarded,
+            elsewhere: self.elsewhere.clone(),
+        }
+    }
 }
 
 impl Bound {
@@ -178,6 +217,15 @@ impl Bound {
             page: shown.page?,
             elsewhere: shown.elsewhere,
         })
+    }
+
+    /// Ends the WebSockets of the listener once `cut` is cancelled.
+    #[must_use]
+    pub fn with_cut(self, cut: CancellationToken) -> Self {
+        Self {
+            listener: self.listener.with_cut(cut),
+            ..self
+        }
     }
 
     /// Accepts until `stop`, then waits for the connections to end.

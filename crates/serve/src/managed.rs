@@ -24,6 +24,14 @@ pub fn own_variables() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
+/// Returns the names of the variables in which a Hub has said something to this process.
+pub fn variables_of_this_process() -> Vec<OsString> {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names
+        .filter(|name| bobbin_hub::is_managed_variable(name))
+        .collect()
+}
+
 /// The Hub that has started this process, if one has.
 static HUB: OnceLock<(String, String)> = OnceLock::new();
 
@@ -55,6 +63,7 @@ pub fn endpoints(managed: Managed, config: &mut Config) -> anyhow::Result<Endpoi
             may_move: false,
             tls: TlsOptions::default(),
         }),
+        idle: None,
     })
 }
 

@@ -110,6 +110,16 @@ impl Opened {
         Ok(())
     }
 
+    /// Has jobs run by the clock from now on.
+    pub(crate) fn start_clock(&self) {
+        self.jobs.start_clock();
+    }
+
+    /// Whether something goes on that no client has to see: a Turn that works, or a command in a terminal.
+    pub(crate) fn is_working(&self) -> bool {
+        self.hub.is_working() || self.terminals.is_any_running()
+    }
+
     /// Ends everything in it. Returns what goes on when the workspace is opened again.
     pub async fn end(&self) -> LeftOpen {
         // While clients can still be notified.

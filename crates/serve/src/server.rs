@@ -3,48 +3,64 @@
 //! Ends in this order: stop accepting, end engines and owners, close the store, close connections, all within five seconds.
 //! Turns and questions stay open, as a crash leaves them, and go on at the next start.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::trust::WorkspaceTrust as _;
 use bobbin_core::{Hub, LeftOpen, ListFilter};
 use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_schedules::ByClock;
-use bobbin_transport::{Connections, Readiness, Router, web_socket};
+use bobbin_transport::{Connections, LocalListener, Readiness};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::eca::Editors;
 use crate::groups::groups;
 use crate::listen::{Bound, Listen, Listening};
+use crate::listeners::Listeners;
+use crate::local::{Local, Usage, unused};
 use crate::opened::{Opened, open, services};
 use crate::signals::Signals;
 use crate::telemetry::Metrics;
-use crate::{console, exit, join, managed};
+use crate::{console, exit, managed};
 use bobbin_config::Config;
-use bobbin_workspace::LockedWorkspace;
+use bobbin_workspace::{LockedWorkspace, State, Workspace};
 
-/// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
-const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// Open files that a process usually may have, where the system does not say.
 const USUAL_FILES: u64 = 1024;
+/// How often a server that was started for its clients looks whether its folder is still there.
+const PRESENCE: Duration = Duration::from_secs(3);
 /// How long the whole end may take.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// The endpoints to open.
-#[derive(Debug, Clone)]
+/// The endpoints to open, beside the socket of the workspace.
+#[derive(Debug, Clone, Default)]
 pub struct Endpoints {
     /// Whether a client speaks to us on stdin and stdout.
     pub stdio: bool,
     /// The listener, if there is one.
     pub listen: Option<Listen>,
+    /// How long the server goes on when nothing uses it, if it was started for its clients.
+    pub idle: Option<Duration>,
 }
 
-/// Serves until a signal. `greet` is called once the listener is there, if there is one.
+/// What a server says of itself once it serves.
+pub struct Greeting<'a> {
+    /// The listener, if there is one.
+    pub listening: Option<&'a Listening>,
+    /// What of the folder waits for the user's trust, as a sentence.
+    pub waiting: Option<&'a str>,
+    /// Other sentences for the user who has started it.
+    pub warnings: Vec<String>,
+}
+
+/// Serves until a signal. `greet` is called once every endpoint is there.
 ///
 /// # Errors
 /// As [`open`]; the address cannot be listened on; the database was removed meanwhile.
@@ -52,68 +68,86 @@ pub async fn run(
     held: LockedWorkspace,
     config: &Config,
     endpoints: Endpoints,
-    greet: impl FnOnce(Option<&Listening>),
+    greet: impl FnOnce(Greeting<'_>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     let files = bobbin_children::raise_file_limit().unwrap_or_else(|error| {
         tracing::warn!(%error, "the limit of open files stays as it is");
         USUAL_FILES
     });
+    let held = Arc::new(held);
     let bound = match &endpoints.listen {
         Some(listen) => Some(Bound::new(listen, config, files).await?),
         None => None,
     };
-    let shown = bound.as_ref().map(Bound::shown);
     let removed = CancellationToken::new();
     // Before anything that counts.
     let metrics = Metrics::start()?;
-    let opened = open(&held, config, &removed, ByClock::Runs).await?;
-    let notice = opened.trust.notice().await;
-    for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
-        console::complain(line);
-    }
-    let mut services = services(&opened);
-    if let Some(devices) = bound.as_ref().and_then(Bound::feature) {
-        services.others = services.others.with(devices);
-    }
-    let native = bobbin_native::Server::new(opened.hub.clone(), services, groups());
-    let native = Arc::new(native);
-    let handler = Arc::new(Native(native.clone()));
-    let stop = CancellationToken::new();
-    let listening = match bound {
-        Some(bound) => {
-            if !bound.address().ip().is_loopback() {
-                opened.config_files.hide_keys();
-            }
-            let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
-            let router = Router::new()
-                .route(
-                    join::Endpoint::Native.path(),
-                    web_socket(MAX_MESSAGE_BYTES, handler.clone()),
-                )
-                .route(
-                    join::Endpoint::Eca.path(),
-                    web_socket(bobbin_transport::MAX_BODY_BYTES, editors),
-                )
-                .route(
-                    "/metrics",
-                    metrics.route(opened.hub.clone(), opened.process.clone()),
-                );
-            let is_ready = readiness(opened.hub.clone());
-            Some(tokio::spawn(bound.serve(router, is_ready, stop.clone())))
-        }
-        None => None,
+    // A server that was started for its clients runs jobs once one is there that stays.
+    let by_clock = match endpoints.idle {
+        Some(_) => ByClock::Waits,
+        None => ByClock::Runs,
     };
-    let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
-    let web_socket = shown.as_ref().map(|shown| shown.web_socket.clone());
-    held.announce(web_socket.clone(), managed::base_url())?;
-    let address = web_socket.map(|address| with_token(address, &endpoints));
+    let opened = open(&held, config, &removed, by_clock).await?;
+    let notice = opened.trust.notice().await;
+    let warnings = config
+        .warnings
+        .iter()
+        .chain(&opened.complaints)
+        .cloned()
+        .collect();
+    let native = Arc::new(bobbin_native::Server::new(
+        opened.hub.clone(),
+        services(&opened),
+        groups(),
+    ));
+    let stop = CancellationToken::new();
+    let listeners = Arc::new(Listeners {
+        state: State {
+            socket: true,
+            detached: endpoints.idle.is_some(),
+            ..State::of_this_process()
+        },
+        held: held.clone(),
+        config: config.clone(),
+        opened: opened.clone(),
+        metrics,
+        files,
+        native: Mutex::new(native),
+        is_open: AtomicBool::new(false),
+    });
+    let listener = bound.map(|bound| listeners.serve(bound)).transpose()?;
+    let wanted_end = CancellationToken::new();
+    let usage = Usage::new(endpoints.idle == Some(Duration::ZERO), wanted_end.clone());
+    let local = LocalListener::bind(&held.workspace().folder(), bobbin_local::SOCKET)?;
+    let clients = Local::new(listeners.clone(), usage);
+    let local = tokio::spawn(local.run(Arc::new(clients), stop.clone()));
+    let shown = listener.as_ref().map(|listener| &listener.shown);
+    if shown.is_none() {
+        held.announce(&listeners.state, managed::base_url())?;
+    }
+    let native = listeners.native.lock().clone();
+    let address = shown.map(|shown| with_token(shown.web_socket.clone(), &endpoints));
     opened.channels.host().begin(&native, address);
-    greet(shown.as_ref());
+    let own = endpoints.stdio.then(bobbin_transport::stdio).transpose()?;
+    greet(Greeting {
+        listening: shown,
+        waiting: notice.as_deref(),
+        warnings,
+    });
     let stdio = async {
         match own {
-            Some(transport) => handler.through(transport, Endpoint::Stdio).await,
+            Some(transport) => bobbin_native::serve(transport, Endpoint::Stdio, native).await,
             None => std::future::pending().await,
+        }
+    };
+    let unused = async {
+        let Some(idle) = endpoints.idle else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            () = unused(&listeners, idle) => {}
+            () = gone(held.workspace()) => {}
         }
     };
     tokio::pin!(stdio);
@@ -123,16 +157,22 @@ pub async fn run(
         () = &mut stdio => stdio_open = false,
         () = signals.next() => {}
         () = removed.cancelled() => {}
+        () = wanted_end.cancelled() => {}
+        () = unused => {}
     }
     let ending = async {
         stop.cancel();
+        if let Some(listener) = &listener {
+            listener.stop();
+        }
         report(opened.end().await);
         if stdio_open {
             stdio.await;
         }
-        if let Some(listening) = listening {
-            drop(listening.await);
+        if let Some(listener) = listener {
+            listener.end().await;
         }
+        drop(local.await);
     };
     tokio::select! {
         ended = tokio::time::timeout(SHUTDOWN, ending) => if ended.is_err() {
@@ -144,6 +184,14 @@ pub async fn run(
         return Err(exit::removed(&held.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns once the folder of a workspace or its database is no longer there: nobody would end such a server by hand.
+async fn gone(workspace: &Workspace) {
+    let is_there = async |path: &Path| tokio::fs::try_exists(path).await.unwrap_or(true);
+    while is_there(&workspace.root).await && is_there(&workspace.database()).await {
+        tokio::time::sleep(PRESENCE).await;
+    }
 }
 
 /// Says what goes on at the next start, if anything does.
@@ -175,7 +223,7 @@ fn with_token(address: String, endpoints: &Endpoints) -> String {
 }
 
 /// Returns what `/readyz` asks: whether the database answers, and took what was last written. Open Turns were taken up before anybody is let in.
-fn readiness(hub: Arc<Hub>) -> Readiness {
+pub(crate) fn readiness(hub: Arc<Hub>) -> Readiness {
     Arc::new(move || {
         let hub = hub.clone();
         let nothing = ListFilter {
@@ -194,16 +242,11 @@ pub fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
     (ours, tokio::spawn(serving))
 }
 
-struct Native(Arc<bobbin_native::Server>);
+/// The native clients of a listener.
+pub(crate) struct NativeClients(pub(crate) Arc<bobbin_native::Server>);
 
-impl Native {
-    fn through(&self, transport: Transport, endpoint: Endpoint) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, endpoint, self.0.clone()).boxed()
-    }
-}
-
-impl Connections for Native {
+impl Connections for NativeClients {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        self.through(transport, Endpoint::WebSocket)
+        bobbin_native::serve(transport, Endpoint::WebSocket, self.0.clone()).boxed()
     }
 }

@@ -52,12 +52,6 @@ pub trait Dialect: Send + Sync + 'static {
         false
     }
 
-    /// Whether the connection outlives the core for now: this client has asked for the end and still says
-    /// the last word itself. Otherwise the connection is closed when the core has ended.
-    fn outlives_core(&self) -> bool {
-        false
-    }
-
     /// Returns the client's name, recorded with its answers.
     fn client_name(&self) -> String;
 

@@ -109,7 +109,7 @@ impl Session {
             self.flushes.notify();
         }
         if idle {
-            if self.hub.broadcasts().is_closed() && !self.dialect.outlives_core() {
+            if self.hub.broadcasts().is_closed() {
                 // The core has ended and everything it showed is written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;

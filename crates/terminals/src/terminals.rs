@@ -169,6 +169,11 @@ impl Terminals {
         }
     }
 
+    /// Whether a terminal runs.
+    pub fn is_any_running(&self) -> bool {
+        self.0.entries.lock().values().any(|entry| entry.is_running())
+    }
+
     /// Stops all terminals and waits until they are gone, recorded as killed, and reported.
     pub async fn stop_all(&self) {
         let running = |entry: &&Arc<Entry>| entry.is_running();

@@ -62,6 +62,8 @@ pub struct Listener {
     sockets: Vec<TcpListener>,
     address: SocketAddr,
     max_web_sockets: usize,
+    /// Ends the WebSockets.
+    cut: CancellationToken,
     page: Router,
     tls: Option<Arc<Tls>>,
 }
@@ -104,9 +106,17 @@ impl Listener {
             address: first.local_addr()?,
             sockets,
             max_web_sockets: MAX_WEB_SOCKETS,
+            cut: CancellationToken::new(),
             page: Router::new(),
             tls: None,
         })
+    }
+
+    /// Ends every WebSocket once `cut` is cancelled, with an end of nothing else.
+    #[must_use]
+    pub fn with_cut(mut self, cut: CancellationToken) -> Self {
+        self.cut = cut;
+        self
     }
 
     /// Serves no more WebSockets at once than this, where it is less than `MAX_WEB_SOCKETS`: a process may have few
@@ -151,7 +161,7 @@ impl Listener {
         let tasks = TaskTracker::new();
         let mut places = Places::new();
         let router = router
-            .with_state(WebSockets::new(self.max_web_sockets, tasks.clone()))
+            .with_state(WebSockets::new(self.max_web_sockets, tasks.clone(), self.cut))
             // A layer covers what was added before it: everything but the page and the probes, unknown paths too.
             .layer(from_fn_with_state(access.clone(), access::require));
         let page = self.page.layer(from_fn_with_state(access, access::require_own));

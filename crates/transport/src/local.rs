@@ -24,8 +24,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{Connections, MAX_BODY_BYTES};
 
-/// Connections at once (guess: more windows than anybody has open).
-const MAX_CONNECTIONS: usize = 32;
+/// Connections at once (guess: more windows and runs than a user has open).
+const MAX_CONNECTIONS: usize = 256;
 /// Bytes of a key.
 const KEY_BYTES: usize = 32;
 /// How long a client may take to send the key.

@@ -29,13 +29,15 @@ use crate::cut::Cut;
 pub struct WebSockets {
     permits: Arc<Semaphore>,
     tasks: TaskTracker,
+    cut: CancellationToken,
 }
 
 impl WebSockets {
-    pub(crate) fn new(most: usize, tasks: TaskTracker) -> Self {
+    pub(crate) fn new(most: usize, tasks: TaskTracker, cut: CancellationToken) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(most)),
             tasks,
+            cut,
         }
     }
 }
@@ -66,9 +68,10 @@ fn upgrade(
     // A client with the token may stay as long as it likes.
     let until = request.extensions_mut().remove::<Until>();
     let until = until.map_or_else(CancellationToken::new, |Until(until)| until);
+    let cuts = (until, sockets.cut.clone());
     sockets.tasks.spawn(async move {
         let _permit = permit;
-        serve(upgraded, until, max_message_bytes, &*connections).await;
+        serve(upgraded, cuts, max_message_bytes, &*connections).await;
     });
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -99,7 +102,7 @@ fn accept_key(headers: &HeaderMap) -> Option<String> {
 
 async fn serve(
     upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
-    until: CancellationToken,
+    (until, cut): (CancellationToken, CancellationToken),
     max_message_bytes: usize,
     connections: &dyn Connections,
 ) {
@@ -109,7 +112,7 @@ async fn serve(
     };
     let config = websocket_config(max_message_bytes);
     // Counted: a client that takes a large answer slowly is not one that takes nothing.
-    let socket = Counted::new(Cut::new(TokioIo::new(upgraded), until));
+    let socket = Counted::new(Cut::new(Cut::new(TokioIo::new(upgraded), until), cut));
     let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
     let options = WebSocketOptions {
         binary: BinaryFrames::Ignore,

@@ -21,4 +21,4 @@ pub use error::WorkspaceError;
 pub use page_ports::PagePorts;
 pub use state::{StateDirectory, directory_id, open_private, private_directory, write_small};
 pub use trust::{TrustFile, TrustRecord, records};
-pub use workspace::{LockedWorkspace, SOCKET, State, Workspace};
+pub use workspace::{LockedWorkspace, State, Workspace};

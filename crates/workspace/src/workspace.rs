@@ -43,16 +43,19 @@ pub struct State {
     /// Where it listens, for those it lets in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Whether it takes further editors through [`SOCKET`].
+    /// The version of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Whether it answers at the socket in the workspace's state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub takes_editors: bool,
+    pub socket: bool,
+    /// Whether it was started for its clients, and ends when nothing uses it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
     /// Whether it runs one prompt and ends then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_prompt: bool,
 }
-
-/// Name of the socket in the workspace's state through which an editor's process takes further editors.
-pub const SOCKET: &str = "eca.sock";
 
 /// The workspace, locked by this process. Dropping it unlocks the workspace.
 pub struct LockedWorkspace {
@@ -60,6 +63,21 @@ pub struct LockedWorkspace {
     _lock: File,
     /// What clients find in the folder, once it is announced.
     announced: Mutex<Option<AppserverLock>>,
+}
+
+impl State {
+    /// Returns what this process says of itself, listening nowhere.
+    pub fn of_this_process() -> Self {
+        Self {
+            pid: std::process::id(),
+            started_at: jiff::Timestamp::now().to_string(),
+            address: None,
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            socket: false,
+            detached: false,
+            one_prompt: false,
+        }
+    }
 }
 
 impl Workspace {
@@ -115,6 +133,15 @@ impl Workspace {
     /// Returns the folder of the state directory that belongs to this workspace.
     pub fn folder(&self) -> PathBuf {
         self.state.of_workspace(&self.root)
+    }
+
+    /// Makes the folder of the state directory that belongs to this workspace, and returns it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_folder(&self) -> Result<PathBuf, WorkspaceError> {
+        self.state.make_folder(&self.root)?;
+        Ok(self.folder())
     }
 
     /// Returns the database.
@@ -209,9 +236,15 @@ impl Workspace {
             }) => {
                 format!("process {pid} at {address}; connect there or stop it")
             }
-            Some(State { pid, .. }) => {
-                format!("process {pid}, which speaks on its stdio only; stop it first")
-            }
+            Some(State {
+                pid,
+                one_prompt: true,
+                ..
+            }) => format!("process {pid}, an exec with settings of its own; wait for its end"),
+            Some(State {
+                pid, socket: true, ..
+            }) => format!("process {pid}; `bobbin stop` ends it"),
+            Some(State { pid, .. }) => format!("process {pid}, which cannot be joined; stop it first"),
             None => "another process that is just starting; try again".to_owned(),
         };
         WorkspaceError::Busy {
@@ -227,51 +260,17 @@ impl LockedWorkspace {
         &self.workspace
     }
 
-    /// Says who serves the workspace, and where; `hub` is the address of the Hub that has started this process.
+    /// Says who serves the workspace, and where; said again, it replaces what was said. `hub` is the address of the Hub that has started this process.
     ///
     /// # Errors
     /// The state file cannot be written.
-    pub fn announce(&self, address: Option<String>, hub: Option<&str>) -> Result<(), WorkspaceError> {
-        self.say(address, false, false, hub)
-    }
-
-    /// Says that this process runs one prompt and ends then.
-    ///
-    /// # Errors
-    /// As [`LockedWorkspace::announce`].
-    pub fn announce_one_prompt(&self) -> Result<(), WorkspaceError> {
-        self.say(None, false, true, None)
-    }
-
-    /// Says who serves the workspace, and that further editors are taken through [`SOCKET`].
-    ///
-    /// # Errors
-    /// As [`LockedWorkspace::announce`].
-    pub fn announce_to_editors(&self) -> Result<(), WorkspaceError> {
-        self.say(None, true, false, None)
-    }
-
-    fn say(
-        &self,
-        address: Option<String>,
-        takes_editors: bool,
-        one_prompt: bool,
-        hub: Option<&str>,
-    ) -> Result<(), WorkspaceError> {
-        let started_at = jiff::Timestamp::now().to_string();
-        let state = State {
-            pid: std::process::id(),
-            started_at,
-            address,
-            takes_editors,
-            one_prompt,
-        };
+    pub fn announce(&self, state: &State, hub: Option<&str>) -> Result<(), WorkspaceError> {
         let text =
-            serde_json::to_vec_pretty(&state).context(|| "the state cannot be written as JSON".to_owned())?;
+            serde_json::to_vec_pretty(state).context(|| "the state cannot be written as JSON".to_owned())?;
         state::write_small(&self.workspace.state_file(), &text)?;
         let State {
             address, started_at, ..
-        } = &state;
+        } = state;
         match appserver_lock::write(&self.workspace.root, address.as_deref(), hub, started_at) {
             Ok(lock) => *self.announced.lock() = Some(lock),
             Err(error) => tracing::warn!(

@@ -35,6 +35,8 @@ pub(super) struct Request {
     pub(super) schema: Option<OutputSchema>,
     /// When the Turn is interrupted.
     pub(super) deadline: Option<Instant>,
+    /// Whether the Turn goes on without this process.
+    pub(super) detach: bool,
     pub(super) workspace: String,
 }
 
@@ -72,6 +74,8 @@ pub(super) enum End {
     /// Ctrl-C, another client or a server that stops.
     Interrupted(String),
     TimedOut,
+    /// The Turn goes on without this process.
+    Detached,
 }
 
 /// A run that came to an end.
@@ -174,6 +178,15 @@ impl Client<'_> {
         let mut repeated = false;
         loop {
             let turn = self.start(&thread, &input).await?;
+            if self.request.detach {
+                return Ok(Ended {
+                    thread,
+                    turn,
+                    usage: Value::Null,
+                    cost: Value::Null,
+                    end: End::Detached,
+                });
+            }
             let (end, record) = self.follow(&thread, &turn).await?;
             let (usage, cost) = (record.usage.clone(), record.cost.clone());
             let end = match self.judge(end, record) {

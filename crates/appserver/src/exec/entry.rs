@@ -1,10 +1,10 @@
-//! How exec gets into the workspace: through the server that has it, or by having it itself.
+//! How exec gets into the workspace: through its server, or alone.
 //!
-//! Two `exec` in one folder run one after the other, since the first one's server ends with its prompt. Several at once share a
-//! server that was started for that.
+//! A run with settings of its own has the workspace alone; every other run waits for its end.
 
 use std::time::Duration;
 
+use bobbin_local::Joined;
 use bobbin_serve::console;
 use bobbin_serve::exit::{self, Failure, is_busy};
 use bobbin_workspace::{LockedWorkspace, State, Workspace};
@@ -16,55 +16,64 @@ const MAX_STARTS: usize = 10;
 
 /// A way in.
 pub(super) enum Entry {
-    /// A server, by its address.
-    Server(String),
+    /// The server.
+    Server(Joined),
     /// The workspace, to be opened by this process.
     Locked(LockedWorkspace),
 }
 
-/// Finds the way in. Waits as long as another `exec` has the workspace.
+/// Waits as long as another `exec` has the workspace alone.
 ///
 /// # Errors
-/// A process has the workspace that cannot be joined, or its state cannot be written.
-pub(super) async fn enter(workspace: &Workspace) -> anyhow::Result<Entry> {
+/// It is one that has started this process.
+pub(super) async fn wait_for_another(workspace: &Workspace) -> anyhow::Result<()> {
     let mut waits_for = None;
-    let mut starts = 0;
-    loop {
-        match workspace.holder() {
-            Some(State {
-                address: Some(address),
-                ..
-            }) => return Ok(Entry::Server(address)),
-            Some(State {
-                one_prompt: true,
-                pid,
-                ..
-            }) if !is_ancestor(pid) => {
-                if waits_for.replace(pid) != Some(pid) {
-                    console::note(&format!(
-                        "waiting for process {pid}, another exec in this folder; with `bobbin serve` running, several run at once"
-                    ));
-                }
-                tokio::time::sleep(POLL).await;
-            }
-            Some(_) => return Err(workspace.busy().into()),
-            None => match workspace.hold().await.map_err(anyhow::Error::from) {
-                Ok(held) => return Ok(Entry::Locked(held)),
-                // Another process was faster. It says in a moment who it is.
-                Err(error) if is_busy(&error) && starts < MAX_STARTS => starts += 1,
-                Err(error) => return Err(error),
-            },
+    while let Some(State {
+        one_prompt: true,
+        pid,
+        ..
+    }) = workspace.holder()
+    {
+        if is_ancestor(pid) {
+            return Err(workspace.busy().into());
+        }
+        if waits_for.replace(pid) != Some(pid) {
+            console::note(&format!(
+                "waiting for process {pid}, another exec in this folder with --allow or --sandbox"
+            ));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// Takes the workspace for this process alone.
+///
+/// # Errors
+/// A server has it, or its state cannot be written.
+pub(super) async fn alone(workspace: &Workspace) -> anyhow::Result<LockedWorkspace> {
+    for _ in 0..MAX_STARTS {
+        wait_for_another(workspace).await?;
+        if let Some(server) = workspace.holder() {
+            return Err(has_its_own_settings(&server).into());
+        }
+        match workspace.hold().await.map_err(anyhow::Error::from) {
+            // Another process was faster. It says in a moment who it is.
+            Err(error) if is_busy(&error) => {}
+            held => return held,
         }
     }
+    Err(workspace.busy().into())
 }
 
 /// Returns the refusal of settings for this run, where a server has settings for all.
-pub(super) fn has_its_own_settings(address: &str) -> Failure {
+fn has_its_own_settings(server: &State) -> Failure {
+    let pid = server.pid;
     Failure {
         code: exit::BUSY,
         message: format!(
-            "--sandbox and --allow count only where exec opens the workspace itself; the server at {address} has its own \
-             settings: stop it, or leave them out"
+            "--sandbox and --allow need the folder for this run alone, and process {pid} serves it: end that with \
+             `bobbin stop`, or leave them out"
         ),
     }
 }

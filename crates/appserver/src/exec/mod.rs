@@ -1,6 +1,7 @@
 //! `bobbin exec`: one prompt, as a client of the native endpoint like any other.
 //!
-//! Joins the server that has the workspace, or opens the workspace by itself and speaks to it over a pair in memory. The
+//! Joins the server of the workspace, and starts it where there is none. A run with settings of its own (`--allow`,
+//! `--sandbox`) opens the workspace by itself and speaks to it over a pair in memory: its settings are nobody else's. The
 //! agent's text goes to stdout, everything else to stderr. Everything that can be wrong with the request is found before
 //! anything runs.
 
@@ -25,16 +26,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use bobbin_config::file::Profile as SandboxProfile;
-use bobbin_serve::config;
-use bobbin_serve::exit::Failure;
-use bobbin_serve::join::{self, Endpoint};
 use bobbin_serve::signals::Signals;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::trust::{Scan, TrustFile};
+use bobbin_serve::{attach, config};
 use bobbin_serve::{console, exit, opened, server, telemetry};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{State, Workspace};
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 use entry::Entry;
@@ -79,6 +77,9 @@ pub(crate) struct Exec {
     /// What commands may reach in this run.
     #[arg(long, value_name = "PROFILE", value_enum)]
     sandbox: Option<SandboxProfile>,
+    /// Start the turn and end: it goes on without this process, and waits where it has a question.
+    #[arg(long, conflicts_with_all = ["timeout", "output_last_message", "output_schema", "allow", "sandbox"])]
+    detach: bool,
     /// Trust this folder: what it brings along to run, to loosen or to instruct counts from now on.
     #[arg(long)]
     trust: bool,
@@ -97,8 +98,6 @@ pub(crate) struct Exec {
     /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) token: TokenOptions,
     #[command(flatten)]
     log: LogOptions,
 }
@@ -178,23 +177,37 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         output,
         schema,
         deadline,
+        detach: exec.detach,
         workspace: workspace.root.to_string_lossy().into_owned(),
     };
-    let entered = match unless_ended(entry::enter(&workspace), &mut signals, deadline).await {
+    let has_own_settings = exec.sandbox.is_some() || !exec.allow.is_empty();
+    let entering = async {
+        entry::wait_for_another(&workspace).await?;
+        if has_own_settings {
+            return entry::alone(&workspace).await.map(Entry::Locked);
+        }
+        let joined = attach::native(&workspace, Duration::ZERO, &exec.log, !exec.detach).await?;
+        Ok(Entry::Server(joined))
+    };
+    let entered = match unless_ended(entering, &mut signals, deadline).await {
         Ok(entered) => entered?,
         Err(code) => return Ok(code),
     };
     let ended = match entered {
-        Entry::Server(address) => {
-            if exec.sandbox.is_some() || !exec.allow.is_empty() {
-                return Err(entry::has_its_own_settings(&address).into());
+        Entry::Server(joined) => {
+            for warning in joined.started.iter().flat_map(|ready| &ready.warnings) {
+                console::complain(warning);
             }
-            let token = exec.token.presented(&config)?;
-            let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
-            client::run(joined.map_err(Failure::from)?, request, &mut signals).await?
+            let ended = client::run(joined.transport, request, &mut signals).await;
+            attach::leave(&workspace).await?;
+            ended?
         }
         Entry::Locked(held) => {
-            held.announce_one_prompt()?;
+            let state = State {
+                one_prompt: true,
+                ..State::of_this_process()
+            };
+            held.announce(&state, None)?;
             let removed = CancellationToken::new();
             let opened = opened::open(&held, &config, &removed, opened::ByClock::Waits).await?;
             for complaint in config.warnings.iter().chain(&opened.complaints) {
@@ -264,6 +277,7 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
         ),
         End::Failed(error) => (exit::TURN_FAILED, Some(format!("the turn failed: {error}"))),
         End::Interrupted(how) => (exit::INTERRUPTED, Some(format!("the turn was interrupted {how}"))),
+        End::Detached => (0, None),
         End::TimedOut => (
             exit::TIMED_OUT,
             Some("the turn was interrupted: the time given with --timeout is over".to_owned()),

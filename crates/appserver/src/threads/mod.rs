@@ -20,7 +20,6 @@ use crate::call::{ask_server, call, initialize};
 use bobbin_serve::config;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
-use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, telemetry};
 use export::Format;
 
@@ -36,8 +35,6 @@ pub(crate) struct Threads {
     /// Print JSON.
     #[arg(long, global = true)]
     json: bool,
-    #[command(flatten)]
-    token: TokenOptions,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -117,7 +114,7 @@ pub(crate) async fn run(threads: Threads) -> anyhow::Result<ExitCode> {
         limit: 50,
     });
     let root = workspace.root.to_string_lossy().into_owned();
-    ask_server(&workspace, &config, &threads.token, async |peer| {
+    ask_server(&workspace, &config, async |peer| {
         // It knows the trust in the folder: the notice about that is for others.
         initialize(
             peer,

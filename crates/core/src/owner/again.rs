@@ -170,7 +170,8 @@ impl Owner {
         self.once = None;
         self.state = loaded.state;
         self.shared.set_policy(self.hub.policy_of(&self.state));
-        self.asking.set(self.state.approvals().len());
+        self.asking
+            .set(self.state.approvals().len(), self.state.live.is_some());
         // Of the store as of the log: a commit that failed may have been stored all the same.
         let head = loaded.head_seq.max(self.log.visible());
         self.ceiling = head;

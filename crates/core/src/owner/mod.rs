@@ -126,7 +126,7 @@ impl Owner {
             .sub_agent()
             .map(|_| hub.open_in_subagents.clone());
         let mut asking = Asking::new(shared.clone(), below);
-        asking.set(state.approvals().len());
+        asking.set(state.approvals().len(), state.live.is_some());
         let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
         let (request_sender, requests) = mpsc::channel(REQUEST_QUEUE);
         let number = hub.next_owner();

@@ -220,7 +220,8 @@ impl Owner {
 
     fn stage_one(&mut self, event: Event, at: UnixMillis) -> StoredEvent {
         let ended = self.state.apply(&event, at);
-        self.asking.set(self.state.approvals().len());
+        self.asking
+            .set(self.state.approvals().len(), self.state.live.is_some());
         if matches!(
             event,
             Event::ThreadStarted { .. } | Event::ThreadConfigured { .. }

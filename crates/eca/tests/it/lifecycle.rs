@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bobbin_eca::End;
-use bobbin_editor_kit::Ownership;
 use serde_json::json;
 
 use crate::support::{Server, hello, is_content, is_finished, kinds, prompt, transcript, until};
@@ -65,7 +64,7 @@ async fn shutdown_and_exit() {
 #[tokio::test]
 async fn one_of_several_leaves_and_the_core_stays() {
     let server = Server::start().await;
-    let (mut client, serving) = server.connect_as(Ownership::Shared);
+    let (mut client, serving) = server.connect();
     let mut params = hello();
     // Nobody's business here: whatever the editor started ends the connection.
     params["processId"] = json!(0x7fff_fff0);
@@ -77,7 +76,7 @@ async fn one_of_several_leaves_and_the_core_stays() {
     client.notify("exit", json!(null)).await;
     assert_eq!(serving.await.unwrap(), End::Exited { after_shutdown: true });
     // The turn goes on for others.
-    let (mut other, _) = server.connect_as(Ownership::Shared);
+    let (mut other, _) = server.connect();
     other.call("initialize", hello()).await;
     other.call("chat/open", json!({ "chatId": "c-81" })).await;
     other.notify("chat/promptStop", json!({ "chatId": "c-81" })).await;
@@ -87,7 +86,7 @@ async fn one_of_several_leaves_and_the_core_stays() {
 #[tokio::test]
 async fn one_of_several_is_shown_out_when_the_core_stops() {
     let server = Server::start().await;
-    let (mut client, serving) = server.connect_as(Ownership::Shared);
+    let (mut client, serving) = server.connect();
     client.call("initialize", hello()).await;
     client.call("shutdown", json!(null)).await;
     server.hub.stop().await;
@@ -104,18 +103,15 @@ async fn one_of_several_that_never_says_initialize_is_closed() {
         tokio::time::advance(Duration::from_secs(seconds)).await;
         tokio::time::resume();
     };
-    let (_silent, serving) = server.connect_as(Ownership::Shared);
-    let (mut first, alone) = server.connect();
-    let (mut other, _) = server.connect_as(Ownership::Shared);
+    let (_silent, serving) = server.connect();
+    let (mut other, _) = server.connect();
     other.call("initialize", hello()).await;
     pass(29).await;
     assert!(!serving.is_finished());
     pass(2).await;
     assert_eq!(serving.await.unwrap(), End::Closed);
-    // Those that are ready stay, and so does an editor whose process the server is.
+    // Those that are ready stay.
     other.call("shutdown", json!(null)).await;
-    assert!(!alone.is_finished());
-    first.call("initialize", hello()).await;
 }
 
 #[tokio::test]
@@ -140,17 +136,6 @@ async fn the_end_of_input_ends_it_and_what_was_read_is_answered() {
     let rest = client.finish().await;
     assert!(rest.iter().any(|message| message["id"] == id), "{rest:?}");
     assert_eq!(serving.await.unwrap(), End::Closed);
-}
-
-#[tokio::test]
-async fn a_parent_that_is_gone_ends_it() {
-    let server = Server::start().await;
-    let (mut client, serving) = server.connect();
-    let mut params = hello();
-    // Above the largest number that Linux gives.
-    params["processId"] = json!(0x7fff_fff0);
-    client.request("initialize", params).await;
-    assert_eq!(serving.await.unwrap(), End::ParentGone);
 }
 
 #[tokio::test]

@@ -14,8 +14,8 @@ use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, ListFilter};
 use bobbin_eca::End;
 use bobbin_editor_kit::{
-    EditorModels, EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership,
-    Pages, UserNotice,
+    EditorModels, EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Pages,
+    UserNotice,
 };
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{Effort, InputPart, ItemBody, Json, TurnId};
@@ -40,7 +40,6 @@ pub(crate) struct Server {
 /// Hands out a core that is open already.
 struct Opened(
     Arc<Hub>,
-    Ownership,
     Option<Arc<dyn ToolServers>>,
     Arc<EditorTools>,
     Arc<Kiln>,
@@ -119,11 +118,11 @@ impl Host for Opened {
         };
         let offer = EditorServices {
             hub: self.0.clone(),
-            models: self.4.clone(),
+            models: self.3.clone(),
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
-                tool_servers: self.2.clone(),
-                terminals: self.5.clone(),
+                tool_servers: self.1.clone(),
+                terminals: self.4.clone(),
                 prompts: Some(Arc::new(Prompts::new(
                     self.0.settings().workspace.clone(),
                     None,
@@ -131,7 +130,7 @@ impl Host for Opened {
                 ))),
                 ..Services::default()
             },
-            editor_tools: self.3.clone(),
+            editor_tools: self.2.clone(),
             pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),
             home: None,
@@ -139,7 +138,6 @@ impl Host for Opened {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),
             }],
-            ownership: self.1,
         };
         let busy = wanted.root.is_some_and(|root| root == Path::new("/busy"));
         async move {
@@ -156,7 +154,7 @@ impl Host for Opened {
     }
 
     fn handshake(&self) -> Option<Duration> {
-        (self.1 == Ownership::Shared).then_some(Duration::from_secs(30))
+        Some(Duration::from_secs(30))
     }
 }
 
@@ -204,10 +202,6 @@ impl Server {
 
     /// Connects without a handshake.
     pub(crate) fn connect(&self) -> (Client, JoinHandle<End>) {
-        self.connect_as(Ownership::Sole)
-    }
-
-    pub(crate) fn connect_as(&self, ownership: Ownership) -> (Client, JoinHandle<End>) {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::content_length(reader, writer, Limits::default());
@@ -215,7 +209,6 @@ impl Server {
             transport,
             Arc::new(Opened(
                 self.hub.clone(),
-                ownership,
                 self.tool_servers.clone(),
                 self.editor_tools.clone(),
                 self.models.clone(),

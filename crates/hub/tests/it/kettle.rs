@@ -33,7 +33,11 @@ pub(crate) async fn serve() {
     let listener = TcpListener::bind(managed.address).await.unwrap();
     let address = format!("ws://{}/ws", listener.local_addr().unwrap());
     let (hub, _) = managed.hub.unwrap();
-    held.announce(Some(address), Some(&hub)).unwrap();
+    let state = State {
+        address: Some(address),
+        ..State::of_this_process()
+    };
+    held.announce(&state, Some(&hub)).unwrap();
     let accepting = tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use bobbin_agent_api::ServerProcess;
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
+use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, UserNotice};
 use bobbin_model::Mode;
 use bobbin_peer::Transport;
 use bobbin_transport::Connections;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 
 use super::choices::Choices;
 use crate::opened::{Opened, services};
@@ -34,23 +35,14 @@ impl Editors {
         Self(Arc::new(Served {
             root: workspace.root.clone(),
             trust: opened.trust.clone(),
-            offer: offer(
-                opened,
-                config,
-                warnings.map(|text| warning(text)).collect(),
-                Ownership::Shared,
-            ),
+            offer: offer(opened, config, warnings.map(|text| warning(text)).collect()),
+            options: config.editors_options.clone(),
         }))
     }
 }
 
 /// Returns what editors are offered by a server.
-pub(super) fn offer(
-    opened: &Opened,
-    config: &Config,
-    notices: Vec<UserNotice>,
-    ownership: Ownership,
-) -> EditorServices {
+fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorServices {
     EditorServices {
         hub: opened.hub.clone(),
         models: Arc::new(Choices(opened.models.clone())),
@@ -61,7 +53,6 @@ pub(super) fn offer(
         config_files: config.sources.clone(),
         home: home(),
         notices,
-        ownership,
     }
 }
 
@@ -83,6 +74,8 @@ struct Served {
     root: PathBuf,
     trust: Arc<Folder>,
     offer: EditorServices,
+    /// The options of the editor that has started the server.
+    options: Option<(Map<String, Value>, Map<String, Value>)>,
 }
 
 impl Host for Served {
@@ -103,7 +96,9 @@ impl Host for Served {
                     "pureConfig has no effect here: the workspace's server has read its configuration already",
                 ));
             }
-            if !wanted.options.is_empty() {
+            let theirs = (wanted.options.providers, wanted.options.mcp_servers);
+            let are_known = theirs == Default::default() || Some(&theirs) == self.options.as_ref();
+            if !are_known {
                 offer.notices.push(warning(
                     "providers and mcpServers of the editor's options have no effect here: the workspace's server runs \
                      already; put them into ~/.craft/config.json",

@@ -5,4 +5,4 @@ mod editors;
 mod workspace;
 
 pub(crate) use editors::Editors;
-pub use workspace::{EditorWorkspace, Open};
+pub use workspace::EditorWorkspace;

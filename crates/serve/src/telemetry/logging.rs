@@ -2,6 +2,7 @@
 //!
 //! The file is written by a thread of its own. Lines that it cannot write in time are dropped: at most 128,000 wait.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -42,6 +43,32 @@ pub struct LogOptions {
     /// Log to this file instead of stderr. Each day has a new one; seven stay.
     #[arg(long, value_name = "FILE", env = "BOBBIN_LOG_FILE")]
     log_file: Option<PathBuf>,
+}
+
+impl LogOptions {
+    /// Returns options of this level.
+    pub fn of_level(level: &str) -> Self {
+        Self {
+            log: Some(level.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the arguments that mean these options, for a server that is started.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        if let Some(log) = &self.log {
+            arguments.extend(["--log".into(), log.into()]);
+        }
+        if self.log_format == Format::Json {
+            arguments.extend(["--log-format".into(), "json".into()]);
+        }
+        if let Some(file) = &self.log_file {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            arguments.extend(["--log-file".into(), file.into()]);
+        }
+        arguments
+    }
 }
 
 /// How a line is written.

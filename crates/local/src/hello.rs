@@ -1,0 +1,84 @@
+//! The first line of a connection: who speaks, and what.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bobbin_framing::Transport;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Name of the socket in the workspace's state.
+pub const SOCKET: &str = "server.sock";
+/// How long a client may take to say its line.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest line in bytes: a path and a few words.
+const MAX_BYTES: usize = 16 << 10;
+
+/// The first line of a connection, after the key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    /// The protocol of everything after this line.
+    pub dialect: Dialect,
+    /// The folder that the client means, absolute, without links.
+    pub folder: PathBuf,
+    /// On whose behalf the client acts.
+    pub actor: Actor,
+    /// The client's process.
+    pub pid: u32,
+    /// Whether the Turns that this connection starts end with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_turns: bool,
+}
+
+/// A protocol that the socket carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Dialect {
+    /// The AppServer protocol.
+    Native,
+    /// ECA.
+    Eca,
+    /// Requests about the server itself: [`CONTROL_LEAVE`](crate::CONTROL_LEAVE), [`CONTROL_LISTEN`](crate::CONTROL_LISTEN).
+    Control,
+}
+
+/// On whose behalf a client acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Actor {
+    /// The user whose server it is.
+    Owner,
+}
+
+impl Hello {
+    /// Returns the line of this process.
+    pub fn new(dialect: Dialect, folder: &Path) -> Self {
+        Self {
+            dialect,
+            folder: folder.to_owned(),
+            actor: Actor::Owner,
+            pid: std::process::id(),
+            ends_turns: false,
+        }
+    }
+
+    /// Sends the line.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub(crate) async fn send(&self, transport: &mut Transport) -> std::io::Result<()> {
+        let text = serde_json::to_vec(self)?;
+        transport
+            .send(Bytes::from(text))
+            .await
+            .map_err(std::io::Error::other)
+    }
+
+    /// Reads the line of a client; `None` where it sends none in time, or another one.
+    pub async fn read(transport: &mut Transport) -> Option<Self> {
+        let first = tokio::time::timeout(PATIENCE, transport.next()).await.ok()??;
+        let line = first.ok().filter(|line| line.len() <= MAX_BYTES)?;
+        serde_json::from_slice(&line).ok()
+    }
+}

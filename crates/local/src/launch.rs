@@ -1,0 +1,158 @@
+//! Starts a server as a process of its own session.
+//!
+//! The process gets one line on its stdin, says on its stdout in one line whether it is ready, and writes its log to a file.
+//! It outlives the program that has started it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+
+/// How long a start may take (guess: a database that a crash left in the middle is read first).
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest line that a server says in bytes.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables of this process that the server does not get.
+    pub without: Vec<OsString>,
+    /// The folder that it starts in.
+    pub directory: PathBuf,
+    /// The file of what it writes to its stderr; an earlier one is replaced. `None`: the stderr of this process.
+    pub log: Option<PathBuf>,
+    /// The text on its stdin.
+    pub input: String,
+}
+
+/// What a server says once it is ready.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ready {
+    /// Sentences for the user who has started it.
+    pub warnings: Vec<String>,
+}
+
+/// The line that a server says when it is ready, or cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Report {
+    /// It answers at the socket.
+    Ready(Ready),
+    /// It has ended.
+    Failed {
+        /// The exit code that its user would see.
+        code: u8,
+        /// Whether another process serves the workspace.
+        busy: bool,
+        /// The sentence for the user.
+        message: String,
+    },
+}
+
+/// Why no server was started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Another process serves the workspace by now.
+    #[error("another process serves the workspace")]
+    Busy,
+    /// The server says why it cannot serve.
+    #[error("{message}")]
+    Refused {
+        /// The exit code that its user would see.
+        code: u8,
+        /// The sentence for the user.
+        message: String,
+    },
+    /// It ended, or said nothing in time.
+    #[error("the server of this folder {what}{}", place(log.as_deref()))]
+    Silent {
+        /// What it did.
+        what: &'static str,
+        /// Where it logs.
+        log: Option<PathBuf>,
+    },
+    /// The process cannot be started.
+    #[error("the server of this folder cannot be started: {0}")]
+    Failed(#[from] std::io::Error),
+}
+
+impl Launch {
+    /// Starts the server and waits until it is ready.
+    ///
+    /// # Errors
+    /// [`LaunchError`]. No server that this call has started runs then.
+    pub(crate) async fn start(&self) -> Result<Ready, LaunchError> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it outlives its parent, which children of bobbin-children never do"
+        )]
+        let mut command = Command::new(&self.program);
+        for name in &self.without {
+            command.env_remove(name);
+        }
+        let mut child = command
+            .args(&self.arguments)
+            .current_dir(&self.directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(match &self.log {
+                Some(path) => log(path)?.into(),
+                None => Stdio::inherit(),
+            })
+            .spawn()?;
+        let (mut input, output) = (child.stdin.take(), child.stdout.take());
+        let talk = async {
+            if let Some(input) = &mut input {
+                // A server that has ended says why on its stdout, or not at all.
+                drop(input.write_all(self.input.as_bytes()).await);
+            }
+            drop(input.take());
+            let mut line = String::new();
+            if let Some(output) = output {
+                output.take(MAX_BYTES).read_to_string(&mut line).await?;
+            }
+            std::io::Result::Ok(line)
+        };
+        let silent = |what| LaunchError::Silent {
+            what,
+            log: self.log.clone(),
+        };
+        let Ok(line) = tokio::time::timeout(PATIENCE, talk).await else {
+            child.start_kill()?;
+            return Err(silent("was not ready within 30 seconds"));
+        };
+        match serde_json::from_str(&line?) {
+            Ok(Report::Ready(ready)) => Ok(ready),
+            Ok(Report::Failed { busy: true, .. }) => Err(LaunchError::Busy),
+            Ok(Report::Failed { code, message, .. }) => Err(LaunchError::Refused { code, message }),
+            Err(_) => Err(silent("ended before it was ready")),
+        }
+    }
+}
+
+/// Returns where a log is, as the end of a sentence.
+fn place(log: Option<&Path>) -> String {
+    log.map_or_else(String::new, |log| format!("; its log is {}", log.display()))
+}
+
+/// Opens a new file for a log, which only its user can read.
+fn log(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut options = File::options();
+    options.append(true).create_new(true).mode(0o600).open(path)
+}

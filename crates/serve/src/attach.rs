@@ -1,0 +1,202 @@
+//! How the programs of a user reach the server of a workspace: they find it, or start it.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use bobbin_config::Config;
+use bobbin_editor_kit::EditorOptions;
+use bobbin_local::{
+    CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, JoinError, Joined, Launch, LaunchError, Leave, Left,
+    ListenRequest, Opened, join,
+};
+use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
+use bobbin_workspace::Workspace;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::exit::{self, Failure};
+use crate::managed;
+use crate::telemetry::LogOptions;
+
+/// How long a server goes on when its last editor or desktop has left: a window that is opened again finds it.
+pub const IDLE: Duration = Duration::from_secs(10);
+/// The command of a server that is started for its clients.
+pub const DETACHED: &str = "detached";
+/// The log of such a server, in the workspace's state.
+const LOG: &str = "server.log";
+/// How long a server has to decide whether it ends.
+const LEAVING: Duration = Duration::from_secs(5);
+
+/// The line that a server which is started gets on its stdin.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Start {
+    /// Providers of the options of the editor that starts it.
+    pub providers: Map<String, Value>,
+    /// MCP servers of these options.
+    pub mcp_servers: Map<String, Value>,
+}
+
+impl From<EditorOptions> for Start {
+    fn from(options: EditorOptions) -> Self {
+        Self {
+            providers: options.providers,
+            mcp_servers: options.mcp_servers,
+        }
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        let code = match &error {
+            JoinError::Workspace(error) if error.is_busy() => exit::BUSY,
+            JoinError::Launch(LaunchError::Refused { code, .. }) => *code,
+            _ => exit::FAILED,
+        };
+        let message = match &error {
+            JoinError::Workspace(error) => format!("{:#}", anyhow::Error::msg(error.to_string())),
+            other => other.to_string(),
+        };
+        Self { code, message }
+    }
+}
+
+/// Returns how the server of a workspace is started for its clients.
+///
+/// # Errors
+/// The program's own path is not known, or the state's folder cannot be made.
+pub fn launch(
+    workspace: &Workspace,
+    idle: Duration,
+    log: &LogOptions,
+    start: &Start,
+) -> anyhow::Result<Launch> {
+    let folder = workspace.make_folder()?;
+    let arguments: [OsString; 7] = [
+        DETACHED.into(),
+        "--state".into(),
+        workspace.state_directory().path().into(),
+        "--workspace".into(),
+        workspace.root.clone().into(),
+        "--idle-ms".into(),
+        idle.as_millis().to_string().into(),
+    ];
+    Ok(Launch {
+        program: std::env::current_exe().context("the program's own path is not known")?,
+        arguments: arguments.into_iter().chain(log.arguments()).collect(),
+        without: managed::variables_of_this_process(),
+        directory: workspace.root.clone(),
+        // Who asks for the log of one prompt wants to read it here.
+        log: (log.log.is_none() || !idle.is_zero()).then(|| folder.join(LOG)),
+        input: serde_json::to_string(start)?,
+    })
+}
+
+/// Joins the server of a workspace as a native client, and starts it where there is none.
+///
+/// # Errors
+/// A [`Failure`] with its exit code.
+pub async fn native(
+    workspace: &Workspace,
+    idle: Duration,
+    log: &LogOptions,
+    ends_turns: bool,
+) -> anyhow::Result<Joined> {
+    let launch = launch(workspace, idle, log, &Start::default())?;
+    let hello = Hello {
+        ends_turns,
+        ..Hello::new(Dialect::Native, &workspace.root)
+    };
+    Ok(join(workspace, &hello, Some(&launch))
+        .await
+        .map_err(Failure::from)?)
+}
+
+/// Joins the server of a workspace as a native client, if one runs.
+///
+/// # Errors
+/// A [`Failure`] with its exit code.
+pub async fn running(workspace: &Workspace) -> anyhow::Result<Joined> {
+    let hello = Hello::new(Dialect::Native, &workspace.root);
+    Ok(join(workspace, &hello, None).await.map_err(Failure::from)?)
+}
+
+/// Leaves the server of a workspace. One that was started for its clients and has none any more has ended then.
+///
+/// # Errors
+/// The server does not end in time.
+pub async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
+    let Some(server) = workspace.holder().filter(|server| server.detached) else {
+        return Ok(());
+    };
+    let hello = Hello::new(Dialect::Control, &workspace.root);
+    let Ok(joined) = join(workspace, &hello, None).await else {
+        // It is gone, which is what was wanted.
+        return Ok(());
+    };
+    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new())?;
+    let params = Leave {
+        pid: std::process::id(),
+    };
+    let left: Result<Left, _> = peer.call_with_timeout(CONTROL_LEAVE, &params, LEAVING).await;
+    if left.is_ok_and(|left| left.ends) {
+        bobbin_local::ended(workspace, server.pid)
+            .await
+            .map_err(Failure::from)?;
+    }
+    Ok(())
+}
+
+/// A listener that another server holds open for this process. It closes when this value is dropped.
+pub struct Borrowed {
+    /// What its user is shown.
+    pub opened: Opened,
+    /// The server's process.
+    pub pid: u32,
+    peer: Peer,
+}
+
+impl Borrowed {
+    /// Has the server that runs in the workspace open its listener.
+    ///
+    /// # Errors
+    /// No server runs; it listens already, or cannot listen there.
+    pub async fn open(workspace: &Workspace, wanted: &ListenRequest) -> anyhow::Result<Self> {
+        let hello = Hello::new(Dialect::Control, &workspace.root);
+        let joined = join(workspace, &hello, None).await.map_err(Failure::from)?;
+        let pid = workspace.holder().map_or(0, |server| server.pid);
+        let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new())?;
+        match peer.call(CONTROL_LISTEN, wanted).await {
+            Ok(opened) => Ok(Self { opened, pid, peer }),
+            Err(CallError::Remote(error)) => anyhow::bail!("{}", error.message),
+            Err(error) => Err(error).context("the server of this folder gave no answer"),
+        }
+    }
+
+    /// Has the listener closed, and waits until its clients are cut off.
+    pub async fn close(self) {
+        self.peer.shutdown().await;
+    }
+
+    /// Waits until the server has ended.
+    pub async fn closed(&self) {
+        self.peer.closed().await;
+    }
+}
+
+/// Reads the configuration with the options of the editor that starts the server.
+///
+/// # Errors
+/// A file cannot be read or used.
+pub fn configuration(workspace: &Workspace, start: &Start) -> anyhow::Result<Config> {
+    let mut config = crate::config::read(&workspace.root, crate::state::home().as_deref())?;
+    if !(start.providers.is_empty() && start.mcp_servers.is_empty())
+        && let Err(error) = config.add_editors(&start.providers, &start.mcp_servers)
+    {
+        // An editor with a wrong option works all the same.
+        let text = format!("the editor's options are not used: {error:#}");
+        config.warnings.push(text);
+    }
+    Ok(config)
+}
