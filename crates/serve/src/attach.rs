@@ -130,22 +130,24 @@ pub async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
     let Some(server) = workspace.holder().filter(|server| server.detached) else {
         return Ok(());
     };
-    let hello = Hello::new(Dialect::Control, &workspace.root);
-    let Ok(joined) = join(workspace, &hello, None).await else {
-        // It is gone, which is what was wanted.
-        return Ok(());
-    };
-    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new())?;
-    let params = Leave {
-        pid: std::process::id(),
-    };
-    let left: Result<Left, _> = peer.call_with_timeout(CONTROL_LEAVE, &params, LEAVING).await;
-    if left.is_ok_and(|left| left.ends) {
+    // A server that gives no answer is ending already: it notices by itself that nothing uses it.
+    if ask_to_leave(workspace).await.is_none_or(|left| left.ends) {
         bobbin_local::ended(workspace, server.pid)
             .await
             .map_err(Failure::from)?;
     }
     Ok(())
+}
+
+/// Returns the server's answer, if there is one.
+async fn ask_to_leave(workspace: &Workspace) -> Option<Left> {
+    let hello = Hello::new(Dialect::Control, &workspace.root);
+    let joined = join(workspace, &hello, None).await.ok()?;
+    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new()).ok()?;
+    let params = Leave {
+        pid: std::process::id(),
+    };
+    peer.call_with_timeout(CONTROL_LEAVE, &params, LEAVING).await.ok()
 }
 
 /// A listener that another server holds open for this process. It closes when this value is dropped.
