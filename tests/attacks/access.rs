@@ -295,7 +295,7 @@ const JOIN: &str = r#"
 import json, os, socket, sys
 os.chdir(sys.argv[1])
 s = socket.socket(socket.AF_UNIX)
-s.connect("eca.sock")
+s.connect("server.sock")
 s.settimeout(5)
 params = {"processId": None, "workspaceFolders": [], "capabilities": {}}
 hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
@@ -328,8 +328,8 @@ async fn a_command_with_network_does_not_join_an_editor() {
         let mut answer = [0; 512];
         let read = editor.stdout.as_mut().unwrap().read(&mut answer);
         assert!(tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap() > 0);
-        let socket = find(&lab.state(), "eca.sock").expect("further editors can join");
-        let key = std::fs::read(find(&lab.state(), "eca.sock.key").unwrap()).unwrap();
+        let socket = find(&lab.state(), "server.sock").expect("further editors can join");
+        let key = std::fs::read(find(&lab.state(), "server.sock.key").unwrap()).unwrap();
         let key: Vec<String> = key[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let key = key.join(" ");
         let folder = socket.parent().unwrap();
@@ -337,7 +337,7 @@ async fn a_command_with_network_does_not_join_an_editor() {
         let output = lab.run(&["exec", "--approve", &attack]).await;
         let text = written(&output);
         assert!(!text.contains("JOINED"), "{bubblewrap:?}: {text}");
-        let read = format!("run `od -An -tx1 '{}/eca.sock.key' 2>&1`", folder.display());
+        let read = format!("run `od -An -tx1 '{}/server.sock.key' 2>&1`", folder.display());
         let text = written(&lab.run(&["exec", "--approve", &read]).await);
         assert!(!text.contains(&key), "{bubblewrap:?}: {text}");
         // It would be answered with the key: a second editor joins.
