@@ -413,6 +413,38 @@ async fn a_stranger_on_the_other_loopback_address_is_not_asked_in_our_place() {
 }
 
 #[tokio::test]
+async fn where_others_have_accounts_localhost_is_no_name_of_an_open_address() {
+    let lab = Lab::new(Bubblewrap::Off);
+    shared(&lab);
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let listen = format!("ws://0.0.0.0:{port}");
+    let server = lab.serve_by(lab.bobbin(&["serve", "--listen", &listen])).await;
+    let (page, code) = opened(&lab).await;
+    assert_eq!(page, format!("http://127.0.0.1:{port}"));
+    // A browser looks at [::1] first, where a stranger can listen and read what `localhost` has stored.
+    let code = json!({ "code": code });
+    for host in ["localhost", "[::1]"] {
+        let other = format!("http://{host}:{port}");
+        for path in ["/page/session", "/page/ticket"] {
+            let refused = post_at(port, &other, path, &code).await;
+            assert_eq!(refused.status, 403, "{other}{path}");
+        }
+    }
+    assert_eq!(post_at(port, &page, "/page/session", &code).await.status, 200);
+    server.kill().await;
+}
+
+/// Posts to a listener on all addresses, with the host that `origin` names.
+async fn post_at(port: u16, origin: &str, path: &str, body: &Value) -> Answer {
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let host = origin.strip_prefix("http://").unwrap();
+    let headers = [("Origin", origin)];
+    ask_through(stream, host, &format!("POST {path}"), &headers, &body.to_string()).await
+}
+
+#[tokio::test]
 async fn a_secret_counts_for_the_page_that_it_was_given_to() {
     let lab = Lab::new(Bubblewrap::Off);
     lab.configure(&json!({ "AppServer": { "AllowedHosts": ["tea.example"], "AllowedOrigins": ["https://tea.example"] } }));

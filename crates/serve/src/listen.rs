@@ -265,7 +265,7 @@ async fn bind(listen: &Listen, config: &Config, has_tls: bool) -> anyhow::Result
     let page = decide(&others, reached)?;
     let at = async |address| match &page {
         PageOrigin::Fresh(_) => Listener::bind_loopbacks(address).await,
-        PageOrigin::Stable | PageOrigin::Held | PageOrigin::Encrypted => Listener::bind(address).await,
+        PageOrigin::Stable | PageOrigin::Numeric | PageOrigin::Encrypted => Listener::bind(address).await,
     };
     let listener = match at(listen.address).await {
         Err(_) if listen.may_move => at(SocketAddr::new(listen.address.ip(), 0)).await?,

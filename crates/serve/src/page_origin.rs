@@ -75,10 +75,10 @@ pub(crate) fn decide(others: &Others, reached: Reached) -> anyhow::Result<PageOr
     Ok(match reached {
         _ if !others.are_here() => PageOrigin::Stable,
         Reached { has_tls: true, .. } => PageOrigin::Encrypted,
-        Reached { is_held: true, .. } => PageOrigin::Held,
+        Reached { is_held: true, .. } => PageOrigin::Numeric,
         Reached { address, .. } if address.ip().is_loopback() => PageOrigin::fresh()?,
         // Other machines reach it by its address, without TLS: a name of this machine would not help them.
-        Reached { .. } => PageOrigin::Stable,
+        Reached { .. } => PageOrigin::Numeric,
     })
 }
 
@@ -163,10 +163,10 @@ mod tests {
                 lasts(&others, local, false, false),
                 PageOrigin::Fresh(_)
             ));
-            assert_eq!(lasts(&others, local, false, true), PageOrigin::Held);
+            assert_eq!(lasts(&others, local, false, true), PageOrigin::Numeric);
             assert_eq!(lasts(&others, local, true, true), PageOrigin::Encrypted);
             assert_eq!(lasts(&others, open, true, false), PageOrigin::Encrypted);
-            assert_eq!(lasts(&others, open, false, false), PageOrigin::Stable);
+            assert_eq!(lasts(&others, open, false, false), PageOrigin::Numeric);
         }
     }
 }

@@ -493,8 +493,8 @@ mod tests {
         for (page, scheme, host, is_page) in [
             (PageOrigin::Stable, http, "127.0.0.1:9100", true),
             (PageOrigin::Stable, http, "localhost:9100", true),
-            (PageOrigin::Held, http, "127.0.0.1:9100", true),
-            (PageOrigin::Held, http, "localhost:9100", false),
+            (PageOrigin::Numeric, http, "127.0.0.1:9100", true),
+            (PageOrigin::Numeric, http, "localhost:9100", false),
             (fresh(), http, "tea.localhost:9100", true),
             (fresh(), http, "127.0.0.1:9100", false),
             (fresh(), http, "localhost:9100", false),

@@ -16,9 +16,9 @@ pub enum PageOrigin {
     /// At every name of the listener. These stay the same.
     #[default]
     Stable,
-    /// At the listener's address, as a number. Another process holds the port while no server runs. `localhost` could
-    /// lead to another address, whose port is not held.
-    Held,
+    /// At the listener's address, as a number. `localhost` could lead to another address of the machine, where another
+    /// program can listen.
+    Numeric,
     /// At `LABEL.localhost` alone. The label is random, and no later listener has it again.
     Fresh(String),
     /// Nowhere: browsers use TLS.
@@ -41,7 +41,7 @@ impl PageOrigin {
     pub fn authority(&self, reached: SocketAddr) -> String {
         match self {
             Self::Fresh(label) => format!("{label}.localhost:{}", reached.port()),
-            Self::Stable | Self::Held | Self::Encrypted => reached.to_string(),
+            Self::Stable | Self::Numeric | Self::Encrypted => reached.to_string(),
         }
     }
 
@@ -55,7 +55,7 @@ impl PageOrigin {
     pub(crate) fn is_at(&self, host: &str, bound: IpAddr) -> bool {
         match self {
             Self::Stable => true,
-            Self::Held => host.parse().is_ok_and(|named| is_covered(named, bound)),
+            Self::Numeric => host.parse().is_ok_and(|named| is_covered(named, bound)),
             Self::Fresh(_) => self.is_name(host),
             Self::Encrypted => false,
         }
@@ -118,19 +118,19 @@ mod tests {
                 vec![],
             ),
             (
-                PageOrigin::Held,
+                PageOrigin::Numeric,
                 "127.0.0.1",
                 vec!["127.0.0.1"],
                 vec!["localhost", "::1", "127.0.0.2", "tea.localhost"],
             ),
             (
-                PageOrigin::Held,
+                PageOrigin::Numeric,
                 "0.0.0.0",
                 vec!["192.168.0.7", "127.0.0.1"],
                 vec!["::1", "0.0.0.0"],
             ),
             (
-                PageOrigin::Held,
+                PageOrigin::Numeric,
                 "::",
                 vec!["::1", "192.168.0.7"],
                 vec!["localhost"],
@@ -158,7 +158,7 @@ mod tests {
         }
         let reached = "127.0.0.1:9100".parse().unwrap();
         assert_eq!(fresh.authority(reached), "tea.localhost:9100");
-        assert_eq!(PageOrigin::Held.authority(reached), "127.0.0.1:9100");
-        assert!(PageOrigin::Held.lasts() && !fresh.lasts());
+        assert_eq!(PageOrigin::Numeric.authority(reached), "127.0.0.1:9100");
+        assert!(PageOrigin::Numeric.lasts() && !fresh.lasts());
     }
 }

@@ -239,7 +239,7 @@ pub(super) fn page(config: &Config, report: &mut Report) {
             let mend = "TLS or the unit bobbin@.socket gives it one that stays";
             report.add_mendable(WHAT, DoctorLevel::Ok, text, mend);
         }
-        Ok(PageOrigin::Held) => {
+        Ok(PageOrigin::Numeric) if reached.is_held => {
             let text = format!("{why}, and systemd holds the port, so the page's address stays");
             report.add(WHAT, DoctorLevel::Ok, text);
         }
@@ -247,7 +247,7 @@ pub(super) fn page(config: &Config, report: &mut Report) {
             let text = format!("{why}, so browsers reach the page by https:// alone; its address stays");
             report.add(WHAT, DoctorLevel::Ok, text);
         }
-        Ok(PageOrigin::Stable) if others.are_here() => {
+        Ok(PageOrigin::Numeric) => {
             let text = format!(
                 "{why}: a program of theirs at the port of a server that has ended gets the secrets of your browsers"
             );
