@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent_api::policy::Policy;
 use bobbin_children::{ChildError, ProcessSpec};
@@ -17,6 +18,8 @@ use super::shell_run::mask;
 pub struct ProgramSandbox {
     sandbox: Sandbox,
     policy: Arc<dyn Policy>,
+    /// Whether a program was confined: from then on none starts unconfined, whatever the agent makes of the sandbox.
+    has_confined: Arc<AtomicBool>,
 }
 
 /// What a program gets beside what a command gets.
@@ -43,14 +46,18 @@ pub enum ProgramNetwork {
 pub struct NotConfined {
     /// Why, as half a sentence.
     pub why: String,
-    /// What happens to commands then.
+    /// What happens to the program then: as with commands, but refused where this machine confines others.
     pub otherwise: WhenMissing,
 }
 
 impl ProgramSandbox {
     /// Returns the sandbox of programs. `sandbox` is that of commands; `policy` says which files no command reads.
     pub fn new(sandbox: Sandbox, policy: Arc<dyn Policy>) -> Self {
-        Self { sandbox, policy }
+        Self {
+            sandbox,
+            policy,
+            has_confined: Arc::default(),
+        }
     }
 
     /// Returns the sandbox of commands.
@@ -74,7 +81,12 @@ impl ProgramSandbox {
             CommandSandbox::NotNeeded => return Ok(process),
             CommandSandbox::Confined(plan) => plan,
             CommandSandbox::Missing(why) => {
-                let otherwise = sandbox.when_missing();
+                let can_confine = sandbox.missing().is_none() || self.has_confined.load(Ordering::Relaxed);
+                let otherwise = if can_confine {
+                    WhenMissing::Refuse
+                } else {
+                    sandbox.when_missing()
+                };
                 return Err(NotConfined { why, otherwise });
             }
             CommandSandbox::Refused(why) => return Err(NotConfined::refused(why)),
@@ -86,7 +98,9 @@ impl ProgramSandbox {
             ))
         })?;
         process.limits = sandbox.limits;
-        sandbox.confined(&plan, process).map_err(NotConfined::refused)
+        let process = sandbox.confined(&plan, process).map_err(NotConfined::refused)?;
+        self.has_confined.store(true, Ordering::Relaxed);
+        Ok(process)
     }
 
     /// Learns that a confined process did not start.
@@ -157,6 +171,20 @@ mod tests {
         let open = programs(support, Profile::OPEN);
         let free = open.confine(&root, process(), &internet).await.unwrap();
         assert!(free.confinement.is_none());
+        // Bubblewrap no longer works, on a kernel that confines nothing.
+        let mut failed = programs_here.clone();
+        failed.sandbox.support = Support::NONE;
+        let not = failed.confine(&root, process(), &internet).await.unwrap_err();
+        assert_eq!(
+            not.otherwise,
+            WhenMissing::Refuse,
+            "a program was confined before"
+        );
+        let mut home = programs(support, strict);
+        home.sandbox.hide = vec![root.join(".ssh")];
+        std::fs::create_dir(root.join(".ssh")).unwrap();
+        let not = home.confine(&root, process(), &internet).await.unwrap_err();
+        assert_eq!(not.otherwise, WhenMissing::Refuse, "{}", not.why);
         let nothing = programs(Support::NONE, strict);
         let not = nothing.confine(&root, process(), &internet).await.unwrap_err();
         assert_eq!(not.otherwise, WhenMissing::Ask);

@@ -35,6 +35,9 @@ pub(super) async fn sandbox(
         Ok(plan) => plan.unwrap_or_default(),
         Err((missing, then)) => {
             let then = match then {
+                WhenMissing::Ask if sandbox.missing().is_none() => {
+                    "every command but plain reads is asked about; programs that the folder brings do not start"
+                }
                 WhenMissing::Ask => {
                     "every command but plain reads is asked about; servers and extensions that the folder brings start \
                      unconfined once you trust them, its hooks do not run"
