@@ -288,6 +288,9 @@ async fn a_file_that_other_programs_run_is_not_written_unasked() {
             ".husky/pre-commit",
             ".idea/workspace.xml",
             ".github/workflows/ci.yml",
+            ".cargo/config.toml",
+            ".npmrc",
+            "mise.toml",
             "id_rsa",
             ".netrc",
         ] {

@@ -10,37 +10,78 @@ use std::path::Path;
 use crate::secrets::is_key;
 
 /// Directories with such files, wherever they are in a workspace.
-const DIRECTORIES: [&str; 14] = [
+const DIRECTORIES: [&str; 23] = [
     // Tasks and settings of editors.
     ".vscode",
     ".idea",
     ".zed",
     ".fleet",
+    ".vs",
+    ".helix",
     // Hooks, permissions and tool servers of agents.
     ".claude",
     ".cursor",
     ".codex",
     ".gemini",
     ".windsurf",
+    ".opencode",
+    ".kiro",
+    ".roo",
+    ".continue",
     ".devcontainer",
     // Hooks of git.
     ".husky",
+    ".githooks",
+    // Tasks and tools of shells.
+    ".mise",
     // Machines that build, with the secrets they have.
     ".circleci",
+    ".buildkite",
     // Where the workspace is a home.
     ".ssh",
     ".gnupg",
 ];
-/// The same, in the directory `.github`.
-const ON_GITHUB: [&str; 2] = ["workflows", "actions"];
+/// Directories and files of that kind within the directory that stands before them.
+const WITHIN: [(&str, &str); 8] = [
+    (".github", "workflows"),
+    (".github", "actions"),
+    (".gitea", "workflows"),
+    (".forgejo", "workflows"),
+    (".cargo", "config.toml"),
+    (".cargo", "config"),
+    (".config", "mise"),
+    (".config", "mise.toml"),
+];
 /// Names of such files.
-const FILES: [&str; 20] = [
+const FILES: [&str; 39] = [
     ".mcp.json",
     ".envrc",
     ".devcontainer.json",
     ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
+    "lefthook-local.yml",
     ".gitlab-ci.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
     "jenkinsfile",
+    // Package managers, which may run a program for each command.
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    // Settings, tool servers and words of agents.
+    ".claude.json",
+    "opencode.json",
+    ".cursorrules",
+    ".windsurfrules",
+    // Editors and debuggers.
+    ".dir-locals.el",
+    ".gdbinit",
+    ".lldbinit",
     ".gitconfig",
     ".exrc",
     ".vimrc",
@@ -65,10 +106,13 @@ pub(crate) fn is_run_later(path: &Path, root: &Path) -> bool {
     let inside = path.strip_prefix(root).unwrap_or(path);
     let is = |name: &OsStr, known: &[&str]| known.iter().any(|known| name.eq_ignore_ascii_case(known));
     let parts: Vec<&OsStr> = inside.iter().collect();
-    let on_github = |pair: &[&OsStr]| is(pair[0], &[".github"]) && is(pair[1], &ON_GITHUB);
+    let is_within = |pair: &[&OsStr]| {
+        let mut known = WITHIN.iter();
+        known.any(|(outer, inner)| is(pair[0], &[outer]) && is(pair[1], &[inner]))
+    };
     let name = parts.last().copied().unwrap_or_default();
     parts.iter().any(|part| is(part, &DIRECTORIES))
-        || parts.windows(2).any(on_github)
+        || parts.windows(2).any(is_within)
         || is(name, &FILES)
         || is_key(path)
         || name.to_string_lossy().to_ascii_lowercase().ends_with(WORKSPACE)
@@ -101,6 +145,38 @@ mod tests {
             ".netrc",
             ".ssh/authorized_keys",
             ".bashrc",
+            ".npmrc",
+            "pages/.npmrc",
+            ".yarnrc.yml",
+            ".pnpmfile.cjs",
+            ".cargo/config.toml",
+            "crates/tea/.cargo/config",
+            ".claude.json",
+            ".githooks/pre-commit",
+            "mise.toml",
+            ".mise.toml",
+            ".mise/tasks/build",
+            ".config/mise/config.toml",
+            "lefthook.yml",
+            ".gdbinit",
+            ".helix/languages.toml",
+            ".opencode/plugin/a.ts",
+            "opencode.json",
+            ".kiro/hooks/a.json",
+            ".roo/mcp.json",
+            ".continue/config.yaml",
+            ".cursorrules",
+            ".gitea/workflows/ci.yml",
+            ".forgejo/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            ".travis.yml",
+            "azure-pipelines.yml",
+            ".buildkite/pipeline.yml",
+            ".nvim.lua",
+            ".exrc",
+            ".dir-locals.el",
+            ".vs/tasks.vs.json",
+            ".pre-commit-config.yaml",
         ] {
             assert!(is_run_later(&root.join(name), root), "{name}");
         }
@@ -112,6 +188,16 @@ mod tests {
             "vscode/tasks.json",
             ".gitignore",
             "claude/a",
+            "package.json",
+            "Cargo.toml",
+            "Makefile",
+            ".cargo/audit.toml",
+            ".gitea/issue_template.md",
+            "docs/mise.md",
+            "config.toml",
+            ".config/app.toml",
+            ".npmignore",
+            "AGENTS.md",
             "id_rsa.pub",
             "cert.pem",
         ] {
