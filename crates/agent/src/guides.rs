@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 
 use bobbin_files::open_file;
-use bobbin_policy::{Reserved, Standing, trace};
+use bobbin_policy::ordinary;
 
 /// Names of an instruction file; the first that a folder has is read. The override is for a user's own changes, which
 /// are not committed.
@@ -203,17 +203,14 @@ fn have_one_owner(_: &Path, _: &Path) -> bool {
 fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
     // Most folders have no such file.
     path.symlink_metadata().ok()?;
-    let trace = trace(top, path.to_str()?, None).ok()?;
-    let inside = Reserved::of(top).standing(&trace) == Standing::Inside;
-    let path = trace.path;
-    let allowed = policy
-        .path(PathAccess::Read, &path, top)
-        .is_none_or(|ruling| ruling.judgement == Judgement::Allow);
-    let fits = allowed && inside;
-    if !fits {
+    let found = ordinary(top, path).filter(|path| {
+        let ruling = policy.path(PathAccess::Read, path, top);
+        ruling.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
+    });
+    if found.is_none() {
         tracing::warn!(path = %path.display(), "not read as instructions: it lies elsewhere, or a rule speaks of it");
     }
-    fits.then_some(path)
+    found
 }
 
 /// Reads at most `bytes` bytes of a file, and returns whether there are more.

@@ -11,7 +11,7 @@ use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 use bobbin_files::{Batch, Kind, Leftovers, MAX_FILE_BYTES, Want, as_read, read_bytes};
 use bobbin_finecode::{Editor, Json};
 use bobbin_finecode_runner::{Document, Range};
-use bobbin_policy::{Reserved, Standing};
+use bobbin_policy::ordinary;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -108,9 +108,7 @@ impl FileEditor {
             return Err(format!("{} is not in the workspace", path.display()));
         }
         let shown = || bobbin_files::shown(&self.root, &path);
-        let trace = bobbin_policy::trace(&self.root, &path.to_string_lossy(), None);
-        let is_free = trace.is_ok_and(|trace| Reserved::of(&self.root).standing(&trace) == Standing::Inside);
-        if !is_free {
+        if ordinary(&self.root, &path).is_none() {
             return Err(format!(
                 "{} belongs to git or to the server, or leads out of the workspace",
                 shown()

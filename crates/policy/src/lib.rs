@@ -17,6 +17,6 @@ mod shells_tests;
 mod trace;
 
 pub use programs::Programs;
-pub use reserved::Reserved;
+pub use reserved::{Reserved, ordinary};
 pub use rules_policy::RulesPolicy;
 pub use trace::{Standing, Trace, resolve, trace};

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::trace::{Standing, Trace, real_path};
+use crate::trace::{Standing, Trace, real_path, trace};
 
 /// Most bytes read of a file that names git's directory.
 const MAX_FILE_BYTES: u64 = 4096;
@@ -58,6 +58,13 @@ impl Reserved {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         inside.iter().any(is_reserved) || self.places.iter().any(|place| path.starts_with(place))
     }
+}
+
+/// Resolves a path of a workspace whose root is free of links. `None` where it leads out of the workspace, or to a place
+/// of git or of the server.
+pub fn ordinary(root: &Path, path: &Path) -> Option<PathBuf> {
+    let trace = trace(root, path.to_str()?, None).ok()?;
+    (Reserved::of(root).standing(&trace) == Standing::Inside).then_some(trace.path)
 }
 
 /// Returns whether a name belongs to git or to the server. Ignores case, as some file systems do.
