@@ -1,9 +1,20 @@
 //! Cuts text to a size without cutting a character.
 
+use std::borrow::Cow;
+
 /// Returns the beginning of `text`, at most `limit` bytes, and whether that is all of it.
 pub fn head(text: &str, limit: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(limit);
     (&text[..end], end == text.len())
+}
+
+/// Returns `text`, or its first `limit` bytes and the number of those that follow, for a question.
+pub fn head_and_rest(text: &str, limit: usize) -> Cow<'_, str> {
+    let (shown, is_all) = head(text, limit);
+    if is_all {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{shown}… ({} more bytes)", text.len() - shown.len()))
 }
 
 /// Returns `text`, or its beginning and end with a note between them when it is longer than `limit` bytes.
@@ -29,6 +40,8 @@ mod tests {
     fn characters_stay_whole() {
         assert_eq!(head("aé", 2), ("a", false));
         assert_eq!(head("aé", 3), ("aé", true));
+        assert_eq!(head_and_rest("aé", 3), "aé");
+        assert_eq!(head_and_rest("aéé", 2), "a… (4 more bytes)");
         assert_eq!(head_and_tail("ééé", 6), "ééé");
         assert_eq!(head_and_tail("éééé", 6), "é\n[4 bytes left out]\né");
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_agent_api::cut::head;
+use bobbin_agent_api::cut::head_and_rest;
 use bobbin_agent_api::tool::{
     Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec,
 };
@@ -103,7 +103,7 @@ impl Tool for ActionTool {
         } else {
             format!(
                 "run the FineCode action {action} with {}",
-                head(payload.get(), MAX_SHOWN).0
+                head_and_rest(payload.get(), MAX_SHOWN)
             )
         };
         let place = match &projects {

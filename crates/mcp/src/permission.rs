@@ -3,11 +3,10 @@
 //! They are hints by whoever wrote the server, so they can only ever spare a question about looking; a tool that
 //! says nothing is taken for one that can do everything.
 
+use bobbin_agent_api::cut::head_and_rest;
 use bobbin_agent_api::tool::{Effect, Permission};
 use bobbin_model::{ApprovalKind, Scope};
 use rmcp::model::ToolAnnotations;
-
-use crate::text::head;
 
 /// Longest piece of a call's arguments in a question.
 const MAX_SHOWN: usize = 300;
@@ -65,10 +64,7 @@ impl Traits {
             "It says that it changes things without destroying any."
         };
         // A client that shows the call has them whole.
-        let arguments = match arguments.len().saturating_sub(MAX_SHOWN) {
-            0 => arguments.to_owned(),
-            rest => format!("{} ({rest} more bytes)", head(arguments, MAX_SHOWN)),
-        };
+        let arguments = head_and_rest(arguments, MAX_SHOWN);
         Permission::Ask {
             scope: Scope::new(ApprovalKind::RemoteResource, tool, format!("mcp:{server}/{tool}")),
             reason: format!(

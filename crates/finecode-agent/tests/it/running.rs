@@ -54,6 +54,18 @@ async fn enabled_actions_are_tools_that_ask_and_can_be_undone() {
 }
 
 #[tokio::test]
+async fn a_question_about_a_run_says_how_much_of_the_payload_it_leaves_out() {
+    let lab = Lab::new(true);
+    let payload = json!({ "payload": { "files": ["a".repeat(400)] } });
+    let prepared = lab.prepare("finecode__lint", &payload, Arc::new(NoRules));
+    let Permission::Ask { reason, .. } = prepared.permission() else {
+        panic!("it asks");
+    };
+    assert!(reason.contains("a… (114 more bytes)"), "{reason}");
+    lab.end().await;
+}
+
+#[tokio::test]
 async fn a_run_that_nothing_confines_is_asked_about_and_not_made_by_itself() {
     let lint = json!({ "projects": ["shop"] });
     let lab = Lab::held_by(true, RunnerSandbox::Confined("no network".to_owned()));
