@@ -47,6 +47,18 @@ export const field = (page: Page) => page.locator("#composer");
 export const ends = (page: Page) => page.locator(".turn-end");
 export const allow = (page: Page) => page.getByRole("button", { name: "Allow once" });
 
+/** Scrolls a box to its end without leaving a line out. */
+export async function readAll(page: Page, label: string) {
+  await page.getByRole("group", { name: label }).evaluate(async (box) => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (let top = 0; top < box.scrollHeight; top += box.clientHeight / 2) {
+      box.scrollTo({ top, behavior: "instant" });
+      await frame();
+      await frame();
+    }
+  });
+}
+
 /** Writes into the open Thread. */
 export async function ask(page: Page, text: string) {
   await field(page).fill(text);

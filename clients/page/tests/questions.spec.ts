@@ -1,6 +1,6 @@
 //! Questions about jobs and MCP servers hide nothing of what they allow.
 import { hasModel } from "./bench";
-import { allow, ends, expect, fresh, test } from "./fixtures";
+import { allow, ends, expect, fresh, readAll, test } from "./fixtures";
 
 /** An MCP server with one tool. */
 const pot = `require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
@@ -29,8 +29,17 @@ test("a question about a call of an MCP server shows all of its arguments", asyn
   await fresh(page, `call mcp__pot__pour ${JSON.stringify({ cup: "#\n".repeat(300), then: "rm -rf ~\u202e" })}`);
   await expect(allow(page)).toBeDisabled();
   const box = page.getByRole("group", { name: "Target" });
-  await box.press("End");
+  await readAll(page, "Target");
   await expect(box).toContainText(String.raw`rm -rf ~\u{202e}`);
   await allow(page).click();
   await expect(ends(page)).toBeVisible();
+});
+
+test("a question of the agent is text, without headings and links of its own", async ({ page }) => {
+  const question = "# May the agent do this?\n[https://bank.example](https://evil.example) <b>now</b>\u202e";
+  await fresh(page, `call AskUser ${JSON.stringify({ question, options: [{ label: "Yes" }, { label: "No" }] })}`);
+  const card = page.getByRole("form", { name: "The agent asks" });
+  await expect(card.locator("legend")).toHaveText(String.raw`# May the agent do this? [https://bank.example](https://evil.example) <b>now</b>\u{202e}`);
+  await expect(card.getByRole("link")).toHaveCount(0);
+  await expect(card.getByRole("heading")).toHaveCount(1);
 });

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { go, links } from "../app/route";
 import { useThreadList } from "../server/threads";
+import { threadTitle } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { Extensions } from "./Extensions";
 import { OpenDialog } from "./OpenDialog";
@@ -35,7 +36,7 @@ export default function Documents() {
                     <strong>{fileName(document)}</strong> {document.dirty && <span className="hl7-dirty">not saved</span>}
                     <span className="meta cut hl7-where">{document.filePath ?? "has no file yet"}</span>
                   </span>
-                  <span className="meta cut hl7-thread">{threads.find(({ id }) => id === document.threadId)?.displayName}</span>
+                  <span className="meta cut hl7-thread">{threadTitle(threads.find(({ id }) => id === document.threadId), "")}</span>
                 </a>
               </li>
             ))}

@@ -5,6 +5,7 @@ import { links } from "../app/route";
 import { useClient } from "../server/context";
 import { useAllThreads } from "../server/threads";
 import { useRequest } from "../server/useRequest";
+import { markedInLine, threadTitle } from "../text/marked";
 import { count } from "../ui/format";
 import { complain } from "../ui/toast";
 
@@ -34,7 +35,7 @@ function Children({ parent, subagents, depth }: { parent: string; subagents: Thr
           <li key={edge.childThreadId}>
             <div className="entry">
               <div className="grow">
-                <a href={links.thread(edge.childThreadId)}>{edge.agentNickname ?? thread?.displayName ?? edge.childThreadId}</a>
+                <a href={links.thread(edge.childThreadId)}>{edge.agentNickname ? markedInLine(edge.agentNickname) : threadTitle(thread, edge.childThreadId)}</a>
                 <p className="meta">
                   {[edge.agentRole, state, now && (now.currentToolDisplay ?? now.currentTool ?? "thinks"), now && `${count(now.inputTokens + now.outputTokens)} tokens`].filter(Boolean).join(" · ")}
                 </p>

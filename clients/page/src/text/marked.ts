@@ -51,6 +51,9 @@ export function marked(text: string): string {
 /** Returns a text that stays in its line. */
 export const markedInLine = (text: string) => markedLine(text.replaceAll("\n", "\\n"));
 
+/** Returns a Thread's title, which a model or another client has written. */
+export const threadTitle = (thread: { displayName?: string | null } | undefined, otherwise: string) => markedInLine(thread?.displayName || otherwise);
+
 function markedLine(line: string): string {
   // A line of blanks alone has no indentation.
   const start = isEmpty.test(line) ? "" : (indentation.exec(line)?.[0] ?? "");

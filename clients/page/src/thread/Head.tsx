@@ -4,6 +4,7 @@ import { useState } from "react";
 import { go, links, type SideTab } from "../app/route";
 import { useClient, useHas } from "../server/context";
 import { useActions } from "../server/threads";
+import { threadTitle } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { complain } from "../ui/toast";
@@ -21,7 +22,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
   const hasHermes = useHas("hermesUi");
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const { id, thread } = snapshot;
-  const title = thread ? thread.displayName || "New Thread" : "Thread";
+  const title = threadTitle(thread, thread ? "New Thread" : "Thread");
   const actions = useActions();
   const ended = snapshot.turns.findLast((turn) => turn.completedAt);
   const archived = thread?.status === "archived";

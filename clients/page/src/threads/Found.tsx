@@ -4,6 +4,7 @@ import { links } from "../app/route";
 import { identity, useServer } from "../server/context";
 import { useThreadList } from "../server/threads";
 import { useRequest } from "../server/useRequest";
+import { markedInLine, threadTitle } from "../text/marked";
 
 export function Found({ query }: { query: string }) {
   const later = useDeferredValue(query);
@@ -21,8 +22,8 @@ export function Found({ query }: { query: string }) {
         {data.data.map((hit, index) => (
           <li key={index}>
             <a className="hit" href={links.thread(hit.threadId, hit.turnId && hit.itemId ? `${hit.turnId}/${hit.itemId}` : "")}>
-              <span className="cut">{hit.displayName || "New Thread"}</span>
-              <span className="meta snippet">{hit.snippet}</span>
+              <span className="cut">{threadTitle(hit, "New Thread")}</span>
+              <span className="meta snippet">{markedInLine(hit.snippet)}</span>
             </a>
           </li>
         ))}

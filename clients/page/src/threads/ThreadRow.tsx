@@ -2,14 +2,16 @@
 import type { ThreadSummary } from "@bobbin/client";
 import { memo } from "react";
 import { links } from "../app/route";
+import { threadTitle } from "../text/marked";
 import { fullTime, shortTime } from "../ui/format";
 import { useOutcome } from "../waiting/outcomes";
 
 export const ThreadRow = memo(function ThreadRow({ thread, waits, current }: { thread: ThreadSummary; waits: boolean; current: boolean }) {
   const state = useThreadState(thread, waits);
+  const title = threadTitle(thread, "New Thread");
   return (
     <a className={`thread-row is-${state.kind}`} href={links.thread(thread.id)} aria-current={current ? "page" : undefined}>
-      <span className="cut grow" dir="auto" title={thread.displayName}>{thread.displayName || "New Thread"}</span>
+      <span className="cut grow" dir="auto" title={title}>{title}</span>
       {state.kind === "waiting" && <span className="dot" />}
       {state.kind === "running" && <span className="ring" />}
       {state.text ? <span className="thread-state">{state.text}</span> : null}

@@ -7,7 +7,7 @@ const SLACK = 4;
 
 interface Props {
   label: string;
-  /** Lines below those that were on the screen. A parent allows nothing before this is 0. */
+  /** Lines from the first one on that has not been on the screen. A parent allows nothing before this is 0. */
   unseen: number;
   onUnseen: (lines: number) => void;
   children: ReactNode;
@@ -21,7 +21,8 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
   const look = useCallback(() => {
     if (!box.current) return;
     const { scrollTop, clientHeight, scrollHeight } = box.current;
-    seen.current = Math.max(seen.current, scrollTop + clientHeight);
+    // A jump leaves lines out: they count once they were on the screen.
+    if (scrollTop <= seen.current + SLACK) seen.current = Math.max(seen.current, scrollTop + clientHeight);
     const hidden = scrollHeight - seen.current;
     const cut = [...box.current.querySelectorAll<HTMLElement>("[data-more]")].reduce((sum, { dataset }) => sum + Number(dataset.more), 0);
     onUnseen((hidden > SLACK ? Math.ceil(hidden / lineHeight(box.current)) : 0) + cut);
@@ -38,7 +39,7 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
   function readOn() {
     if (!box.current) return;
     const before = box.current.scrollTop;
-    box.current.scrollBy({ top: box.current.clientHeight - lineHeight(box.current), behavior: "instant" });
+    box.current.scrollTo({ top: seen.current - lineHeight(box.current), behavior: "instant" });
     if (box.current.scrollTop === before) box.current.querySelector<HTMLElement>("button[data-more]")?.click();
     // The button goes with the last line, and the keys go on in the box.
     box.current.focus({ preventScroll: true });

@@ -5,7 +5,7 @@ import { recall } from "../app/remember";
 import { go, links, useRoute } from "../app/route";
 import { useClient, useQuestions } from "../server/context";
 import { useThreadList, workspaceName } from "../server/threads";
-import { marked } from "../text/marked";
+import { marked, threadTitle } from "../text/marked";
 import { complain } from "../ui/toast";
 import { forgetOutcome, learnOutcome } from "./outcomes";
 
@@ -24,7 +24,7 @@ export function Announcer() {
   useEffect(() => {
     const waiting = questions.length > 0 ? `(${questions.length}) ` : "";
     const works = threads.some((thread) => thread.runtime?.running) ? "… " : "";
-    const open = route.at === "thread" && threads.find(({ id }) => id === route.id)?.displayName;
+    const open = route.at === "thread" && threadTitle(threads.find(({ id }) => id === route.id), "");
     document.title = (waiting || works) + [open, workspaceName(threads)].filter(Boolean).join(" – ");
   }, [questions, threads, route]);
 

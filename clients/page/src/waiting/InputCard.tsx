@@ -1,7 +1,6 @@
 //! A question of the model, with answers to choose from or a text to write.
 import type { UserInput, UserInputQuestion } from "@bobbin/client";
 import { type FormEvent, useId, useState } from "react";
-import { Markdown } from "../text/Markdown";
 import { marked, markedInLine } from "../text/marked";
 
 export function InputCard({ asked }: { asked: UserInput }) {
@@ -38,9 +37,8 @@ function OneQuestion({ question, value, onValue }: { question: UserInputQuestion
   const free = question.isOther || labels.length === 0;
   return (
     <fieldset className="choices">
-      <legend>
-        <Markdown text={marked(question.question)} />
-      </legend>
+      {/* Of any author: no heading of ours, no link with words over another address. */}
+      <legend>{marked(question.question)}</legend>
       {question.options?.map((option) => (
         <label key={option.label} className="choice">
           <input type="radio" name={name} checked={value === option.label} onChange={() => onValue(option.label)} />

@@ -1,4 +1,4 @@
-//! What the calls that wait would do: to a file, as a diff of their arguments; at an MCP server, their arguments.
+//! What the calls that wait would do: to a file, as a diff of their arguments; of an MCP server's tool or a FineCode action, their arguments.
 import type { ApprovalRequestParams } from "@bobbin/client";
 import { lazy, Suspense } from "react";
 import { useThread } from "../server/threads";
@@ -16,8 +16,8 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   if (thread.phase === "failed") return <p className="note bad">The change cannot be shown: {thread.error}</p>;
   const turns = thread.turns.filter(({ id }) => id === turnId);
   const isFile = approvalType === "file";
-  const isKind = ({ name, what }: ToolView) => (isFile ? what.edit || what.patch : name.startsWith("mcp__"));
-  const fits = ({ name, what }: ToolView) => (isFile ? changes(what, target) : name.replace(/^mcp__.*?__/, "") === operation);
+  const isKind = ({ name, what }: ToolView) => (isFile ? what.edit || what.patch : called.test(name));
+  const fits = ({ name, what }: ToolView) => (isFile ? changes(what, target) : name.replace(called, "") === operation);
   const waiting = rowsOf(turns).flatMap((row) => (row.kind === "tool" && row.tool.status === "waiting" && isKind(row.tool) ? [row.tool] : []));
   const matching = waiting.filter(fits);
   return (matching.length > 0 ? matching : waiting).map((tool) =>
@@ -31,8 +31,11 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   );
 }
 
+/** What stands before the tool or action in the name of a call. */
+const called = /^(mcp__.*?|finecode)__/;
+
 /** Whether an approval is about calls whose arguments say more than it does. */
-export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "file" ? operation === "write" || operation === "edit" : target.startsWith("mcp:"));
+export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "file" ? operation === "write" || operation === "edit" : /^(mcp|finecode):/.test(target));
 
 function Loading() {
   return (

@@ -5,6 +5,7 @@ import { links } from "../app/route";
 import { focusQuestion, useFocusAfter } from "../compose/focus";
 import { useQuestions } from "../server/context";
 import { useAllThreads, useThreadList } from "../server/threads";
+import { threadTitle } from "../text/marked";
 import { Icon } from "../ui/Icon";
 import { NotifySwitch } from "./NotifySwitch";
 import { QuestionCard } from "./QuestionCard";
@@ -30,7 +31,7 @@ export function Waiting() {
         {byThread(questions).map(([threadId, asked]) => (
           <section key={threadId} className="waiting-thread">
             <h2 className="cut">
-              <a href={links.thread(threadId)}>{all.find((thread) => thread.id === threadId)?.displayName ?? "Thread"}</a>
+              <a href={links.thread(threadId)}>{threadTitle(all.find((thread) => thread.id === threadId), "Thread")}</a>
             </h2>
             {asked.map((question) => (
               <QuestionCard key={question.requestId} question={question} />
@@ -39,7 +40,7 @@ export function Waiting() {
         ))}
         {plans.map((thread) => (
           <p key={thread.id} className="note">
-            <a href={links.thread(thread.id)}>{thread.displayName ?? "Thread"}</a> has a plan to look at.
+            <a href={links.thread(thread.id)}>{threadTitle(thread, "Thread")}</a> has a plan to look at.
           </p>
         ))}
       </div>
