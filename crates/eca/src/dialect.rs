@@ -224,7 +224,7 @@ impl Dialect for Eca {
         self.shown(root, |view| view.asked_below(approval))
     }
 
-    fn wants(&self, _message: &WireMessage) -> bool {
+    fn wants(&self, _message: &WireMessage, _thread: &ThreadId) -> bool {
         true
     }
 

@@ -35,6 +35,11 @@ impl Channels {
         started.push_back((thread, channel));
     }
 
+    /// Whether this connection started a Thread.
+    pub(crate) fn has_started(&self, thread: &ThreadId) -> bool {
+        self.started.lock().iter().any(|(known, _)| known == thread)
+    }
+
     /// Returns the channel of a Turn that this connection starts.
     pub(crate) fn of(&self, thread: &ThreadId) -> String {
         let started = self.started.lock();

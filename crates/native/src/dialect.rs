@@ -17,6 +17,10 @@ use crate::group::Groups;
 use crate::groups::item::user_input;
 use crate::wire;
 
+/// Name of DotCraft's terminal client. It shows each Thread that a `thread/started` names in place of its user's, so it
+/// hears of those alone that it has started.
+const ENTERS_STARTED: &str = "dotcraft-tui";
+
 /// One client's side of the handshake.
 pub(crate) struct Native {
     client: wire::ClientInfo,
@@ -146,8 +150,9 @@ impl Dialect for Native {
         encode::encode(frame, self.kind(source), &self.groups)
     }
 
-    fn wants(&self, message: &WireMessage) -> bool {
-        self.wants_notification(message.method)
+    fn wants(&self, message: &WireMessage, thread: &ThreadId) -> bool {
+        let is_foreign = message.method == wire::THREAD_STARTED && !self.channels.has_started(thread);
+        self.wants_notification(message.method) && !(is_foreign && self.client.name == ENTERS_STARTED)
     }
 
     fn approves(&self) -> bool {

@@ -36,8 +36,8 @@ pub trait Dialect: Send + Sync + 'static {
     /// Returns the notifications of a frame; none is fine.
     fn encode(&self, frame: &Frame, source: LogSource) -> Encoded;
 
-    /// Whether this client wants a notification.
-    fn wants(&self, message: &WireMessage) -> bool;
+    /// Whether this client wants a notification about a Thread.
+    fn wants(&self, message: &WireMessage, thread: &ThreadId) -> bool;
 
     /// Whether this client answers Approvals.
     fn approves(&self) -> bool;

@@ -133,7 +133,7 @@ impl Session {
             let slot = self.dialect.slot(kind.source());
             let encoded = frame.encoded(slot, |frame| self.dialect.encode(frame, kind.source()));
             let missing = encoded.iter().skip(frame.skipped());
-            let wanted = missing.filter(|message| self.dialect.wants(message));
+            let wanted = missing.filter(|message| self.dialect.wants(message, &frame.thread));
             messages.extend(wanted.map(|message| message.json.clone()));
         }
         if !messages.is_empty() {

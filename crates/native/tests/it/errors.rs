@@ -23,7 +23,11 @@ async fn every_refusal_has_the_code_and_words_of_the_table() {
             -32602,
         ),
         ("thread/start", json!({ "identity": 7 }), -32602),
-        ("thread/list", json!({}), -32602),
+        (
+            "thread/list",
+            json!({ "identity": { "channelName": " " } }),
+            -32602,
+        ),
         ("thread/read", json!({ "threadId": gone }), -32010),
         ("thread/read", json!({ "threadId": " " }), -32602),
         ("thread/subscribe", json!({ "threadId": gone }), -32010),

@@ -37,6 +37,39 @@ async fn a_turn_has_the_channel_of_the_thread_only_where_the_same_connection_sta
 }
 
 #[tokio::test]
+async fn a_list_without_an_identity_has_the_threads_of_the_workspace() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let ids = [client.start_thread().await, client.start_thread().await];
+    let listed = client.call("thread/list", json!({})).await;
+    let mut found: Vec<_> = listed["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| &thread["id"])
+        .collect();
+    found.reverse();
+    assert_eq!(found, [&json!(ids[0]), &json!(ids[1])], "{listed}");
+    let elsewhere = json!({ "identity": { "channelName": "test", "workspacePath": "/elsewhere" } });
+    assert_eq!(client.call("thread/list", elsewhere).await["data"], json!([]));
+}
+
+#[tokio::test]
+async fn the_terminal_client_that_enters_each_new_thread_hears_of_its_own_alone() {
+    let server = Server::start().await;
+    let mut terminal = Client::ready(server.link(), "dotcraft-tui", json!({})).await;
+    let mut other = server.client().await;
+    let foreign = other.start_thread().await;
+    let own = terminal.start_thread().await;
+    let entered = terminal.wait_for("thread/started").await;
+    assert_eq!(entered["params"]["thread"]["id"], own.as_str());
+    for thread in [&foreign, &own] {
+        let told = other.wait_for("thread/started").await;
+        assert_eq!(told["params"]["thread"]["id"], thread.as_str());
+    }
+}
+
+#[tokio::test]
 async fn numbers_are_shown_to_those_who_declared_event_cursors_and_only_grow() {
     let server = Server::start().await;
     let mut numbered = server.client_with(json!({ "eventCursors": true })).await;

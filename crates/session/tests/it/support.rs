@@ -263,7 +263,7 @@ impl Dialect for Plain {
         }])
     }
 
-    fn wants(&self, _: &WireMessage) -> bool {
+    fn wants(&self, _: &WireMessage, _: &ThreadId) -> bool {
         true
     }
 

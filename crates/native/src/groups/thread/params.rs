@@ -110,8 +110,9 @@ pub struct ThreadTargetParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadListParams {
-    /// Whose Threads: same workspace, same `channelContext`, same `userId` when there is one.
-    pub identity: SessionIdentity,
+    /// Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
+    /// server's workspace that have no `channelContext`.
+    pub identity: Option<SessionIdentity>,
     /// Archived ones too. Default `false`.
     #[serde(default)]
     pub include_archived: bool,

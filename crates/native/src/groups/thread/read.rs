@@ -23,7 +23,8 @@ const MAX_ORIGINS: usize = 256;
 pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
-    if params.identity.channel_name.trim().is_empty() {
+    let identity = params.identity.as_ref();
+    if identity.is_some_and(|identity| identity.channel_name.trim().is_empty()) {
         return refuse_params(responder, "'identity.channelName' must not be blank.");
     }
     if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
@@ -50,7 +51,7 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         after,
         // One more tells whether there are more.
         limit: Some(limit + 1),
-        ..visible_to(client, params.identity)
+        ..visible_to(client, params.identity.unwrap_or_default())
     };
     let hub = client.hub().clone();
     client.answer_large(responder, async move |responder| {

@@ -13,7 +13,7 @@ use crate::wire::{ContextUsage, Nullable, QueuedTurnInput, ThreadConfiguration, 
 
 /// Who is talking, and where.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionIdentity {
     /// The channel: `desktop`, `cli`, `telegram`, … Becomes the Thread's `originChannel`.

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::wire::{
-    ClientRequestId, InitializeParams, InputPart, Json, ThreadListParams, ThreadStartParams, Timestamp,
-    TurnInterruptParams, TurnStartParams,
+    ClientRequestId, InitializeParams, InputPart, Json, ThreadStartParams, Timestamp, TurnInterruptParams,
+    TurnStartParams,
 };
 
 /// One member of every kind that decoding treats in its own way.
@@ -181,7 +181,7 @@ fn a_wrong_type_is_named_in_one_sentence(#[case] text: &str, #[case] expected: &
 
 #[test]
 fn a_missing_member_is_named_with_its_place() {
-    let error = |text| read::<ThreadListParams>(text).unwrap_err().to_string();
+    let error = |text| read::<ThreadStartParams>(text).unwrap_err().to_string();
     assert_eq!(error("{}"), "'identity' is required.");
     assert_eq!(error(r#"{"identity":{}}"#), "'identity.channelName' is required.");
     assert_eq!(
