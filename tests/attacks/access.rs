@@ -117,11 +117,31 @@ async fn a_name_that_was_pointed_here_is_refused_even_with_the_token() {
         format!("127.0.0.1.evil.example:{port}"),
         format!("0.0.0.0:{port}"),
         format!("8.8.8.8:{port}"),
-        "127.0.0.1".to_owned(),
-        "localhost:1".to_owned(),
+        "localhost:65536".to_owned(),
+        "localhost.evil.example:1".to_owned(),
         String::new(),
     ] {
         assert_eq!(upgrade(&server, &target, &[("Host", &host)]).await, 403, "{host}");
+    }
+    // The near end of a tunnel has another port.
+    for host in ["localhost:1", "127.0.0.1", "[::1]:5173"] {
+        assert_eq!(upgrade(&server, &target, &[("Host", host)]).await, 101, "{host}");
+        assert_eq!(upgrade(&server, "/ws", &[("Host", host)]).await, 401, "{host}");
+        assert_eq!(
+            upgrade(&server, "/metrics", &[("Host", host)]).await,
+            403,
+            "{host}"
+        );
+        assert_eq!(
+            upgrade(&server, "/page/ticket", &[("Host", host)]).await,
+            403,
+            "{host}"
+        );
+        let own = format!("http://{host}");
+        let same = [("Host", host), ("Origin", &own)];
+        assert_eq!(upgrade(&server, &target, &same).await, 101, "{host}");
+        let other = [("Host", host), ("Origin", "http://localhost:2")];
+        assert_eq!(upgrade(&server, &target, &other).await, 403, "{host}");
     }
     server.kill().await;
 }

@@ -24,6 +24,9 @@ use crate::guesses::Guesses;
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
 
+/// Where clients with a token connect.
+const WEB_SOCKET: &str = "/ws";
+
 const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` opens the page at its address of now. \
                             A host of your own, such as a proxy's, can be listed in AppServer.AllowedHosts of your own \
                             ~/.craft/config.json.\n";
@@ -158,7 +161,7 @@ pub(crate) async fn require(State(access): State<Access>, mut request: Request, 
 /// token. What changes something has to name its origin, which a page cannot forge.
 pub(crate) async fn require_own(State(access): State<Access>, request: Request, next: Next) -> Response {
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
-    match access.check_origin(scheme(&request), request.headers()) {
+    match access.check_origin(scheme(&request), request.headers(), HostPort::Own) {
         Ok(Origin::Named) => next.run(request).await,
         Ok(Origin::Absent) if changes => Denied::Origin.answer(&access).await,
         Ok(Origin::Absent) if access.has_page(scheme(&request), request.headers()) => next.run(request).await,
@@ -191,6 +194,15 @@ fn scheme(request: &Request) -> Scheme {
 enum Origin {
     Named,
     Absent,
+}
+
+/// The ports that a request may name in `Host` beside a loopback name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HostPort {
+    /// The listener's.
+    Own,
+    /// Every one: a client comes through a tunnel, whose near end has another port.
+    Any,
 }
 
 impl Access {
@@ -255,7 +267,12 @@ impl Access {
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<Option<CancellationToken>, Denied> {
-        self.check_origin(scheme, headers)?;
+        let port = if uri.path() == WEB_SOCKET {
+            HostPort::Any
+        } else {
+            HostPort::Own
+        };
+        self.check_origin(scheme, headers, port)?;
         if let (Some(tickets), Some(ticket)) = (&self.tickets, query(uri, "ticket=")) {
             let until = tickets.redeem(&ticket).filter(|until| !until.is_cancelled());
             return until.map(Some).ok_or(Denied::WrongTicket);
@@ -274,9 +291,10 @@ impl Access {
     }
 
     /// Checks the host and, where there is one, the origin.
-    fn check_origin(&self, scheme: Scheme, headers: &HeaderMap) -> Result<Origin, Denied> {
+    fn check_origin(&self, scheme: Scheme, headers: &HeaderMap, port: HostPort) -> Result<Origin, Denied> {
         let host = only(headers, HOST, Denied::Host)?.ok_or(Denied::Host)?;
-        if !self.is_own(host) && !listed(&self.admission.hosts, host) {
+        let is_near_end = port == HostPort::Any && is_loopback(host);
+        if !self.is_own(host) && !is_near_end && !listed(&self.admission.hosts, host) {
             return Err(Denied::Host);
         }
         // Programs that are no browsers send none.
@@ -326,6 +344,13 @@ impl Access {
                 || host.parse().is_ok_and(is_ours)
                 || self.page.is_name(host))
     }
+}
+
+/// Whether an authority is a loopback name, with any port. Nobody points such a name elsewhere.
+fn is_loopback(authority: &str) -> bool {
+    split(authority).is_some_and(|(host, _)| {
+        host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
 }
 
 /// Returns the host, without brackets, and the port of `host`, `host:port`, `[host]` or `[host]:port`.
@@ -443,8 +468,15 @@ mod tests {
             ("[::1]:9100", None, Ok(())),
             ("localhost:9100", Some("http://localhost:9100"), Ok(())),
             ("tea.example", Some("https://tea.example"), Ok(())),
-            ("localhost", None, Err(Denied::Host)),
-            ("localhost:9101", None, Err(Denied::Host)),
+            ("localhost:9101", None, Ok(())),
+            ("127.0.0.2:80", None, Ok(())),
+            ("localhost:9101", Some("http://localhost:9101"), Ok(())),
+            (
+                "localhost:9101",
+                Some("http://localhost:9100"),
+                Err(Denied::Origin),
+            ),
+            ("192.168.0.7:9101", None, Err(Denied::Host)),
             ("localhost:+9100", None, Err(Denied::Host)),
             ("[::1]9100", None, Err(Denied::Host)),
             ("[::1]:", None, Err(Denied::Host)),
