@@ -306,3 +306,70 @@ async fn a_file_that_other_programs_run_is_not_written_unasked() {
         server.kill().await;
     }
 }
+
+#[tokio::test]
+async fn the_file_tools_make_no_repository_unasked_and_change_the_settings_of_none() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write(".bare/HEAD", "ref: refs/heads/main");
+    lab.write(".bare/worktrees/main/HEAD", "ref: refs/heads/main");
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    for path in [
+        "docs/HEAD",
+        "HEAD",
+        "lib.git/HEAD",
+        ".bare/config",
+        ".bare/config.worktree",
+        ".bare/hooks/pre-commit",
+        ".bare/worktrees/main/commondir",
+    ] {
+        let said = declined_turn(&mut client, &thread, &format!("write `{path}`: evil")).await;
+        assert!(said.contains("ther programs run"), "{path}: {said}");
+        assert!(!lab.work().join(path).exists(), "{path}");
+    }
+    for path in [
+        "docs/config",
+        "docs/hooks/use.ts",
+        "docs/objects/x",
+        "docs/refs/x",
+    ] {
+        let said = declined_turn(&mut client, &thread, &format!("write `{path}`: tea")).await;
+        assert!(lab.work().join(path).exists(), "{path}: {said}");
+    }
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_link_hides_no_name_that_is_asked_about_or_refused() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let rule = json!({ "Action": "deny", "Path": "closed/**" });
+    lab.configure(&json!({ "Permissions": { "Rules": [rule] } }));
+    lab.write("conf/vs/keep", "");
+    lab.write("open/note", "a note");
+    lab.write("inner/keep", "");
+    for (link, to) in [
+        (".vscode", "conf/vs"),
+        ("closed", "open"),
+        ("inner/out", "../.vscode"),
+    ] {
+        std::os::unix::fs::symlink(to, lab.work().join(link)).unwrap();
+    }
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let said = declined_turn(&mut client, &thread, "write `.vscode/tasks.json`: evil").await;
+    assert!(said.contains("ther programs run"), "{said}");
+    assert!(!lab.work().join("conf/vs/tasks.json").exists());
+    let said = declined_turn(&mut client, &thread, "write `inner/../.vscode/a.json`: evil").await;
+    assert!(!lab.work().join("conf/vs/a.json").exists(), "{said}");
+    let said = declined_turn(&mut client, &thread, "write `closed/note`: evil").await;
+    assert_eq!(
+        std::fs::read_to_string(lab.work().join("open/note")).unwrap(),
+        "a note",
+        "{said}"
+    );
+    let said = declined_turn(&mut client, &thread, "write `conf/vs/plain`: tea").await;
+    assert!(lab.work().join("conf/vs/plain").exists(), "{said}");
+    server.kill().await;
+}

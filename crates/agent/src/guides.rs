@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 
 use bobbin_files::open_file;
-use bobbin_policy::ordinary;
+use bobbin_policy::{ordinary, ruling};
 
 /// Names of an instruction file; the first that a folder has is read. The override is for a user's own changes, which
 /// are not committed.
@@ -203,14 +203,14 @@ fn have_one_owner(_: &Path, _: &Path) -> bool {
 fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
     // Most folders have no such file.
     path.symlink_metadata().ok()?;
-    let found = ordinary(top, path).filter(|path| {
-        let ruling = policy.path(PathAccess::Read, path, top);
+    let found = ordinary(top, path).filter(|trace| {
+        let ruling = ruling(policy, PathAccess::Read, trace, top);
         ruling.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
     });
     if found.is_none() {
         tracing::warn!(path = %path.display(), "not read as instructions: it lies elsewhere, or a rule speaks of it");
     }
-    found
+    found.map(|trace| trace.path)
 }
 
 /// Reads at most `bytes` bytes of a file, and returns whether there are more.

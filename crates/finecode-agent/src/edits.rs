@@ -11,7 +11,7 @@ use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 use bobbin_files::{Batch, Kind, Leftovers, MAX_FILE_BYTES, Want, as_read, read_bytes};
 use bobbin_finecode::{Editor, Json};
 use bobbin_finecode_runner::{Document, Range};
-use bobbin_policy::ordinary;
+use bobbin_policy::{ordinary, ruling};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -108,13 +108,13 @@ impl FileEditor {
             return Err(format!("{} is not in the workspace", path.display()));
         }
         let shown = || bobbin_files::shown(&self.root, &path);
-        if ordinary(&self.root, &path).is_none() {
+        let Some(trace) = ordinary(&self.root, &path) else {
             return Err(format!(
                 "{} belongs to git or to the server, or leads out of the workspace",
                 shown()
             ));
-        }
-        match self.policy.path(PathAccess::Write, &path, &self.root) {
+        };
+        match ruling(&*self.policy, PathAccess::Write, &trace, &self.root) {
             Some(ruling) if ruling.judgement != Judgement::Allow => {
                 Err(format!("{} may not be written: {}", shown(), ruling.reason))
             }

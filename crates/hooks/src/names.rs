@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use bobbin_agent_api::hook::HookInput;
+use bobbin_tools::patch_paths;
 use serde_json::{Map, Value};
 
 /// Our tools and what others call them.
@@ -32,6 +34,16 @@ pub(crate) fn of_tool(tool: &str) -> impl Iterator<Item = &str> {
     let others = TOOLS.iter().find(|(ours, _)| *ours == tool);
     let others = others.into_iter().flat_map(|(_, others)| others.iter().copied());
     std::iter::once(tool).chain(others.filter(move |other| *other != tool))
+}
+
+/// Returns the files that a patch changes, as it names them; none for other calls, and where it cannot be read.
+pub(crate) fn files(input: &HookInput) -> Vec<String> {
+    if input.subject != "ApplyPatch" {
+        return Vec::new();
+    }
+    let arguments = input.members.get("tool_input");
+    let patch = arguments.and_then(|arguments| arguments.get("patch").or_else(|| arguments.get("input")));
+    patch.and_then(Value::as_str).map(patch_paths).unwrap_or_default()
 }
 
 /// Adds the names that others have for arguments. A file's path is absolute there.

@@ -111,15 +111,24 @@ impl Hooks for HookRunner {
     fn run(&self, input: HookInput) -> BoxFuture<'static, HookReport> {
         let hooks = self.of(input.event, &input.subject);
         let (surroundings, places) = (self.surroundings.clone(), self.places.clone());
+        let files = names::files(&input);
         let (input, root) = (Arc::new(input), self.root.clone());
         async move {
-            let runs = hooks.into_iter().map(|(ready, name)| {
+            // A hook in the form of others knows one file a call.
+            let each = hooks.into_iter().flat_map(|(ready, name)| {
+                let files = if name == input.subject { &[] } else { &*files };
+                let whole = files.is_empty().then_some(None);
+                let each = files.iter().cloned().map(Some).chain(whole);
+                each.map(move |file| (ready.clone(), name.clone(), file))
+                    .collect::<Vec<_>>()
+            });
+            let runs = each.map(|(ready, name, file)| {
                 one(
                     surroundings.clone(),
                     places.clone(),
                     ready,
                     input.clone(),
-                    name,
+                    (name, file),
                     root.clone(),
                 )
             });
@@ -135,7 +144,7 @@ async fn one(
     places: Arc<Semaphore>,
     ready: Arc<Ready>,
     input: Arc<HookInput>,
-    subject: String,
+    (subject, file): (String, Option<String>),
     root: PathBuf,
 ) -> HookReport {
     let hook = &ready.hook;
@@ -165,15 +174,17 @@ async fn one(
     if !unchanged.unwrap_or(false) {
         return not_run("you have not trusted it as it is now; `bobbin trust` shows it");
     }
-    let asked = question(&input, &subject).to_string().into_bytes();
+    let asked = question(&input, &subject, file.as_deref())
+        .to_string()
+        .into_bytes();
     match process::run(&surroundings, hook, command, &input.root, asked).await {
         Ok((exit, written)) => answer::read(input.event, &name, exit, &written),
         Err(why) => not_run(&why),
     }
 }
 
-/// Returns what a hook reads from its standard input.
-fn question(input: &HookInput, subject: &str) -> Value {
+/// Returns what a hook reads from its standard input. `file` is one of a patch.
+fn question(input: &HookInput, subject: &str, file: Option<&str>) -> Value {
     let mut members = input.members.clone();
     members.insert("session_id".to_owned(), json!(input.thread.as_str()));
     members.insert("cwd".to_owned(), json!(input.root));
@@ -189,6 +200,9 @@ fn question(input: &HookInput, subject: &str) -> Value {
         if let Some(Value::Object(arguments)) = members.get_mut("tool_input")
             && subject != input.subject
         {
+            if let Some(file) = file {
+                arguments.insert("path".to_owned(), json!(file));
+            }
             names::add_to_arguments(arguments, &input.root);
         }
     }

@@ -91,6 +91,32 @@ async fn a_hook_reads_json_and_the_names_that_it_knows() {
 }
 
 #[tokio::test]
+async fn a_guard_in_the_form_of_others_looks_at_each_file_of_a_patch() {
+    let kitchen = kitchen();
+    let guard = "grep -q 'file_path\":\"[^\"]*/secret' && { echo no >&2; exit 2; }; exit 0";
+    kitchen
+        .runner
+        .set_configured(vec![hook(HookEvent::PreToolUse, Some("Edit|Write"), guard)]);
+    let patch = |names: &[&str]| {
+        let added = names.iter().map(|name| format!("*** Add File: {name}\n+tea\n"));
+        let patch = format!("*** Begin Patch\n{}*** End Patch", added.collect::<String>());
+        json!({ "tool_input": { "patch": patch } })
+    };
+    for (members, expected) in [
+        (patch(&["secret"]), "no"),
+        (patch(&["a", "b", "secret"]), "no"),
+        (patch(&["a", "b"]), ""),
+        (
+            json!({ "tool_input": { "patch": "*** Begin Patch\n*** Update File: a\n*** Move to: secret\n@@\n-a\n+b\n*** End Patch" } }),
+            "no",
+        ),
+    ] {
+        let report = kitchen.ask(HookEvent::PreToolUse, "ApplyPatch", members).await;
+        assert_eq!(text(report.blocked), expected);
+    }
+}
+
+#[tokio::test]
 async fn hooks_of_a_moment_run_together_and_the_first_word_counts() {
     let kitchen = kitchen();
     let first = hook(

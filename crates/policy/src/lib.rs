@@ -10,6 +10,7 @@ mod refused;
 pub mod repository;
 mod reserved;
 mod rules_policy;
+mod ruling;
 mod run_later;
 mod secrets;
 #[cfg(test)]
@@ -19,4 +20,5 @@ mod trace;
 pub use programs::Programs;
 pub use reserved::{Reserved, ordinary};
 pub use rules_policy::RulesPolicy;
+pub use ruling::ruling;
 pub use trace::{Standing, Trace, resolve, trace};

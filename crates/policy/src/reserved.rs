@@ -62,9 +62,9 @@ impl Reserved {
 
 /// Resolves a path of a workspace whose root is free of links. `None` where it leads out of the workspace, or to a place
 /// of git or of the server.
-pub fn ordinary(root: &Path, path: &Path) -> Option<PathBuf> {
+pub fn ordinary(root: &Path, path: &Path) -> Option<Trace> {
     let trace = trace(root, path.to_str()?, None).ok()?;
-    (Reserved::of(root).standing(&trace) == Standing::Inside).then_some(trace.path)
+    (Reserved::of(root).standing(&trace) == Standing::Inside).then_some(trace)
 }
 
 /// Returns whether a name belongs to git or to the server. Ignores case, as some file systems do.

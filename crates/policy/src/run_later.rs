@@ -1,5 +1,5 @@
 //! Files that other programs run, or obey, later by themselves: editors, other agents, shells, hooks, build machines.
-//! By their names. Pure.
+//! By their names, and by the `HEAD` of a git directory beside them.
 //!
 //! An agent that writes such a file has its words run outside of the sandbox, at some later time, by a program that does
 //! not ask. The list is not complete.
@@ -10,9 +10,10 @@ use std::path::Path;
 use crate::secrets::is_key;
 
 /// Directories with such files, wherever they are in a workspace.
-const DIRECTORIES: [&str; 23] = [
+const DIRECTORIES: [&str; 24] = [
     // Tasks and settings of editors.
     ".vscode",
+    ".vscode-insiders",
     ".idea",
     ".zed",
     ".fleet",
@@ -42,18 +43,19 @@ const DIRECTORIES: [&str; 23] = [
     ".gnupg",
 ];
 /// Directories and files of that kind within the directory that stands before them.
-const WITHIN: [(&str, &str); 8] = [
+const WITHIN: [(&str, &str); 9] = [
     (".github", "workflows"),
     (".github", "actions"),
     (".gitea", "workflows"),
     (".forgejo", "workflows"),
     (".cargo", "config.toml"),
     (".cargo", "config"),
+    (".config", "git"),
     (".config", "mise"),
     (".config", "mise.toml"),
 ];
 /// Names of such files.
-const FILES: [&str; 39] = [
+const FILES: [&str; 44] = [
     ".mcp.json",
     ".envrc",
     ".devcontainer.json",
@@ -82,7 +84,13 @@ const FILES: [&str; 39] = [
     ".dir-locals.el",
     ".gdbinit",
     ".lldbinit",
+    ".tmux.conf",
+    ".direnvrc",
+    // Git. A directory with a `HEAD` can be a repository, whose settings and hooks name programs.
+    "HEAD",
     ".gitconfig",
+    ".gitmodules",
+    ".lfsconfig",
     ".exrc",
     ".vimrc",
     ".nvim.lua",
@@ -116,6 +124,23 @@ pub(crate) fn is_run_later(path: &Path, root: &Path) -> bool {
         || is(name, &FILES)
         || is_key(path)
         || name.to_string_lossy().to_ascii_lowercase().ends_with(WORKSPACE)
+        || is_of_repository(inside, root)
+}
+
+/// Names in a git directory of what names programs, or other places with such names.
+const OF_REPOSITORY: [&str; 4] = ["config", "config.worktree", "commondir", "hooks"];
+
+/// Whether a path is a git directory's settings or hooks, by the `HEAD` beside them. Looks at the disk, once for each name.
+fn is_of_repository(inside: &Path, root: &Path) -> bool {
+    let mut above = inside.ancestors();
+    above.any(|part| {
+        let is_known = |name: &OsStr| OF_REPOSITORY.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let beside = part
+            .file_name()
+            .is_some_and(is_known)
+            .then(|| part.with_file_name("HEAD"));
+        beside.is_some_and(|head| root.join(head).symlink_metadata().is_ok())
+    })
 }
 
 #[cfg(test)]
@@ -177,6 +202,13 @@ mod tests {
             ".dir-locals.el",
             ".vs/tasks.vs.json",
             ".pre-commit-config.yaml",
+            ".gitmodules",
+            ".lfsconfig",
+            ".config/git/config",
+            ".tmux.conf",
+            ".direnvrc",
+            ".vscode-insiders/settings.json",
+            "docs/HEAD",
         ] {
             assert!(is_run_later(&root.join(name), root), "{name}");
         }

@@ -57,6 +57,8 @@ pub fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Trace, To
 pub struct Trace {
     /// Absolute, every link followed.
     pub path: PathBuf,
+    /// The names that lead to it through links, the first as given.
+    pub names: Vec<PathBuf>,
     /// Whether a link named `.git` or `.craft` was followed.
     pub through_reserved: bool,
     /// Whether the way passed through `/proc` or `/dev/fd`, which differ for each process.
@@ -67,7 +69,7 @@ pub(crate) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace>
     let parts = |path: &Path| -> Vec<OsString> { path.iter().map(ToOwned::to_owned).collect() };
     let mut rest: VecDeque<OsString> = parts(path).into();
     let mut real = PathBuf::from("/");
-    let mut links = 0;
+    let mut names = Vec::new();
     let (mut through_reserved, mut through_processes) = (false, false);
     while let Some(part) = rest.pop_front() {
         match part.to_str() {
@@ -80,10 +82,10 @@ pub(crate) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace>
                 let next = real.join(&part);
                 match std::fs::symlink_metadata(&next) {
                     Ok(found) if found.is_symlink() => {
-                        links += 1;
-                        if links > MAX_LINKS {
+                        if names.len() == MAX_LINKS {
                             return Err(io::Error::other("too many symbolic links"));
                         }
+                        names.push(named(&next, &rest));
                         through_reserved |= is_reserved(&part);
                         let to = match stands {
                             Some(stands) if part == "cwd" && real.starts_with("/proc") => stands.to_owned(),
@@ -103,9 +105,23 @@ pub(crate) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace>
     }
     Ok(Trace {
         path: real,
+        names,
         through_reserved,
         through_processes,
     })
+}
+
+/// Returns the name of what `rest` leads to from a link, without a look at the disk.
+fn named(link: &Path, rest: &VecDeque<OsString>) -> PathBuf {
+    let mut name = link.to_owned();
+    for part in rest {
+        match part.to_str() {
+            Some(".") => {}
+            Some("..") => drop(name.pop()),
+            _ => name.push(part),
+        }
+    }
+    name
 }
 
 #[cfg(test)]

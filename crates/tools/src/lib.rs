@@ -44,6 +44,7 @@ pub use ask_user::ASK_USER;
 pub use bubblewrap::{Bubblewrap, BubblewrapUse};
 pub use client_tool::client_tools;
 pub use find_tools::{FIND_TOOLS, FindTools};
+pub use patch::patch_paths;
 pub use paths::{Access, locate};
 pub use program_sandbox::{NotConfined, ProgramNeeds, ProgramNetwork, ProgramSandbox};
 pub use sandbox::{CommandSandbox, Sandbox, WhenMissing};

@@ -18,7 +18,7 @@ use bobbin_agent_api::tool::{OutsideWorkspace, Permission, ToolEnvironment, Tool
 use bobbin_files::shown;
 use bobbin_model::{ApprovalKind, Scope};
 
-use bobbin_policy::{Reserved, Standing, resolve, trace};
+use bobbin_policy::{Reserved, Standing, resolve, ruling, trace};
 
 /// What a call does with a path; the words of AppServer protocol 04 §1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub fn locate(
     let trace = trace(root, text, None)?;
     let standing = Reserved::of(root).standing(&trace);
     let is_output = environment.policy.is_output(&trace.path) && !trace.through_reserved;
-    let path = trace.path;
+    let path = trace.path.clone();
     let ask = |place: &str| Permission::Ask {
         scope: Scope::new(ApprovalKind::File, access.operation(), path.to_string_lossy()),
         reason: access.sentence(place),
@@ -139,7 +139,7 @@ pub fn locate(
     } else {
         PathAccess::Read
     };
-    let ruling = environment.policy.path(used, &path, root);
+    let ruling = ruling(&*environment.policy, used, &trace, root);
     let said = ruling.as_ref().map(|ruling| ruling.judgement);
     let why = ruling
         .as_ref()

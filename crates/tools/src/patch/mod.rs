@@ -67,6 +67,19 @@ pub(crate) enum Mark {
     Add,
 }
 
+/// Returns the files that a patch changes, the new names of renamed ones too; none if it cannot be read.
+pub fn patch_paths(text: &str) -> Vec<String> {
+    let files = read(text).unwrap_or_default().into_iter();
+    let names = files.flat_map(|file| {
+        let to = match file.action {
+            Action::Update { to, .. } => to,
+            Action::Add(_) | Action::Delete => None,
+        };
+        std::iter::once(file.path).chain(to)
+    });
+    names.collect()
+}
+
 /// Reads a patch of either form.
 ///
 /// # Errors
