@@ -49,6 +49,17 @@ async fn a_turn_is_undone_over_the_wire_and_everybody_is_told() {
         "the agent's\nmore\n"
     );
 
+    // A client that has seen none of it finds how many files each Turn changed.
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let turns = other.call("thread/read", read).await["thread"]["turns"].clone();
+    let changed: Vec<&Value> = turns
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| &turn["filesChanged"])
+        .collect();
+    assert_eq!(changed, [1, 2]);
+
     // The earlier one alone would lose what the later one did.
     let request = |turn: &str| json!({ "threadId": thread, "turnId": turn, "clientRequestId": turn });
     let error = client.error("turn/revert", request(&written)).await;

@@ -18,6 +18,7 @@ fn turn(bodies: Vec<ItemBody>) -> Turn {
         completed_at: None,
         usage: TokenUsage::default(),
         cost_micros: 0,
+        files_changed: 0,
         error: None,
         origin_channel: None,
     }

@@ -210,6 +210,7 @@ mod tests {
             completed_at: None,
             usage: TokenUsage::default(),
             cost_micros: 0,
+            files_changed: 0,
             error: None,
             origin_channel: None,
         })

@@ -139,15 +139,16 @@ fn question(said: &str, items: &[Item]) -> String {
 }
 
 async fn write(model: &dyn Model, wanted: Wanted) -> Result<(), String> {
-    let answer = ask::ask(model, wanted.model.as_deref(), wanted.question).await;
-    let answer = answer.map_err(|error| error.to_string())?;
-    let title = title(&answer).ok_or("the model's answer is no title")?;
+    let written = ask::ask(model, wanted.model.as_deref(), wanted.question).await;
+    let written = written.map_err(|error| error.to_string())?;
+    let title = title(&written.text).ok_or("the model's answer is no title")?;
     let failed = |error: CoreError| error.to_string();
     let thread = wanted.hub.thread(&wanted.thread).await.map_err(failed)?;
     let (reply, answer) = oneshot::channel();
     let command = Command::Retitle(Retitle {
         before: wanted.before,
         display_name: title,
+        spent: (written.usage, written.cost_micros),
         reply: Box::new(move |done| drop(reply.send(done))),
     });
     thread.send(command).await;

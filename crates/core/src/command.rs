@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    DynamicTool, EdgeStatus, GivenMessage, Mode, QueuedInputId, Sender, ThreadConfig, ThreadId, TurnId,
+    DynamicTool, EdgeStatus, GivenMessage, Mode, QueuedInputId, Sender, ThreadConfig, ThreadId, TokenUsage,
+    TurnId,
 };
 
 use bobbin_agent_api::Once;
@@ -28,6 +29,8 @@ pub struct Retitle {
     pub before: String,
     /// The new one.
     pub display_name: String,
+    /// Tokens and cost of writing it, which count in the first Turn.
+    pub spent: (TokenUsage, u64),
     /// Takes the answer; also where nothing has changed.
     pub reply: Reply<()>,
 }

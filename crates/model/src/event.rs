@@ -216,6 +216,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_zero")]
         cost_micros: u64,
     },
+    /// A model call beside the conversation was billed, as for a title. Its usage counts in the Turn, which may be over.
+    HelperUsed {
+        /// The Turn.
+        turn: TurnId,
+        /// Its tokens.
+        usage: TokenUsage,
+        /// Its cost, in millionths of the currency of the prices.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        cost_micros: u64,
+    },
     /// The model's window reached a threshold, or was compacted.
     ContextNoted {
         /// The Turn.
@@ -298,6 +308,7 @@ impl Event {
             Self::ApprovalResolved { .. } => "approvalResolved",
             Self::UsageAdded { .. } => "usageAdded",
             Self::SubAgentUsed { .. } => "subAgentUsed",
+            Self::HelperUsed { .. } => "helperUsed",
             Self::ContextNoted { .. } => "contextNoted",
             Self::DiffUpdated { .. } => "diffUpdated",
             Self::TurnReverted { .. } => "turnReverted",
@@ -322,6 +333,7 @@ impl Event {
             | Self::ApprovalResolved { turn, .. }
             | Self::UsageAdded { turn, .. }
             | Self::SubAgentUsed { turn, .. }
+            | Self::HelperUsed { turn, .. }
             | Self::ContextNoted { turn, .. }
             | Self::DiffUpdated { turn, .. }
             | Self::TurnReverted { turn, .. }

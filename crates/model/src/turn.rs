@@ -182,6 +182,8 @@ pub struct Turn {
     pub usage: TokenUsage,
     /// Their cost, in millionths of the currency of the prices; 0 where no price is known.
     pub cost_micros: u64,
+    /// Number of files that it changed, as its last diff says.
+    pub files_changed: u32,
     /// Why it failed.
     pub error: Option<String>,
     /// Channel that started it.
@@ -276,6 +278,13 @@ pub struct TurnDiff {
     /// Whether `diff` was cut at its limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+}
+
+impl TurnDiff {
+    /// Returns the number of changed files.
+    pub fn files_changed(&self) -> u32 {
+        u32::try_from(self.files.len()).unwrap_or(u32::MAX)
+    }
 }
 
 #[cfg(test)]

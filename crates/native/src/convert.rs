@@ -48,6 +48,7 @@ pub fn thread(state: &model::ThreadState) -> wire::Thread {
         turns: None,
         context_usage: Some(context(state.context)),
         plan: None,
+        cost: None,
         id,
     }
 }
@@ -181,6 +182,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
                 reasoning_output_tokens: known(usage.reasoning_output_tokens),
             }),
         cost: turn.completed_at.and_then(|_| cost(turn.cost_micros)),
+        files_changed: (turn.files_changed > 0).then_some(turn.files_changed),
         error: turn.error.clone(),
         origin_channel: turn.origin_channel.clone(),
         initiator: initiator(turn),

@@ -150,12 +150,18 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             usage,
             cost_micros,
             ..
+        }
+        | Event::HelperUsed {
+            turn,
+            usage,
+            cost_micros,
         } => add_usage(script, thread, *turn, *usage, *cost_micros),
         Event::ContextNoted { turn, note, .. } => set_compacting(script, thread, *turn, *note),
-        Event::DiffUpdated { turn, .. } => {
+        Event::DiffUpdated { turn, diff } => {
             script
-                .then("UPDATE turn SET diff_seq = ? WHERE thread_id = ? AND turn_no = ?")
+                .then("UPDATE turn SET diff_seq = ?, files_changed = ? WHERE thread_id = ? AND turn_no = ?")
                 .bind(number(seq))
+                .bind(diff.files_changed())
                 .bind(thread.to_owned())
                 .bind(turn.0);
         }

@@ -234,6 +234,7 @@ pub(crate) struct TurnRow {
     pub(crate) compacting: bool,
     pub(crate) crashes: i32,
     pub(crate) history: Option<String>,
+    files_changed: u32,
 }
 
 impl TurnRow {
@@ -257,6 +258,7 @@ impl TurnRow {
                 reasoning_output_tokens: count(self.reasoning_output_tokens),
             },
             cost_micros: count(self.cost_micros),
+            files_changed: self.files_changed,
             error: self.error,
             origin_channel: self.origin_channel,
         })

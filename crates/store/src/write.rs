@@ -155,6 +155,7 @@ impl Column {
             | Event::ApprovalOpened { .. }
             | Event::UsageAdded { .. }
             | Event::SubAgentUsed { .. }
+            | Event::HelperUsed { .. }
             | Event::ContextNoted { .. }
             | Event::DiffUpdated { .. }
             | Event::TurnReverted { .. }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bobbin_agent_api::suggest::SuggestError;
-use bobbin_model::{InputPart, TurnId};
+use bobbin_model::{InputPart, TokenUsage, TurnId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -20,6 +20,16 @@ pub(super) const LONGEST: Duration = Duration::from_mins(1);
 /// Longest answer.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
+/// An answer of a model, and what it used.
+pub(crate) struct Answer {
+    /// What it says.
+    pub(crate) text: String,
+    /// Its tokens; none where they are not known.
+    pub(crate) usage: TokenUsage,
+    /// Its cost, in millionths of the currency of the prices; 0 where no price is known.
+    pub(crate) cost_micros: u64,
+}
+
 /// Asks a model and returns its answer.
 ///
 /// # Errors
@@ -28,7 +38,7 @@ pub(crate) async fn ask(
     model: &dyn Model,
     name: Option<&str>,
     question: String,
-) -> Result<String, SuggestError> {
+) -> Result<Answer, SuggestError> {
     let messages = [Message::User {
         parts: vec![InputPart::Text { text: question }],
     }];
@@ -61,7 +71,11 @@ pub(crate) async fn ask(
             ModelError::Gone(_) => unusable("The model's answer was given up."),
         })?;
     match reply.stop {
-        Stop::Done if !ears.0.trim().is_empty() => Ok(ears.0),
+        Stop::Done if !ears.0.trim().is_empty() => Ok(Answer {
+            text: ears.0,
+            usage: reply.usage.map(|usage| usage.tokens).unwrap_or_default(),
+            cost_micros: reply.usage.and_then(|usage| usage.cost_micros).unwrap_or(0),
+        }),
         Stop::Done => Err(unusable("The model gave an empty answer.")),
         Stop::Length => Err(unusable("The model's answer was cut at its limit of tokens.")),
     }

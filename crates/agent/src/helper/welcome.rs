@@ -53,7 +53,10 @@ pub(super) async fn suggest(
     if let Some(found) = found {
         return Ok(found);
     }
-    let items = read(&ask(model, None, question(request)).await?, request.max_items);
+    let items = read(
+        &ask(model, None, question(request)).await?.text,
+        request.max_items,
+    );
     let made = Welcome { items, fingerprint };
     let mut cache = cache.0.lock();
     if cache.len() == CACHED {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bobbin_agent::{AgentEngine, Titles};
+use bobbin_agent_api::model::{ModelEvent, ModelUsage};
 use bobbin_core::{Command, Snapshot};
+use bobbin_model::TokenUsage;
 use bobbin_testkit::TestWorkspace;
 use bobbin_tools::ToolSet;
 
-use crate::support::{Bench, Scripted, answer, say};
+use crate::support::{Bench, Script, Scripted, answer, say};
 
 async fn bench(workspace: &TestWorkspace, model: &Arc<Scripted>) -> (Bench, Arc<Titles>) {
     let titles = Titles::new(model.clone(), None);
@@ -27,6 +29,27 @@ async fn the_first_turn_gets_a_title_and_later_ones_do_not() {
     titles.close().await;
     assert_eq!(title(&bench.snapshot().await), "Tea and leaves");
     assert_eq!(model.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn a_title_counts_in_what_the_thread_has_used() {
+    let workspace = TestWorkspace::default();
+    let usage = |cost_micros| ModelUsage {
+        tokens: TokenUsage::of(10, 2),
+        context_tokens: 10,
+        cost_micros: Some(cost_micros),
+    };
+    let said = |text: &str, cost| Script::Counted(vec![ModelEvent::Text(text.to_owned())], usage(cost));
+    let model = Scripted::new([said("Leaves.", 300), said("Tea", 7)]);
+    let (bench, titles) = bench(&workspace, &model).await;
+    bench.run("What is tea made of?").await;
+    bench
+        .until(|now| now.state.header.display_name.as_deref() == Some("Tea"))
+        .await;
+    titles.close().await;
+    let snapshot = bench.snapshot().await;
+    let spent = bench.hub.spent(&snapshot).await.unwrap();
+    assert_eq!((spent.tokens, spent.cost_micros), (24, 307));
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ impl Owner {
         let Retitle {
             before,
             display_name,
+            spent: (usage, cost_micros),
             reply,
         } = retitle;
         let is_unchanged = self.state.header.display_name.as_deref() == Some(&*before);
@@ -23,7 +24,14 @@ impl Owner {
         } else {
             Ok(Vec::new())
         };
-        self.change(renamed, reply).await
+        let used = Event::HelperUsed {
+            turn: TurnId(1),
+            usage,
+            cost_micros,
+        };
+        let billed = (!usage.is_zero()).then_some(used);
+        let changed = renamed.map(|renamed| renamed.into_iter().chain(billed).collect());
+        self.change(changed, reply).await
     }
 
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {

@@ -218,6 +218,7 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
             completed_at: None,
             usage: TokenUsage::default(),
             cost_micros: 0,
+            files_changed: 0,
             error: None,
             origin_channel: origin_channel.clone(),
         }),

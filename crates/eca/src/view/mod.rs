@@ -198,8 +198,11 @@ impl View {
                 self.in_window = *context_tokens;
                 self.used(*usage, *cost_micros, out);
             }
-            // Its tokens fill a window of its own.
+            // These tokens fill windows of their own.
             Event::SubAgentUsed {
+                usage, cost_micros, ..
+            }
+            | Event::HelperUsed {
                 usage, cost_micros, ..
             } => self.used(*usage, *cost_micros, out),
             Event::TurnCancelling { turn, .. } => {

@@ -42,6 +42,7 @@ fn stored_payloads_come_back_as_they_were_and_concern_whom_the_table_says() {
         r#"{"usageAdded":{@,"usage":{"inputTokens":1,"outputTokens":2},"contextTokens":3,"contextWindow":{~},
             "costMicros":5,"turnOutputTokens":2}}"#, Some(4), false;
         r#"{"subAgentUsed":{@,"child":"t","usage":{"inputTokens":1,"outputTokens":2},"costMicros":1}}"#, Some(4), false;
+        r#"{"helperUsed":{@,"usage":{"inputTokens":1,"outputTokens":2},"costMicros":1}}"#, Some(4), false;
         r#"{"contextNoted":{@,"note":"compacted","tokens":1,"window":{~},"message":"m"}}"#, Some(4), false;
         r#"{"diffUpdated":{@,"diff":{"diff":"","files":[]}}}"#, Some(4), false;
         r#"{"turnReverted":{@,"files":[]}}"#, Some(4), true;

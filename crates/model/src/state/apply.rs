@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{LiveTurn, ThreadState};
 use crate::{
     ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Edge, Event, GivenMessage, Item, ItemId,
-    ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnStatus, UnixMillis,
+    ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnId, TurnStatus, UnixMillis,
 };
 
 /// Most answers for the session that a Thread records.
@@ -85,9 +85,10 @@ impl ThreadState {
                 self.put_item(item);
                 self.close_approval(approval, *decision);
             }
-            Event::UsageAdded { .. } | Event::SubAgentUsed { .. } | Event::ContextNoted { .. } => {
-                self.apply_to_window(event);
-            }
+            Event::UsageAdded { .. }
+            | Event::SubAgentUsed { .. }
+            | Event::HelperUsed { .. }
+            | Event::ContextNoted { .. } => self.apply_to_window(event),
             Event::DiffUpdated { diff, .. } => self.put_diff(diff),
             Event::TurnsRolledBack { count, .. } => {
                 self.turn_count = self.turn_count.saturating_sub(*count);
@@ -135,6 +136,7 @@ impl ThreadState {
     fn apply_to_window(&mut self, event: &Event) {
         match event {
             Event::UsageAdded {
+                turn,
                 usage,
                 context_tokens,
                 context_window,
@@ -143,12 +145,20 @@ impl ThreadState {
             } => {
                 self.context.tokens = *context_tokens;
                 self.context.window = context_window.unwrap_or(self.context.window);
-                self.spend(*usage, *cost_micros);
+                self.spend(*turn, *usage, *cost_micros);
             }
-            // The subagent's tokens fill a window of its own.
+            // These tokens fill windows of their own.
             Event::SubAgentUsed {
-                usage, cost_micros, ..
-            } => self.spend(*usage, *cost_micros),
+                turn,
+                usage,
+                cost_micros,
+                ..
+            }
+            | Event::HelperUsed {
+                turn,
+                usage,
+                cost_micros,
+            } => self.spend(*turn, *usage, *cost_micros),
             Event::ContextNoted {
                 note, tokens, window, ..
             } => {
@@ -172,8 +182,9 @@ impl ThreadState {
         }
     }
 
-    fn spend(&mut self, usage: TokenUsage, cost_micros: u64) {
-        if let Some(live) = &mut self.live {
+    /// Adds to the figures of the live Turn. Those of a Turn that is over are in the store alone.
+    fn spend(&mut self, turn: TurnId, usage: TokenUsage, cost_micros: u64) {
+        if let Some(live) = self.live.as_mut().filter(|live| live.turn.id == turn) {
             live.turn.usage.add(usage);
             live.turn.cost_micros = live.turn.cost_micros.saturating_add(cost_micros);
         }
@@ -205,6 +216,7 @@ impl ThreadState {
 
     fn put_diff(&mut self, diff: &TurnDiff) {
         if let Some(live) = &mut self.live {
+            live.turn.files_changed = diff.files_changed();
             live.diff = Some(diff.clone());
         }
     }

@@ -143,6 +143,7 @@ impl LiveTurn {
                 completed_at: None,
                 usage: crate::TokenUsage::default(),
                 cost_micros: 0,
+                files_changed: 0,
                 error: None,
                 origin_channel,
             },

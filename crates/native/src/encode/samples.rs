@@ -170,6 +170,7 @@ pub(super) fn ended(outcome: Outcome, error: Option<&str>) -> Frame {
         completed_at: Some(AT),
         usage,
         cost_micros: 0,
+        files_changed: 0,
         error: error.map(str::to_owned),
         origin_channel: Some("kettle".into()),
     };

@@ -30,6 +30,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 completed_at: None,
                 usage: bobbin_model::TokenUsage::default(),
                 cost_micros: 0,
+                files_changed: 0,
                 error: None,
                 origin_channel: origin_channel.clone(),
             };

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use bobbin_model::state::StatusChange;
 use bobbin_model::{
-    Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, ItemBody, ItemId, Json,
-    Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff, TurnId,
-    UnixMillis,
+    Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, FileChange, ItemBody,
+    ItemId, Json, Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff,
+    TurnId, UnixMillis,
 };
 use bobbin_store::{ListFilter, Store, TextPart};
 use futures_util::future::BoxFuture;
@@ -56,6 +56,16 @@ fn question(id: &str) -> Approval {
         reason: "why".into(),
         opened_at: UnixMillis(5),
         expires_at: UnixMillis(500),
+    }
+}
+
+fn changed(path: &str) -> FileChange {
+    FileChange {
+        path: path.to_owned(),
+        status: bobbin_model::turn::FileChangeStatus::Added,
+        old_path: None,
+        additions: 1,
+        deletions: 0,
     }
 }
 
@@ -109,6 +119,7 @@ pub async fn an_open_turn_is_loaded_as_it_was_applied(open: Open) {
     let usage = usage();
     let diff = TurnDiff {
         diff: "x".into(),
+        files: ["a", "b"].map(changed).to_vec(),
         ..TurnDiff::default()
     };
     writer
@@ -162,6 +173,19 @@ pub async fn an_open_turn_is_loaded_as_it_was_applied(open: Open) {
         .unwrap()
         .unwrap();
     assert_eq!((turn.usage, turn.completed_at), (usage, Some(UnixMillis(9))));
+    assert_eq!(turn.files_changed, 2);
+    // What is billed after its end counts in it too.
+    writer
+        .write(vec![Event::HelperUsed {
+            turn: turn.id,
+            usage,
+            cost_micros: 4,
+        }])
+        .await
+        .unwrap();
+    assert_eq!(writer.loaded().await, writer.state);
+    let spent = store.spent(&thread, TurnId(2)).await.unwrap();
+    assert_eq!((spent.tokens, spent.cost_micros), (20, 4));
 }
 
 /// Checkpointed text is there after a restart and gone with the items end.

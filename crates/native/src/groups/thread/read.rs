@@ -130,9 +130,17 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
                 (None, None)
             };
             let plan = snapshot.state.plan.clone();
+            let spent = client.hub().spent(&snapshot).await?.cost_micros;
+            // The cost of the running Turn arrives with its end.
+            let running = snapshot
+                .state
+                .live
+                .as_ref()
+                .map_or(0, |live| live.turn.cost_micros);
             let thread = wire::Thread {
                 turns,
                 plan: Some(Nullable(plan)),
+                cost: convert::cost(spent.saturating_sub(running)),
                 ..client.native.thread(&snapshot.state)
             };
             Ok::<_, CoreError>(wire::ThreadReadResult {

@@ -72,6 +72,9 @@ pub struct Thread {
         deserialize_with = "Nullable::present"
     )]
     pub plan: Option<Nullable<Plan>>,
+    /// Extension, on `thread/read`: what all its finished Turns cost, with subagents and titles, in the currency of the models'
+    /// prices. Left out where no price is known.
+    pub cost: Option<f64>,
 }
 
 /// A Thread in a list. A missing `runtime` means "unknown", not "idle".

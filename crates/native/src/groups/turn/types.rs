@@ -30,6 +30,8 @@ pub struct Turn {
     pub token_usage: Option<TokenUsage>,
     /// What it cost, in the currency of the models' prices, where a price is known.
     pub cost: Option<f64>,
+    /// Extension: how many files it changed, by commands too; left out where there is none.
+    pub files_changed: Option<u32>,
     /// Why it failed, as a sentence for the user.
     pub error: Option<String>,
     /// The channel that started this Turn.
