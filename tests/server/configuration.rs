@@ -1,5 +1,7 @@
 //! Configuration files as their users meet them: misspelt, broken, described.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use bobbin_testkit::{ModelServer, Script};
 use serde_json::{Value, json};
 
@@ -240,6 +242,77 @@ async fn a_completion_script_ends_well_where_its_reader_has_left() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+#[tokio::test]
+async fn a_client_without_a_model_is_led_to_one() {
+    let script = Script {
+        models: vec!["scripted".into()],
+        key: Some("sk-sesame".into()),
+        ..Script::default()
+    };
+    let provider = ModelServer::start(script).await.unwrap();
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (mut server, mut client) = mcp::start(&workspace, &home).await;
+    let defaults = client.call("workspace/defaults/read", json!({})).await;
+    assert_eq!(
+        (
+            &defaults["model"],
+            &defaults["modelSource"],
+            &defaults["approvalPolicy"]
+        ),
+        (&json!("offline"), &json!("nothing"), &json!("default"))
+    );
+    assert!(defaults["notice"].as_str().unwrap().contains("`bobbin setup`"));
+
+    // The address of a built-in provider is its own: its key goes nowhere else.
+    let elsewhere = json!({ "provider": { "name": "Anthropic", "baseUrl": provider.base_url() } });
+    let refused = client.error("workspace/config/update", elsewhere).await;
+    assert_eq!(refused["code"], -32602);
+
+    let kiln = |key: &str| json!({ "name": "kiln", "baseUrl": provider.base_url(), "apiKey": key });
+    client
+        .call("workspace/config/update", json!({ "provider": kiln("wrong") }))
+        .await;
+    let listed = client.call("model/list", json!({})).await;
+    assert_eq!(
+        (&listed["success"], &listed["errorCode"]),
+        (&json!(false), &json!("Unauthorized"))
+    );
+    client
+        .call(
+            "workspace/config/update",
+            json!({ "provider": kiln("sk-sesame") }),
+        )
+        .await;
+    let listed = client.call("model/list", json!({})).await;
+    assert_eq!(listed["models"][1]["id"], "kiln/scripted");
+    let model = json!({ "model": "kiln/scripted", "saveUserConfig": true });
+    client.call("workspace/config/update", model).await;
+    let defaults = client.call("workspace/defaults/read", json!({})).await;
+    assert_eq!(
+        (&defaults["model"], &defaults["modelSource"], &defaults["notice"]),
+        (&json!("kiln/scripted"), &json!("setting"), &json!(null))
+    );
+    let own = home.path().join(".craft/config.json");
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&own).unwrap()).unwrap();
+    assert_eq!(written["Model"], "kiln/scripted");
+    assert_eq!(
+        std::fs::metadata(&own).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert!(!workspace.path().join(".craft/config.json").exists());
+    // Another address gets no key that was given for this one.
+    let moved =
+        json!({ "provider": { "name": "kiln", "baseUrl": "http://127.0.0.1:1/v1", "wire": "messages" } });
+    client.call("workspace/config/update", moved).await;
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&own).unwrap()).unwrap();
+    assert_eq!(
+        written["Providers"]["kiln"],
+        json!({ "BaseUrl": "http://127.0.0.1:1/v1", "Wire": "messages" })
+    );
+    client.finish().await;
+    server.wait().await.unwrap();
 }
 
 #[tokio::test]

@@ -599,6 +599,9 @@ export interface DataBase64ChannelMessageSource {
 /** A policy that `workspace/config/update` can set. */
 export type DefaultApprovalPolicy = "default" | "autoApprove";
 
+/** Why a model is the default. */
+export type DefaultModelSource = "nothing" | "key" | "setting";
+
 /** How a user message came into its Turn. */
 export type DeliveryMode = "normal" | "queued" | "guidance";
 
@@ -1599,6 +1602,21 @@ export interface PolicyRule {
   text: string;
 }
 
+/** A provider of models. */
+export interface ProviderSetting {
+  /** Its key. With an address and without a key, an earlier key is removed. */
+  apiKey?: string;
+  /** Its address. A built-in provider has one, and must have none here. */
+  baseUrl?: string;
+  /** Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in. */
+  name: string;
+  /** What it speaks; `chat` when left out. */
+  wire?: ProviderWire;
+}
+
+/** What a provider speaks. */
+export type ProviderWire = "chat" | "responses" | "messages";
+
 /** State of a queue entry. */
 export type QueuedInputStatus = "queued" | "guidancePending";
 
@@ -2122,6 +2140,11 @@ export interface Thread {
   configuration?: ThreadConfiguration;
   /** How full the model's window is, when known. */
   contextUsage?: ContextUsage;
+  /**
+   * Extension, on `thread/read`: what all its finished Turns cost, with subagents and titles, in the currency of the models'
+   * prices. Left out where no price is known.
+   */
+  cost?: number;
   /** When it was created. */
   createdAt: string;
   /** Its title. */
@@ -2414,6 +2437,8 @@ export interface Turn {
   cost?: number;
   /** Why it failed, as a sentence for the user. */
   error?: string;
+  /** Extension: how many files it changed, by commands too; left out where there is none. */
+  filesChanged?: number;
   /** `turn_` and its number in the Thread. */
   id: string;
   /** Who started this Turn. */
@@ -3412,6 +3437,22 @@ export interface ModelListResult {
   success: boolean;
 }
 
+/** Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else. */
+export interface WorkspaceDefaultsResult {
+  /** The policy that `default` means. */
+  approvalPolicy: ApprovalPolicy;
+  /** The variable of the environment whose key chose the model. */
+  keyVariable?: string;
+  /** The model; `offline` answers without a provider. */
+  model: string;
+  /** Why that one. */
+  modelSource: DefaultModelSource;
+  /** What a user should know of a model that no setting names, as one line. */
+  notice?: string;
+  /** The values of `reasoningEffort` that the model can be asked for. */
+  reasoningEfforts: ReasoningEffort[];
+}
+
 /** Result of `server/stats`: one moment, taken without waiting for any work. */
 export interface ServerStatsResult {
   /** The connection that asked. */
@@ -3498,6 +3539,10 @@ export interface WorkspaceConfigUpdateParams {
   memoryAutoConsolidateEnabled?: boolean | null;
   /** The usual model; `Default` removes it too. Threads keep theirs. */
   model?: string | null;
+  /** Extension: sets up a provider of models in the user's own file. */
+  provider?: ProviderSetting;
+  /** Extension: writes `model` into the user's own file, for all folders, instead of the workspace's. */
+  saveUserConfig?: boolean;
   /** Stored for other programs. */
   skillsSelfLearningEnabled?: boolean | null;
   /** Whether `welcome/suggestions` suggests anything. */
@@ -4394,6 +4439,8 @@ export interface Requests {
   "welcome/suggestions": { params: WelcomeSuggestionsParams; result: WelcomeSuggestionsResult };
   /** Lists the models that a Thread can be given. */
   "model/list": { params: EmptyParams; result: ModelListResult };
+  /** Extension: reads what a Thread uses whose configuration names nothing else. */
+  "workspace/defaults/read": { params: EmptyParams; result: WorkspaceDefaultsResult };
   /** Extension: the server's counters. */
   "server/stats": { params: EmptyParams; result: ServerStatsResult };
   /** Extension: says what would happen to a command, and which rule decides. */
@@ -4722,6 +4769,18 @@ export interface TurnRevertedNotification {
   /** What the Turn may have changed that was not restored, as sentences. */
   notes?: string[];
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
+  seq?: number;
+  /** The Thread. */
+  threadId: string;
+  /** The Turn. */
+  turnId: string;
+}
+
+/** Params of `turn/waiting`. What the line says is over with the next message of the Turn. */
+export interface TurnWaitingNotification {
+  /** A status line, as "Provider overloaded. Retrying in 1 s (2 of 4)". */
+  message: string;
+  /** Extension: the number of the last event, for clients that declared `eventCursors`. */
   seq?: number;
   /** The Thread. */
   threadId: string;
@@ -5078,6 +5137,8 @@ export interface Notifications {
   "turn/diff/updated": TurnDiffUpdatedNotification;
   /** Extension: what a Turn did to files was undone. */
   "turn/reverted": TurnRevertedNotification;
+  /** Extension: the model is asked again after a pause. */
+  "turn/waiting": TurnWaitingNotification;
   /** A Thread has another plan. */
   "plan/updated": PlanUpdatedNotification;
   /** An Item has started. */

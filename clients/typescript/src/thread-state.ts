@@ -19,6 +19,8 @@ export interface TurnState extends Omit<Turn, "items"> {
   readonly items: readonly ItemState[];
   /** What it changed in files so far, if this client saw it happen. */
   readonly diff?: { readonly diff: string; readonly files?: readonly DiffFile[]; readonly truncated?: boolean };
+  /** What it waits for before it goes on, as a status line: a model that is asked again. */
+  readonly waiting?: string;
   /** What `turn/revert` did, if this client saw it happen. */
   readonly reverted?: readonly RevertedFile[];
 }
@@ -122,6 +124,8 @@ export class ThreadState {
         const { diff, files, truncated } = message as { diff: string; files?: DiffFile[]; truncated?: boolean };
         return change(open, { diff: { diff, ...(files && { files }), ...(truncated && { truncated }) } });
       }
+      case "turn/waiting":
+        return change(open, { waiting: (message as { message: string }).message });
       case "turn/reverted":
         return change(open, { reverted: (message as { files: RevertedFile[] }).files });
       case "thread/runtimeChanged":
@@ -170,6 +174,9 @@ export class ThreadState {
   #turn(turn: Turn): void {
     const before = this.#byId.get(turn.id);
     const next = draft(turn, before);
+    const { thread } = this.#contents;
+    // `thread.cost` is that of the finished Turns.
+    if (thread && turn.cost !== undefined && turn.completedAt && !before?.turn.completedAt) this.#thread({ cost: (thread.cost ?? 0) + turn.cost });
     if (before) this.#drafts[this.#drafts.indexOf(before)] = next;
     else this.#drafts.push(next);
     this.#byId.set(turn.id, next);
@@ -240,7 +247,15 @@ function put(open: Draft | undefined, item: Item): void {
     open.items[place] = item;
   }
   open.texts.delete(item.id);
+  goesOn(open);
   open.isChanged = true;
+}
+
+/** With the next message of a Turn, what it waited for is over. */
+function goesOn(open: Draft): void {
+  if (!open.turn.waiting) return;
+  const { waiting: _, ...turn } = open.turn;
+  open.turn = turn;
 }
 
 function append(
@@ -251,7 +266,9 @@ function append(
   const text = open?.texts.get(itemId);
   if (text) text.pieces.push(delta);
   else open?.texts.set(itemId, { member, pieces: [delta] });
-  if (open) open.isChanged = true;
+  if (!open) return;
+  goesOn(open);
+  open.isChanged = true;
 }
 
 /** Returns the Turn of a draft as it is now. */

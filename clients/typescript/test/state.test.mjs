@@ -43,6 +43,28 @@ test("Turns that are taken back are gone, and a delta of one is ignored", () => 
   assert.deepEqual(state.snapshot().turns.map(({ id }) => id), ["turn_1"]);
 });
 
+test("the cost of a Thread is that of its finished Turns, loaded or not", () => {
+  const state = new ThreadState();
+  const open = { ...turn(3, []), completedAt: undefined, status: "running" };
+  state.replace({ thread: { id: "t", queuedInputs: [], turns: [open], cost: 2 }, seq: 1 });
+  state.apply({ method: "item/usage/delta", params: { ...about(3), inputTokens: 1, outputTokens: 1, cost: 0.5 } });
+  assert.equal(state.snapshot().thread.cost, 2);
+  assert.equal(state.snapshot().turns[0].cost, 0.5);
+  const ended = { method: "turn/completed", params: { turn: { ...turn(3, []), completedAt: "now", cost: 0.75 } } };
+  // The end is seen twice: with the answer of a reading, and with a replay.
+  for (const message of [ended, ended]) state.apply(message);
+  assert.equal(state.snapshot().thread.cost, 2.75);
+});
+
+test("what a Turn waits for is over with its next message", () => {
+  const state = new ThreadState();
+  state.replace(read([{ ...turn(1, []), completedAt: undefined, status: "running" }]));
+  state.apply({ method: "turn/waiting", params: { ...about(1), message: "Retrying in 1 s (2 of 4)" } });
+  assert.equal(state.snapshot().turns[0].waiting, "Retrying in 1 s (2 of 4)");
+  state.apply({ method: "item/started", params: { ...about(1), item: item(1, 1, "a", "started") } });
+  assert.equal(state.snapshot().turns[0].waiting, undefined);
+});
+
 test("ten thousand Items and many deltas cost little", (t) => {
   const state = new ThreadState();
   const items = Array.from({ length: 10_000 }, (_, place) => item(1, place, `text ${place}`));

@@ -66,6 +66,45 @@ pub struct ConfigChange {
     pub memory_auto_consolidate: Option<Option<bool>>,
     /// The policy of Threads that have none.
     pub default_approval_policy: Option<Option<ApprovalPolicy>>,
+    /// A provider, in the user's own file.
+    pub provider: Option<ProviderChange>,
+    /// Whether the model becomes that of all the user's folders instead of the workspace's.
+    pub for_all_folders: bool,
+}
+
+/// A provider of models that a client sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderChange {
+    /// Its name, in front of those of its models.
+    pub name: String,
+    /// What it speaks; a new provider without it speaks [`ProviderWire::Chat`].
+    pub wire: Option<ProviderWire>,
+    /// Its address; a built-in provider has one.
+    pub base_url: Option<String>,
+    /// Its key. With a new address and without a key, an earlier key is removed.
+    pub api_key: Option<String>,
+}
+
+/// What a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderWire {
+    /// Chat Completions.
+    Chat,
+    /// Responses.
+    Responses,
+    /// Anthropic Messages.
+    Messages,
+}
+
+impl ProviderWire {
+    /// Returns the word of configuration files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Responses => "responses",
+            Self::Messages => "messages",
+        }
+    }
 }
 
 /// What the files say of the same settings.

@@ -15,6 +15,7 @@ use crate::{
     config, copies, detached, devices, doctor, eca, exec, finecode, forward, hermes, hub, models, plugin,
     resume, rules, servers, setup, state_command, threads, token, tool_servers, trust,
 };
+use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
 use bobbin_config::file::Mode;
 use bobbin_local::{ListenRequest, Opened};
@@ -341,9 +342,13 @@ fn greet(workspace: &Workspace, config: &Config, opened: &Opened) {
         console::say(&format!("  Elsewhere  {url}   (`bobbin pair` lets a device in)"));
     }
     console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
-    console::say(&match &config.models.model {
-        Some(model) => format!("  Model      {model}"),
-        None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
+    console::say(&match (&config.models.model, &config.models.source) {
+        (Some(model), DefaultSource::Key { variable }) => {
+            format!("  Model      {model}, because {variable} is set and no `Model` is")
+        }
+        (Some(model), _) => format!("  Model      {model}"),
+        (None, DefaultSource::Setting) => "  Model      offline".to_owned(),
+        (None, _) => "  Model      none yet (`bobbin setup` sets one up; so does the page)".to_owned(),
     });
     console::say("  Stop       Ctrl-C");
 }

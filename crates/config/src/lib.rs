@@ -39,7 +39,7 @@ pub use fingerprint::of_server;
 pub use hermes::{DeclaredExtension, HermesExtension, HermesShape};
 pub use key_place::{KeyPlace, expanded};
 pub use limits::AgentLimits;
-pub use models::{ModelSettings, Origin, ProviderEntry};
+pub use models::{ModelSettings, Origin, ProviderEntry, is_built_in};
 pub use plugins::PluginSettings;
 pub use profiles::{DeclaredProfile, ProfileDefinition, SubAgentSettings};
 pub use rules::Rules;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
+use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_models::{Key, Limits, ModelFacts, OFFLINE, Price, Wire};
 use serde_json::{Map, Value, json};
 
@@ -47,6 +48,19 @@ const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
     ),
     ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
 ];
+/// The model of a built-in provider that answers where its key is all that is set up. As of November 2026.
+const FIRST_MODELS: [(&str, &str); 3] = [
+    ("openai", "gpt-5"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("openrouter", "anthropic/claude-sonnet-4.5"),
+];
+/// Whether a provider needs no address: it is built in.
+pub fn is_built_in(name: &str) -> bool {
+    BUILT_IN
+        .iter()
+        .any(|(known, ..)| known.eq_ignore_ascii_case(name))
+}
+
 /// Window of a model that a server on this machine runs, unless a file says another.
 const OLLAMA_WINDOW: u64 = 32_768;
 /// Most attempts of one request.
@@ -59,6 +73,8 @@ const MAX_SECONDS: u64 = 7 * 24 * 3600;
 pub struct ModelSettings {
     /// The usual model, as `PROVIDER/MODEL` where that is known; none means offline.
     pub model: Option<String>,
+    /// Why that is the usual model.
+    pub source: DefaultSource,
     /// Models to go on with when a provider fails.
     pub fallbacks: Vec<String>,
     /// Those of the files first, then the built-in ones.
@@ -113,6 +129,7 @@ impl Default for ModelSettings {
     fn default() -> Self {
         Self {
             model: None,
+            source: DefaultSource::Nothing,
             fallbacks: Vec::new(),
             providers: BUILT_IN.into_iter().map(built_in).collect(),
             warnings: Vec::new(),
@@ -238,6 +255,27 @@ impl ModelSettings {
         self.set_usual(name, Origin::User);
     }
 
+    /// Chooses a model of the built-in provider whose variable has the only key, where no file names a model or a provider.
+    pub fn choose_by_key(&mut self, is_set: impl Fn(&str) -> bool) {
+        let is_built_in = |entry: &ProviderEntry| entry.origin == Origin::BuiltIn;
+        if self.source != DefaultSource::Nothing || !self.providers.iter().all(is_built_in) {
+            return;
+        }
+        let mut keys = self.providers.iter().filter_map(|entry| match &entry.key {
+            KeyPlace::Variable(variable) if is_set(variable) => Some((&*entry.name, variable)),
+            _ => None,
+        });
+        let (Some((provider, variable)), None) = (keys.next(), keys.next()) else {
+            return;
+        };
+        let first = FIRST_MODELS.iter().find(|(name, _)| *name == provider);
+        if let Some((provider, model)) = first {
+            let variable = variable.clone();
+            self.model = Some(format!("{provider}/{model}"));
+            self.source = DefaultSource::Key { variable };
+        }
+    }
+
     /// Returns the whole name of a model that the user names, with its provider where one is known.
     pub fn meaning(&self, name: &str) -> String {
         match name.trim() {
@@ -268,6 +306,10 @@ impl ModelSettings {
 
     fn set_usual(&mut self, name: &str, by: Origin) {
         let name = Some(name.trim()).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
+        self.source = match name {
+            Some(_) => DefaultSource::Setting,
+            None => DefaultSource::Nothing,
+        };
         self.model = name
             .filter(|name| !name.eq_ignore_ascii_case(OFFLINE))
             .map(|name| self.whole_name(name, by));

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
+use bobbin_agent_api::model_catalog::{DefaultModel, DefaultSource};
 use bobbin_model::{ContextWindow, Effort};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
@@ -54,6 +55,8 @@ pub struct ModelSet {
     offline: Arc<dyn Model>,
     providers: Arc<[Catalogue]>,
     usual: Option<String>,
+    /// Why the usual model is the default.
+    source: DefaultSource,
     /// Names of the models to try when a provider fails.
     fallbacks: Arc<[String]>,
     /// Models that failed recently; clones of the set share them.
@@ -70,6 +73,11 @@ impl ModelSet {
         Self {
             offline,
             providers: providers.into_iter().map(Catalogue::new).collect(),
+            source: if usual.is_some() {
+                DefaultSource::Setting
+            } else {
+                DefaultSource::Nothing
+            },
             usual,
             fallbacks: Arc::default(),
             failing: Arc::default(),
@@ -91,6 +99,23 @@ impl ModelSet {
     pub fn compacted_at(mut self, percent: Option<u64>) -> Self {
         self.compact_percent = percent;
         self
+    }
+
+    /// Sets why the usual model is the default.
+    #[must_use]
+    pub fn chosen_by(mut self, source: DefaultSource) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Returns the usual model with what is known of it.
+    pub fn default_model(&self) -> DefaultModel {
+        let id = self.full_name(self.usual());
+        DefaultModel {
+            efforts: self.efforts(self.usual()),
+            id: id.unwrap_or_else(|| self.usual().to_owned()),
+            source: self.source.clone(),
+        }
     }
 
     /// Returns the name of the usual model.

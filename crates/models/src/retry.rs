@@ -25,7 +25,8 @@ pub(crate) fn pause(error: &ProviderError, attempt: u32, limits: &Limits, jitter
 pub(crate) fn line(error: &ProviderError, attempt: u32, limits: &Limits, pause: Duration) -> String {
     let (what, of) = (error.in_short(), limits.attempts);
     let seconds = pause.as_secs_f64().ceil();
-    format!("{what}. Retrying in {seconds}s (attempt {attempt}/{of})")
+    let next = attempt + 1;
+    format!("{what}. Retrying in {seconds} s ({next} of {of})")
 }
 
 /// Returns a random number from 0 to 1.
@@ -96,13 +97,10 @@ mod tests {
         let line = |error, pause| line(&error, 1, &LIMITS(), Duration::from_millis(pause));
         assert_eq!(
             line(limited(None), 250),
-            "Provider rate limited. Retrying in 1s (attempt 1/4)"
+            "Provider rate limited. Retrying in 1 s (2 of 4)"
         );
         let broken = ProviderError::Truncated { name: "m".into() };
-        assert_eq!(
-            line(broken, 3_200),
-            "Reply broken off. Retrying in 4s (attempt 1/4)"
-        );
+        assert_eq!(line(broken, 3_200), "Reply broken off. Retrying in 4 s (2 of 4)");
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub fn read_with(workspace: &Path, home: Option<&Path>, record: &TrustRecord) ->
     if let Some(model) = variable("BOBBIN_MODEL") {
         config.models.choose(&model);
     }
+    config.models.choose_by_key(|name| variable(name).is_some());
     if let Some(catalogue) = variable("DOTCRAFT_BUILTIN_PLUGIN_ROOTS") {
         let folders = std::env::split_paths(&catalogue).filter(|folder| folder.is_absolute());
         config.plugins.catalogue.extend(folders);

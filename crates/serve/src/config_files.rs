@@ -12,9 +12,10 @@ use bobbin_agent::Helpers;
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_agent_api::workspace_config::{
-    ConfigChange, ConfigChangeError, ConfigField, ConfigSection, ConfigValues, WorkspaceConfig,
+    ConfigChange, ConfigChangeError, ConfigField, ConfigSection, ConfigValues, ProviderChange,
+    WorkspaceConfig,
 };
-use bobbin_config::{Config, FILE, edit};
+use bobbin_config::{Config, FILE, edit, is_built_in};
 use bobbin_core::Hub;
 use bobbin_model::ApprovalPolicy;
 use bobbin_models::CurrentModels;
@@ -122,8 +123,13 @@ impl Place {
             |value: &Option<Option<String>>| value.as_ref().map(|value| value.clone().map(Value::from));
         let flag = |value: Option<Option<bool>>| value.map(|value| value.map(Value::from));
         let policy = change.default_approval_policy.map(|policy| policy.map(spelled));
+        let models = if change.for_all_folders {
+            self.own()
+        } else {
+            self.folders()
+        };
         let settings = [
-            (self.folders(), MODEL, text(&change.model), "workspace.model"),
+            (models, MODEL, text(&change.model), "workspace.model"),
             (self.own(), API_KEY, text(&change.api_key), "workspace.apiKey"),
             (
                 self.own(),
@@ -152,6 +158,11 @@ impl Place {
             (self.folders(), POLICY, policy, "workspace.defaultApprovalPolicy"),
         ];
         let mut regions = Vec::new();
+        if let Some(provider) = &change.provider
+            && self.write_provider(provider)?
+        {
+            regions.push("workspace.providers");
+        }
         for (file, name, value, region) in settings {
             if let Some(value) = value
                 && edit::set(&file, &[(name, value)])?
@@ -159,11 +170,37 @@ impl Place {
                 regions.push(region);
             }
         }
-        if let Some(Some(_)) = change.api_key {
+        let provider_key = change
+            .provider
+            .as_ref()
+            .and_then(|provider| provider.api_key.as_ref());
+        if provider_key.is_some() || matches!(change.api_key, Some(Some(_))) {
             // A key counts only where nobody else can read it.
             std::fs::set_permissions(self.own(), std::fs::Permissions::from_mode(0o600))?;
         }
         Ok(regions)
+    }
+
+    /// Writes a provider into the user's own file. Returns whether the file is different now.
+    fn write_provider(&self, provider: &ProviderChange) -> anyhow::Result<bool> {
+        let name = provider.name.as_str();
+        let at = |member: &'static str| ["Providers", name, member];
+        let (wire, address) = (at("Wire"), at("BaseUrl"));
+        let keys = [at("ApiKey"), at("ApiKeyEnv"), at("ApiKeyFile")];
+        let mut changes: Vec<(&[&str], Option<Value>)> = Vec::new();
+        if let Some(said) = provider.wire {
+            changes.push((&wire, Some(said.name().into())));
+        }
+        if let Some(said) = &provider.base_url {
+            changes.push((&address, Some(said.clone().into())));
+        }
+        // A key goes to no address that it was not given for.
+        if provider.api_key.is_some() || provider.base_url.is_some() {
+            let given = provider.api_key.clone().map(Value::from);
+            changes.extend(keys.iter().map(|name| (name.as_slice(), None)));
+            changes.push((&keys[0], given));
+        }
+        edit::set(&self.own(), &changes)
     }
 
     /// Makes count what a client has set in the workspace's file, and returns the configuration then.
@@ -242,9 +279,21 @@ impl Place {
         &self,
         change: &ConfigChange,
     ) -> Result<(Config, ConfigValues, Vec<&'static str>), ConfigChangeError> {
-        if let Some(Some(address)) = &change.end_point {
-            bobbin_models::base_url(address)
-                .map_err(|why| ConfigChangeError::Unusable(format!("EndPoint {why}")))?;
+        let address = |name: &str, address: &str| {
+            let wrong = |why| ConfigChangeError::Unusable(format!("{name} {why}"));
+            bobbin_models::base_url(address).map(drop).map_err(wrong)
+        };
+        if let Some(Some(end_point)) = &change.end_point {
+            address("EndPoint", end_point)?;
+        }
+        if let Some(provider) = &change.provider {
+            let unusable = |why: &str| Err(ConfigChangeError::Unusable(why.to_owned()));
+            match &provider.base_url {
+                Some(base_url) if !is_built_in(&provider.name) => address("'provider.baseUrl'", base_url)?,
+                // Its key would go elsewhere.
+                Some(_) => return unusable("'provider.baseUrl' must be left out for a built-in provider."),
+                None => {}
+            }
         }
         let cannot = |error: anyhow::Error| ConfigChangeError::Unwritable(format!("{error:#}"));
         // A file that cannot be read is not changed either.

@@ -89,6 +89,9 @@ pub async fn run(
         None => ByClock::Runs,
     };
     let opened = open(&held, config, &removed, by_clock).await?;
+    if let Some(notice) = opened.models.get().default_model().notice() {
+        tracing::info!("{notice}");
+    }
     let notice = opened.trust.notice().await;
     let warnings = config
         .warnings

@@ -1,15 +1,23 @@
-//! Model, effort, mode and approval policy of a Thread.
+//! Model, effort, mode and approval policy of a Thread. The first entry of each is the server's own value, by name.
 import type { ApprovalPolicy, ReasoningEffort, ThreadConfiguration } from "@bobbin/client";
 import { useServer } from "../server/context";
+import { useDefaults } from "../server/defaults";
 import { useRequest } from "../server/useRequest";
 
-const policies: [ApprovalPolicy, string][] = [
-  ["default", "Asks"],
-  ["sandboxed", "Asks outside the sandbox"],
-  ["askWrites", "Asks about each change"],
-  ["autoApprove", "Asks nothing"],
-  ["interrupt", "Stops instead of asking"],
-];
+const policies: Record<ApprovalPolicy, string> = {
+  default: "Ask",
+  sandboxed: "Auto in sandbox",
+  askWrites: "Ask before edits",
+  autoApprove: "Never ask",
+  interrupt: "Stop when approval is needed",
+  refuse: "Decline when approval is needed",
+};
+
+/** Those that a Thread can be given; `default` is what the server is configured to, and `refuse` is for runs without users. */
+const chosen: ApprovalPolicy[] = ["sandboxed", "askWrites", "autoApprove", "interrupt"];
+
+/** Returns the name of a policy. */
+export const policyName = (policy: string): string => policies[policy as ApprovalPolicy] ?? policy;
 
 interface Props {
   configuration: ThreadConfiguration;
@@ -19,11 +27,11 @@ interface Props {
 export function Options({ configuration, onChange }: Props) {
   const can = useServer()?.capabilities.modelCatalogManagement === true;
   const { data } = useRequest("model/list", {}, can);
+  const { defaults } = useDefaults();
   const models = data?.models ?? [];
   const model = configuration.model ?? "";
-  // Which model is the usual one is not listed: its efforts are among those of all.
-  const asked = model ? models.filter((one) => one.id === model) : models;
-  const efforts = [...new Set(asked.flatMap((one) => one.reasoningEfforts ?? []))];
+  const efforts = (model ? models.find((one) => one.id === model)?.reasoningEfforts : defaults?.reasoningEfforts) ?? [];
+  const { reasoningEffort: effort } = configuration;
   const policy = configuration.approvalPolicy ?? "default";
 
   function set(change: Partial<ThreadConfiguration>) {
@@ -34,8 +42,8 @@ export function Options({ configuration, onChange }: Props) {
 
   /** An effort that the new model does not know goes with the old one. */
   function choose(id: string) {
-    const effort = configuration.reasoningEffort;
-    const keeps = !id || !effort || models.find((one) => one.id === id)?.reasoningEfforts?.includes(effort);
+    const known = id ? models.find((one) => one.id === id)?.reasoningEfforts : defaults?.reasoningEfforts;
+    const keeps = !effort || known?.includes(effort);
     set({ model: id, ...(!keeps && { reasoningEffort: undefined }) });
   }
 
@@ -46,7 +54,7 @@ export function Options({ configuration, onChange }: Props) {
         <option value="plan">Plan first</option>
       </select>
       <select className="pick" aria-label="Model" title={data && !data.success ? data.errorMessage : undefined} value={model} onChange={(event) => choose(event.target.value)}>
-        <option value="">Usual model</option>
+        <option value="">{byDefault(defaults?.model)}</option>
         {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
         {models.map((one) => (
           <option key={one.id} value={one.id}>
@@ -54,23 +62,27 @@ export function Options({ configuration, onChange }: Props) {
           </option>
         ))}
       </select>
-      {(efforts.length > 0 || configuration.reasoningEffort) && (
-        <select className="pick" aria-label="Effort" value={configuration.reasoningEffort ?? ""} onChange={(event) => set({ reasoningEffort: (event.target.value || undefined) as ReasoningEffort | undefined })}>
-          <option value="">Usual effort</option>
-          {[...new Set([...efforts, ...(configuration.reasoningEffort ? [configuration.reasoningEffort] : [])])].map((effort) => (
-            <option key={effort} value={effort}>
-              {effort}
+      {(efforts.length > 0 || effort) && (
+        <select className="pick" aria-label="Effort" value={effort ?? ""} onChange={(event) => set({ reasoningEffort: (event.target.value || undefined) as ReasoningEffort | undefined })}>
+          <option value="">Default effort (the model's)</option>
+          {[...new Set([...efforts, ...(effort ? [effort] : [])])].map((one) => (
+            <option key={one} value={one}>
+              {one}
             </option>
           ))}
         </select>
       )}
       <select className="pick" aria-label="Approvals" value={policy} onChange={(event) => set({ approvalPolicy: event.target.value as ApprovalPolicy })}>
-        {policies.map(([name, label]) => (
+        <option value="default">{byDefault(defaults && policyName(defaults.approvalPolicy))}</option>
+        {policy !== "default" && !chosen.includes(policy) && <option value={policy}>{policyName(policy)}</option>}
+        {chosen.map((name) => (
           <option key={name} value={name}>
-            {label}
+            {policyName(name)}
           </option>
         ))}
       </select>
     </>
   );
 }
+
+const byDefault = (name: string | undefined) => (name ? `Default (${name})` : "Default");

@@ -6,6 +6,7 @@ import { Channels } from "./Channels";
 import { Checks } from "./Checks";
 import { Devices } from "./Devices";
 import { Mcp } from "./Mcp";
+import { Models } from "./ModelSetup";
 import { PageSettings } from "./PageSettings";
 import { Rules } from "./Rules";
 import { Schedules } from "./Schedules";
@@ -17,6 +18,7 @@ import { Workspace } from "./Workspace";
 const sections = {
   page: { label: "This browser", view: PageSettings },
   devices: { label: "Browsers", view: Devices },
+  models: { label: "Models", view: Models },
   workspace: { label: "Workspace", view: Workspace },
   rules: { label: "Rules and answers", view: Rules },
   mcp: { label: "MCP servers", view: Mcp },

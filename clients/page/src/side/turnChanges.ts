@@ -21,8 +21,11 @@ export function changedPaths(turn: TurnState): Change[] {
   return [...paths.values()];
 }
 
+/** Returns how many files a Turn changed, by commands too. */
+export const filesChanged = (turn: TurnState): number => turn.diff?.files?.length ?? turn.filesChanged ?? changedPaths(turn).length;
+
 /** Whether there may be something to undo: what commands changed is known only where this page saw it happen. */
 export function mayUndo(turn: TurnState): boolean {
   if (turn.diff) return turn.diff.diff !== "" || (turn.diff.files?.length ?? 0) > 0;
-  return changedPaths(turn).length > 0 || rowsOf([turn]).some((row) => row.kind === "tool" && row.tool.command !== undefined);
+  return filesChanged(turn) > 0 || rowsOf([turn]).some((row) => row.kind === "tool" && row.tool.command !== undefined);
 }

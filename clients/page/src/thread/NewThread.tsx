@@ -11,6 +11,7 @@ import { identity, useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { Icon } from "../ui/Icon";
 import { remember } from "../app/remember";
+import { NoModel } from "./NoModel";
 
 export function NewThread() {
   const client = useClient();
@@ -40,7 +41,8 @@ export function NewThread() {
       </header>
       <div className="fresh-body">
         <h1>New Thread</h1>
-        <Editor key={round} draftKey="new" label="What is to be done?" sources={sources} running={false} onSend={send}>
+        <NoModel />
+        <Editor key={round} draftKey="new" label="Describe a task. @ adds files, / runs commands" sources={sources} running={false} onSend={send}>
           <Options configuration={configuration} onChange={setConfiguration} />
         </Editor>
         {data && data.items.length > 0 && (

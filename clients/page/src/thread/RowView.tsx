@@ -32,7 +32,7 @@ function view(row: Row) {
     case "working":
       return (
         <p className="working">
-          <span className="ring" /> <span className="sr">The model is asked</span> <Elapsed since={row.since} />
+          <span className="ring" /> {row.waiting ? <span role="status">{markedInLine(row.waiting)}</span> : <span className="sr">Waiting for the model</span>} <Elapsed since={row.since} />
         </p>
       );
     case "end":

@@ -7,8 +7,11 @@ export function Usage({ snapshot }: { snapshot: ThreadSnapshot }) {
   if (!usage || usage.tokens === 0) return null;
   const part = Math.min(1, usage.tokens / Math.max(1, usage.contextWindow));
   const percent = Math.round(part * 100);
-  const cost = snapshot.turns.reduce((sum, turn) => sum + (turn.cost ?? 0), 0);
-  const text = `${usage.tokens.toLocaleString()} of ${usage.contextWindow.toLocaleString()} tokens of the model's window are in use. It is summarized at ${usage.autoCompactThreshold.toLocaleString()}.`;
+  const last = snapshot.turns.at(-1);
+  const running = last && !last.completedAt ? (last.cost ?? 0) : 0;
+  const cost = (snapshot.thread?.cost ?? 0) + running;
+  const paid = cost > 0 ? ` The Thread has cost ${money(cost)}, with its subagents and title.` : "";
+  const text = `${usage.tokens.toLocaleString()} of ${usage.contextWindow.toLocaleString()} tokens of the model's window are in use. It is summarized at ${usage.autoCompactThreshold.toLocaleString()}.${paid}`;
   return (
     <span className={usage.tokens >= usage.warningThreshold ? "usage high" : "usage"} title={text}>
       <meter min={0} max={100} value={percent} aria-label="Model window in use" />

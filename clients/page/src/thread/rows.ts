@@ -26,7 +26,7 @@ export type Row =
   | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string }
   | { kind: "notice"; key: string; turnId: string; text: string; bad: boolean }
   /** The model was asked, and nothing has come yet. */
-  | { kind: "working"; key: string; turnId: string; since: string }
+  | { kind: "working"; key: string; turnId: string; since: string; waiting?: string }
   | { kind: "end"; key: string; turnId: string; turn: TurnState };
 
 const known = new WeakMap<TurnState, Row[]>();
@@ -138,7 +138,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
     }
   }
   const last = turn.items.at(-1);
-  if (turn.status === "running" && !rows.some(isBusy)) rows.push({ kind: "working", key: `${turn.id}/working`, turnId: turn.id, since: last?.completedAt ?? last?.createdAt ?? turn.startedAt });
+  if (turn.status === "running" && !rows.some(isBusy)) rows.push({ kind: "working", key: `${turn.id}/working`, turnId: turn.id, since: last?.completedAt ?? last?.createdAt ?? turn.startedAt, waiting: turn.waiting });
   if (over) rows.push({ kind: "end", key: `${turn.id}/end`, turnId: turn.id, turn });
   return rows;
 }

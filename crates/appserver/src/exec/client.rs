@@ -173,6 +173,7 @@ struct Client<'a> {
 impl Client<'_> {
     async fn run(&mut self) -> anyhow::Result<Ended> {
         let thread = self.open().await?;
+        self.note_default_model(&thread).await;
         let mut input = self.request.input.take();
         self.name_command(&mut input).await?;
         let mut repeated = false;
@@ -264,6 +265,24 @@ impl Client<'_> {
             configure(peer, &thread, &config).await?;
         }
         Ok(thread)
+    }
+
+    /// Notes which model answers where no setting and no flag names one.
+    async fn note_default_model(&self, thread: &str) {
+        if self.request.model.is_some() || self.request.output == Output::Json {
+            return;
+        }
+        let read = call(&self.peer, "thread/read", &json!({ "threadId": thread })).await;
+        if read.is_ok_and(|read| read["thread"]["configuration"]["model"].is_string()) {
+            return;
+        }
+        // A server of an earlier version has no such method.
+        let defaults = call(&self.peer, "workspace/defaults/read", &json!({})).await;
+        if let Ok(defaults) = defaults
+            && let Some(notice) = defaults["notice"].as_str()
+        {
+            console::note(notice);
+        }
     }
 
     /// Makes a prompt such as `/review main` the command that it names, if the server has one. Other prompts may begin

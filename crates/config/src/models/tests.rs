@@ -278,3 +278,30 @@ fn bad_values_are_errors_without_secrets() {
         assert!(read(&named, &json!({})).is_err(), "{name}");
     }
 }
+
+#[test]
+fn the_only_key_of_the_environment_chooses_a_model_where_nothing_else_does() {
+    let (anthropic, openai) = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY");
+    let local = json!({ "Providers": { "local": { "BaseUrl": "http://127.0.0.1:1/v1" } } });
+    let table = [
+        (json!({}), vec![anthropic], Some("anthropic/claude-sonnet-4-5")),
+        (json!({}), vec![openai], Some("openai/gpt-5")),
+        (json!({}), vec![anthropic, openai], None),
+        (json!({}), vec![], None),
+        // Users who want no provider say so, and those who have set one up choose its model.
+        (json!({ "Model": "offline" }), vec![anthropic], None),
+        (local, vec![anthropic], None),
+        (
+            json!({ "Model": "openai/gpt-5.2" }),
+            vec![anthropic],
+            Some("openai/gpt-5.2"),
+        ),
+    ];
+    for (user, keys, model) in table {
+        let mut settings = read(&user, &json!({})).unwrap();
+        settings.choose_by_key(|name| keys.contains(&name));
+        assert_eq!(settings.model.as_deref(), model, "{user} {keys:?}");
+        let by_key = matches!(&settings.source, DefaultSource::Key { variable } if *variable == keys[0]);
+        assert_eq!(by_key, user == json!({}) && model.is_some(), "{user} {keys:?}");
+    }
+}

@@ -57,9 +57,13 @@ pub(super) async fn update(
     responder: Responder,
 ) {
     let change = change(params);
-    if change == ConfigChange::default() {
+    let nothing = ConfigChange {
+        for_all_folders: change.for_all_folders,
+        ..ConfigChange::default()
+    };
+    if change == nothing {
         let detail = "One of 'model', 'apiKey', 'endPoint', 'welcomeSuggestionsEnabled', 'skillsSelfLearningEnabled', \
-                      'memoryAutoConsolidateEnabled' and 'defaultApprovalPolicy' is needed.";
+                      'memoryAutoConsolidateEnabled', 'defaultApprovalPolicy' and 'provider' is needed.";
         return refuse(responder, RpcError::invalid_params(detail));
     }
     match config.update(change).await {
@@ -86,6 +90,25 @@ fn change(params: WorkspaceConfigUpdateParams) -> ConfigChange {
         default_approval_policy: params
             .default_approval_policy
             .map(|policy| policy.0.map(as_policy)),
+        provider: params.provider.map(provider),
+        for_all_folders: params.save_user_config,
+    }
+}
+
+fn provider(provider: wire::ProviderSetting) -> service::ProviderChange {
+    let said = |text: Option<String>| {
+        let text = text.map(|text| text.trim().to_owned());
+        text.filter(|text| !text.is_empty())
+    };
+    service::ProviderChange {
+        name: provider.name.trim().to_owned(),
+        wire: provider.wire.map(|wire| match wire {
+            wire::ProviderWire::Chat => service::ProviderWire::Chat,
+            wire::ProviderWire::Responses => service::ProviderWire::Responses,
+            wire::ProviderWire::Messages => service::ProviderWire::Messages,
+        }),
+        base_url: said(provider.base_url),
+        api_key: said(provider.api_key),
     }
 }
 

@@ -90,6 +90,38 @@ pub struct WorkspaceConfigUpdateParams {
     pub memory_auto_consolidate_enabled: Option<Nullable<bool>>,
     /// The policy of Threads that have none.
     pub default_approval_policy: Option<Nullable<DefaultApprovalPolicy>>,
+    /// Extension: sets up a provider of models in the user's own file.
+    pub provider: Option<ProviderSetting>,
+    /// Extension: writes `model` into the user's own file, for all folders, instead of the workspace's.
+    #[serde(default)]
+    pub save_user_config: bool,
+}
+
+/// A provider of models.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSetting {
+    /// Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in.
+    pub name: String,
+    /// What it speaks; `chat` when left out.
+    pub wire: Option<ProviderWire>,
+    /// Its address. A built-in provider has one, and must have none here.
+    pub base_url: Option<String>,
+    /// Its key. With an address and without a key, an earlier key is removed.
+    pub api_key: Option<String>,
+}
+
+/// What a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ProviderWire {
+    /// Chat Completions.
+    Chat,
+    /// Responses.
+    Responses,
+    /// Anthropic Messages.
+    Messages,
 }
 
 /// Reads members by hand: elsewhere a member that is `null` counts as absent, here it removes a setting.
@@ -110,6 +142,11 @@ impl<'de> Deserialize<'de> for WorkspaceConfigUpdateParams {
                 "memoryautoconsolidateenabled" => {
                     params.memory_auto_consolidate_enabled = read(&name, value)?;
                 }
+                "provider" => {
+                    let read = serde_json::from_value(value);
+                    params.provider = read.map_err(|error| D::Error::custom(format!("'{name}': {error}")))?;
+                }
+                "saveuserconfig" => params.save_user_config = value.as_bool().unwrap_or_default(),
                 "defaultapprovalpolicy" => params.default_approval_policy = read(&name, value)?,
                 _ => {}
             }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
+use bobbin_agent_api::model_catalog::{DefaultSource, ListModelsError, ListedModel, ModelCatalog};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
@@ -24,6 +24,24 @@ pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAn
             () = cancelled.cancelled() => drop(responder),
             listed = listed(&asking, &*models) => responder.ok(result(listed)),
         }
+    });
+}
+
+pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
+    let model = models.default_model();
+    let notice = model.notice();
+    let (model_source, key_variable) = match model.source {
+        DefaultSource::Nothing => (wire::DefaultModelSource::Nothing, None),
+        DefaultSource::Key { variable } => (wire::DefaultModelSource::Key, Some(variable)),
+        DefaultSource::Setting => (wire::DefaultModelSource::Setting, None),
+    };
+    responder.ok(wire::WorkspaceDefaultsResult {
+        model: model.id,
+        model_source,
+        key_variable,
+        reasoning_efforts: model.efforts,
+        approval_policy: client.hub().settings().approval_policy.get(),
+        notice,
     });
 }
 

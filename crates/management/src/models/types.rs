@@ -1,6 +1,6 @@
 //! The models that can be chosen (AppServer protocol 05 §7).
 
-use bobbin_model::{Effort, ModelListErrorCode};
+use bobbin_model::{ApprovalPolicy, Effort, ModelListErrorCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -20,6 +20,37 @@ pub struct ModelListResult {
     pub error_code: Option<ModelListErrorCode>,
     /// The trouble, for the user.
     pub error_message: Option<String>,
+}
+
+/// Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceDefaultsResult {
+    /// The model; `offline` answers without a provider.
+    pub model: String,
+    /// Why that one.
+    pub model_source: DefaultModelSource,
+    /// The variable of the environment whose key chose the model.
+    pub key_variable: Option<String>,
+    /// The values of `reasoningEffort` that the model can be asked for.
+    pub reasoning_efforts: Vec<Effort>,
+    /// The policy that `default` means.
+    pub approval_policy: ApprovalPolicy,
+    /// What a user should know of a model that no setting names, as one line.
+    pub notice: Option<String>,
+}
+
+/// Why a model is the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DefaultModelSource {
+    /// No model is set up.
+    Nothing,
+    /// The environment has the key of one provider, and no setting names a model.
+    Key,
+    /// A setting names it.
+    Setting,
 }
 
 /// A model.

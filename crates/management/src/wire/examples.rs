@@ -81,6 +81,7 @@ bobbin_testkit::examples! {
     PolicyExplainParams: r#"{"command":"make mug","threadId":"thread_20270301_ab12cd"}"#;
     PolicyExplainResult: r#"{"judgement":"deny","outcome":"refused","reason":"the rule says so","rule":{"text":"deny command `make mug`","source":"~/.craft/config.json","reason":"The kiln is cold."},"commands":[{"command":"ls","judgement":"allow","reason":"it only reads in the workspace"},{"command":"make mug","judgement":"deny","reason":"the rule says so","rule":{"text":"deny command `make mug`","source":"~/.craft/config.json"}}],"concerns":["it sets variables"]}"#;
     ModelListResult: r#"{"success":true,"models":[{"id":"kiln/large","ownedBy":"potter","createdAt":"2027-03-01T08:00:00.000Z"}]}"#;
+    WorkspaceDefaultsResult: r#"{"model":"kiln/large","modelSource":"key","keyVariable":"KILN_KEY","reasoningEfforts":["low"],"approvalPolicy":"sandboxed","notice":"No model is set: using kiln/large."}"#;
     ModelListResult: r#"{"success":false,"models":[],"errorCode":"Timeout","errorMessage":"The kiln is cold."}"#;
     ServerStatsResult: r#"{"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"timerArmed":true,"recentlyTimedOutCallCount":1,"queuedInboundCount":0,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"uptimeMs":4000},"liveThreads":3,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900},"version":"0.1.0","uptimeMs":5000,"connections":2,"memoryBytes":52428800}"#;
     McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","wantsLogin":true,"transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
@@ -89,8 +90,9 @@ bobbin_testkit::examples! {
     ApprovalRulesRemoveParams: r#"{"ids":["9f"],"clientRequestId":"c-2"}"#;
     ApprovalRulesRemoveResult: format!(r#"{{"answers":[{ANSWER}]}}"#);
     WorkspaceConfigSchemaResult: r#"{"sections":[{"section":"Core","order":0,"fields":[{"key":"Durability","type":"select","sensitive":false,"options":["full","normal"],"hint":"What a commit waits for.","reload":"processRestart","defaultValue":"full"}]},{"section":"Limits","order":1,"path":"Limits","fields":[{"key":"Rounds","type":"number","sensitive":false,"min":1,"max":9,"reload":"hot"}]}]}"#;
-    WorkspaceConfigUpdateParams: r#"{"model":"brew-large","apiKey":null,"endPoint":"https://tea.example/v1","welcomeSuggestionsEnabled":false,"skillsSelfLearningEnabled":null,"memoryAutoConsolidateEnabled":true,"defaultApprovalPolicy":"autoApprove"}"#;
-    WorkspaceConfigUpdateParams: r#"{"defaultApprovalPolicy":null}"#;
+    WorkspaceConfigUpdateParams: r#"{"model":"brew-large","apiKey":null,"endPoint":"https://tea.example/v1","welcomeSuggestionsEnabled":false,"skillsSelfLearningEnabled":null,"memoryAutoConsolidateEnabled":true,"defaultApprovalPolicy":"autoApprove","saveUserConfig":false}"#;
+    WorkspaceConfigUpdateParams: r#"{"defaultApprovalPolicy":null,"saveUserConfig":false}"#;
+    WorkspaceConfigUpdateParams: r#"{"provider":{"name":"kiln","wire":"messages","baseUrl":"https://kiln.example/v1","apiKey":"k"},"saveUserConfig":true}"#;
     WorkspaceConfigResult: r#"{"model":"brew-large","apiKey":null,"endPoint":null,"welcomeSuggestionsEnabled":true,"skillsSelfLearningEnabled":null,"memoryAutoConsolidateEnabled":null,"defaultApprovalPolicy":"autoApprove"}"#;
     WorkspaceTrustSetParams: r#"{"trusted":true,"fingerprints":["9f"],"clientRequestId":"c-2"}"#;
     WorkspaceTrustResult: r#"{"trusted":false,"waiting":[{"kind":"server","name":"the MCP server pantry","detail":"runs \"pantry\"","fingerprint":"9f"}],"counted":[{"kind":"text","name":"AGENTS.md"}],"restartNeeded":false}"#;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::Services;
-use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
+use bobbin_agent_api::model_catalog::{
+    DefaultModel, DefaultSource, ListModelsError, ListedModel, ModelCatalog,
+};
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::UnixMillis;
@@ -86,6 +88,16 @@ impl Server {
 struct Kiln;
 
 impl ModelCatalog for Kiln {
+    fn default_model(&self) -> DefaultModel {
+        DefaultModel {
+            id: "kiln/large".into(),
+            efforts: vec![bobbin_model::Effort::Low],
+            source: DefaultSource::Key {
+                variable: "KILN_KEY".into(),
+            },
+        }
+    }
+
     fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
         let model = ListedModel {
             id: "kiln/large".into(),

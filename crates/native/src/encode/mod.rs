@@ -82,8 +82,17 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
             messages.extend(groups.broadcast(news, frame.at));
         }
-        // A question is a request to those who are asked, and this wire has no status line.
-        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_) | Ephemeral::Waiting { .. }) => {}
+        // A question is a request to the clients that can answer it.
+        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_) | Ephemeral::Waiting { call: Some(_), .. }) => {}
+        FrameBody::Ephemeral(Ephemeral::Waiting { turn, text, .. }) => {
+            let params = wire::TurnWaitingNotification {
+                thread_id,
+                turn_id: turn.to_string(),
+                message: text.to_string(),
+                seq,
+            };
+            messages.push(message(wire::TURN_WAITING, &params));
+        }
         FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
             let method = wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
             messages.push(message(method, &user_input::resolved(question)));

@@ -70,6 +70,7 @@ bobbin_testkit::examples! {
     ThreadStatusChangedNotification: r#"{"threadId":"thread_20270301_ab12cd","previousStatus":"paused","newStatus":"active"}"#;
     ThreadRuntimeChangedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","runtime":{RUNTIME}}}"#);
     ThreadQueueUpdatedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","queuedInputs":[{QUEUED}],"seq":5}}"#);
+    TurnWaitingNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","message":"Provider overloaded. Retrying in 1 s (2 of 4)","seq":90}"#;
     TurnRevertedNotification: r#"{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","files":[{"path":"glaze.md","action":"restored"}],"seq":91}"#;
     ThreadConfiguredNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":89}"#;
     ThreadRolledBackNotification: r#"{"threadId":"thread_20270301_ab12cd","firstTurnId":"turn_003","numTurns":2,"seq":90}"#;

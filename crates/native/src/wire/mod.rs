@@ -73,5 +73,6 @@ pub use crate::groups::turn::queue_types::*;
 pub use crate::groups::turn::revert_types::*;
 pub use crate::groups::turn::types::*;
 pub(crate) use crate::groups::turn::{
-    PLAN_UPDATED, TURN_CANCELLED, TURN_COMPLETED, TURN_DIFF_UPDATED, TURN_FAILED, TURN_REVERTED, TURN_STARTED,
+    PLAN_UPDATED, TURN_CANCELLED, TURN_COMPLETED, TURN_DIFF_UPDATED, TURN_FAILED, TURN_REVERTED,
+    TURN_STARTED, TURN_WAITING,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
+use bobbin_agent_api::model_catalog::{DefaultModel, ListModelsError, ListedModel, ModelCatalog};
 use bobbin_model::{ModelListErrorCode as Code, UnixMillis};
 use bobbin_models::{CurrentModels, Listed, ModelSet, ProviderError};
 use futures_util::FutureExt;
@@ -16,6 +16,10 @@ const LONGEST: Duration = Duration::from_secs(15);
 pub(crate) struct Catalog(pub(crate) CurrentModels);
 
 impl ModelCatalog for Catalog {
+    fn default_model(&self) -> DefaultModel {
+        self.0.get().default_model()
+    }
+
     fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
         let set = self.0.get();
         async move {

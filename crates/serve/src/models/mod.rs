@@ -49,6 +49,7 @@ pub fn open(
         providers,
         settings.model.clone(),
     )
+    .chosen_by(settings.source.clone())
     .with_fallbacks(settings.fallbacks.clone())
     .compacted_at(compact_percent);
     let names = settings.fallbacks.iter().map(|name| Some(name.as_str()));

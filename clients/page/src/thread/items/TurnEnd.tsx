@@ -5,7 +5,7 @@ import { useActions } from "../../server/threads";
 import { CopyButton } from "../../text/CodeBlock";
 import { useServer } from "../../server/context";
 import { between, count, duration, money, plural } from "../../ui/format";
-import { changedPaths, mayUndo } from "../../side/turnChanges";
+import { filesChanged, mayUndo } from "../../side/turnChanges";
 
 const ends: Record<string, string> = { failed: "Failed", cancelled: "Stopped" };
 
@@ -13,7 +13,7 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
   const { showChanges, askUndo, fork, again } = useActions();
   const canUndo = useServer()?.capabilities.turnRevert === true;
   const { tokenUsage: usage } = turn;
-  const files = changedPaths(turn).length;
+  const files = filesChanged(turn);
   const said = turn.items.some((item) => item.type === "error" && item.payload.message === turn.error);
   const answer = turn.items.findLast((item) => item.type === "agentMessage")?.payload.text;
   const facts = [

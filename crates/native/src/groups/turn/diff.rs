@@ -1,4 +1,4 @@
-//! What a Turn has changed in files so far (AppServer protocol 03 §9).
+//! What a Turn has changed in files so far (AppServer protocol 03 §9), and what it waits for.
 
 use bobbin_model::FileChange;
 use schemars::JsonSchema;
@@ -21,5 +21,20 @@ pub struct TurnDiffUpdatedNotification {
     /// `true` when `diff` was cut.
     pub truncated: Option<bool>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
+    pub seq: Option<u64>,
+}
+
+/// Params of `turn/waiting`. What the line says is over with the next message of the Turn.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnWaitingNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// A status line, as "Provider overloaded. Retrying in 1 s (2 of 4)".
+    pub message: String,
+    /// Extension: the number of the last event, for clients that declared `eventCursors`.
     pub seq: Option<u64>,
 }

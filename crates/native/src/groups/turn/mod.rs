@@ -19,7 +19,7 @@ use crate::wire::{
     EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
     TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification, TurnInterruptParams, TurnNotification,
     TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertedNotification, TurnStartParams, TurnStartResult,
-    TurnSteerParams, TurnSteerResult,
+    TurnSteerParams, TurnSteerResult, TurnWaitingNotification,
 };
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
@@ -28,6 +28,7 @@ pub(crate) const TURN_FAILED: &str = "turn/failed";
 pub(crate) const TURN_CANCELLED: &str = "turn/cancelled";
 pub(crate) const TURN_DIFF_UPDATED: &str = "turn/diff/updated";
 pub(crate) const TURN_REVERTED: &str = "turn/reverted";
+pub(crate) const TURN_WAITING: &str = "turn/waiting";
 pub(crate) const PLAN_UPDATED: &str = "plan/updated";
 
 /// The group.
@@ -55,6 +56,8 @@ pub static GROUP: Group = Group {
         notification TURN_DIFF_UPDATED (TurnDiffUpdatedNotification): "The Turn has changed files.";
         notification TURN_REVERTED (TurnRevertedNotification):
             "Extension: what a Turn did to files was undone.";
+        notification TURN_WAITING (TurnWaitingNotification):
+            "Extension: the model is asked again after a pause.";
         notification PLAN_UPDATED (PlanUpdatedNotification): "A Thread has another plan.";
     },
     ..Group::EMPTY
