@@ -6,7 +6,9 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Instant;
 
+use bobbin_testkit::{ModelServer, Script};
 use nix::pty::openpty;
+use serde_json::json;
 
 use crate::lab::{Bubblewrap, Lab, PATIENCE};
 
@@ -220,4 +222,85 @@ async fn no_single_key_allows_more_than_once_for_ever() {
     let again = lab.run(&["exec", "run `touch one`"]).await;
     let other = lab.run(&["exec", "run `touch two`"]).await;
     assert_eq!((again.status.code(), other.status.code()), (Some(0), Some(4)));
+}
+
+#[tokio::test]
+async fn a_change_of_a_file_is_shown_before_it_is_allowed_and_summed_up_after() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": "askWrites" } }));
+    lab.write("notes.txt", "one\ntwo\n");
+    let mut user = AtTerminal::start(&lab, &["exec", "read `notes.txt` then write `notes.txt`: one"]);
+    let asked = user.until("Allow?");
+    assert!(asked.contains("| -two") && asked.contains("|  one"), "{asked}");
+    user.types("y");
+    let (rest, code) = user.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("−") && rest.contains("notes.txt"), "{rest}");
+
+    // What is not shown cannot be allowed, and what is shown paints nothing.
+    let long: String = (1..=50).map(|line| format!("line {line}\n")).collect();
+    let prompt = format!("write `long.txt`: {PAINT}{SUBTLE}\n{long}");
+    let mut user = AtTerminal::start(&lab, &["exec", &prompt]);
+    let asked = user.until("cancel the turn: ");
+    assert_harmless(&asked);
+    assert!(asked.contains("more lines") && !asked.contains("[y]es"), "{asked}");
+    user.types("y");
+    user.until("cancel the turn: ");
+    assert!(!lab.work().join("long.txt").exists());
+    user.types("d");
+    let asked = user.until("[y]es");
+    assert!(asked.contains("| +line 50"), "{asked}");
+    user.types("n");
+    let (rest, code) = user.end().await;
+    assert_eq!(code, Some(4), "{rest}");
+    assert!(!lab.work().join("long.txt").exists());
+}
+
+#[tokio::test]
+async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let script = Script {
+        models: vec!["scripted".into(), "other".into()],
+        key: Some("sk-sesame".into()),
+        ..Script::default()
+    };
+    let provider = ModelServer::start(script).await.unwrap();
+    let mut user = AtTerminal::start(&lab, &["setup"]);
+    for key in ["sk-wrong", "sk-sesame"] {
+        user.until("Enter for none: ");
+        user.types("5");
+        user.until("[custom]: ");
+        user.types("kiln");
+        user.until("[chat]: ");
+        user.types("");
+        user.until("/v1: ");
+        user.types(&provider.base_url());
+        user.until("Enter for none: ");
+        user.types(key);
+        if key == "sk-wrong" {
+            let said = user.until("Set it up again?");
+            assert!(!said.contains(key), "{said}");
+            user.types("");
+        }
+    }
+    let listed = user.until("number or name): ");
+    assert!(listed.contains("2  other") && !listed.contains("sesame"), "{listed}");
+    user.types("2");
+    let (rest, code) = user.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(rest.contains("New threads use kiln/other."), "{rest}");
+    let models = lab.run(&["models"]).await;
+    let models = String::from_utf8(models.stdout).unwrap();
+    assert!(models.contains("* kiln/other"), "{models}");
+}
+
+#[tokio::test]
+async fn exec_says_that_the_offline_engine_answers_where_no_model_is_set() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let said = async |args: &[&str]| String::from_utf8(lab.run(args).await.stderr).unwrap();
+    let notice = "No model is set: the offline engine answers. Run `bobbin setup`";
+    assert!(said(&["exec", "say hi"]).await.contains(notice));
+    assert!(!said(&["exec", "--model", "offline", "say hi"]).await.contains(notice));
+    lab.configure(&json!({ "Model": "offline" }));
+    assert!(!said(&["exec", "say hi"]).await.contains(notice));
 }

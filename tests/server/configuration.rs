@@ -137,7 +137,8 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
     doctor
         .env("HOME", home.path())
         .env("PATH", no_programs.path())
-        .env("ANTHROPIC_API_KEY", "sesame");
+        .env("ANTHROPIC_API_KEY", "sesame")
+        .env("OPENAI_API_KEY", "sesame");
     let output = doctor.output().await.unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stdout).unwrap();
@@ -145,7 +146,7 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
     for (start, part) in [
         (
             "note  model",
-            "ANTHROPIC_API_KEY is set: put { \"Model\": \"anthropic/NAME\" }",
+            "OPENAI_API_KEY is set: put { \"Model\": \"openai/NAME\" }",
         ),
         ("note  undo", "install git"),
         (

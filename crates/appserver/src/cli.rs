@@ -217,7 +217,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
         Some(Command::Hermes(command)) => hermes::run(command).await,
-        Some(Command::Setup(setup)) => setup::run(setup),
+        Some(Command::Setup(setup)) => setup::run(setup).await,
         Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Open(open)) => devices::open(open).await,

@@ -225,5 +225,6 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         scope_key: approval.scope.session_key(),
         reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
         available_decisions: decisions,
+        call_id: Some(approval.call_id.clone()),
     }
 }

@@ -406,7 +406,7 @@ impl Client<'_> {
             Approvals::Nobody => "decline",
             Approvals::AskHere => {
                 self.screen.break_line();
-                let question = Question::new(params);
+                let question = Question::new(params, self.screen.change_of(params));
                 // Blocks a thread of its own: the user may take as long as they like.
                 let answer = tokio::task::spawn_blocking(move || question.ask());
                 tokio::select! {

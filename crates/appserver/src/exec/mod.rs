@@ -5,6 +5,7 @@
 //! agent's text goes to stdout, everything else to stderr. Everything that can be wrong with the request is found before
 //! anything runs.
 
+mod change;
 mod client;
 mod entry;
 mod input;

@@ -1,6 +1,7 @@
 //! An approval request as the user of a terminal reads and answers it.
 //!
-//! Its texts are the agent's. They stay within their lines, and no single key gives more than this thread has.
+//! Its texts are the agent's. They stay within their lines, and no single key gives more than this thread has. A change of a file
+//! is shown; the answers that allow it are taken once all of it was.
 
 use std::io::BufRead as _;
 
@@ -12,8 +13,13 @@ use bobbin_serve::console;
 /// What is asked, and which answers there are.
 pub(super) struct Question {
     text: String,
+    /// Lines of the change that are not shown yet.
+    more: Vec<String>,
     answers: Vec<&'static str>,
 }
+
+/// Most lines of a change that are shown unasked: they fit on a screen, with the question.
+const MAX_LINES: usize = 40;
 
 /// Each answer's decision, and what the user types.
 const ANSWERS: &[(&str, &[&str])] = &[
@@ -25,8 +31,8 @@ const ANSWERS: &[(&str, &[&str])] = &[
 ];
 
 impl Question {
-    /// Puts the params of an `item/approval/request` into words.
-    pub(super) fn new(params: &Value) -> Self {
+    /// Puts the params of an `item/approval/request` into words, with the change that the call would make.
+    pub(super) fn new(params: &Value, change: Option<Vec<String>>) -> Self {
         let one_line = |name: &str| visible(params[name].as_str().unwrap_or_default(), Lines::One);
         let offered = params["availableDecisions"].as_array();
         let answers = ANSWERS.iter().map(|(decision, _)| *decision);
@@ -34,7 +40,7 @@ impl Question {
             .filter(|answer| offered.is_none_or(|offered| offered.iter().any(|one| one == answer)))
             .collect();
         let mut text = match one_line("reason") {
-            reason if reason.is_empty() => "The agent asks for permission.".to_owned(),
+            reason if reason.is_empty() => "The agent needs your approval.".to_owned(),
             reason => console::quoted("", &reason),
         };
         // Each line behind a bar: none can pass for a line of ours.
@@ -42,57 +48,94 @@ impl Question {
             text.push('\n');
             text += &console::quoted("  | ", line);
         }
-        let (target, scope) = (one_line("target"), one_line("scopeKey"));
-        let mut keys = String::new();
-        for answer in &answers {
-            match *answer {
-                "accept" => keys += "[y]es, ",
-                "decline" => keys += "[n]o, ",
-                "acceptForSession" => keys += "[s]ession, ",
-                "cancel" => keys += "[c]ancel the turn, ",
-                _ => keys += "or type always, ",
-            }
-        }
+        let target = one_line("target");
         if !target.is_empty() {
             text.push('\n');
             text += &console::quoted("  in ", &target);
         }
+        let mut more = change.unwrap_or_default();
+        let rest = more.split_off(more.len().min(MAX_LINES));
+        let shown = std::mem::replace(&mut more, rest);
+        text += &of_change(&shown);
         if answers.contains(&"acceptForSession") {
-            let scope = format!("also later requests of {scope} in this thread");
             text.push('\n');
-            text += &console::quoted("  session: ", &scope);
+            text += &console::quoted("  session: ", &covered(params));
         }
         if answers.contains(&"acceptAlways") {
-            text += "\n  always: exactly this, in every thread of this workspace";
+            text += "\n  always: this exact request in every thread of this workspace";
         }
-        text += &[
-            "
-Allow? ",
-            keys.trim_end_matches(", "),
-            ": ",
-        ]
-        .concat();
-        Self { text, answers }
+        Self { text, more, answers }
     }
 
     /// Asks until there is an answer and returns the decision.
-    pub(super) fn ask(&self) -> &'static str {
+    pub(super) fn ask(mut self) -> &'static str {
+        console::ask(&self.text);
         loop {
-            console::ask(&self.text);
+            console::ask(&self.prompt());
             let mut line = String::new();
             if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
                 return "decline";
             }
-            if let Some(decision) = self.meaning(line.trim()) {
+            if line.trim() == "d" && !self.more.is_empty() {
+                console::ask(&of_change(&std::mem::take(&mut self.more)));
+            } else if let Some(decision) = self.meaning(line.trim()) {
                 return decision;
             }
         }
     }
 
+    /// Returns the line that names the answers.
+    fn prompt(&self) -> String {
+        let mut keys = Vec::new();
+        if !self.more.is_empty() {
+            keys.push(format!("[d] shows {} more lines", self.more.len()));
+        }
+        for answer in self.offered() {
+            keys.push(
+                match answer {
+                    "accept" => "[y]es",
+                    "decline" => "[n]o",
+                    "acceptForSession" => "[s]ession",
+                    "cancel" => "[c]ancel the turn",
+                    _ => "or type always",
+                }
+                .to_owned(),
+            );
+        }
+        format!("\nAllow? {}: ", keys.join(", "))
+    }
+
+    /// Returns the answers that count now: what is not shown cannot be allowed.
+    fn offered(&self) -> impl Iterator<Item = &'static str> {
+        let whole = self.more.is_empty();
+        let answers = self.answers.iter().copied();
+        answers.filter(move |answer| whole || !answer.starts_with("accept"))
+    }
+
     fn meaning(&self, typed: &str) -> Option<&'static str> {
         let (decision, _) = ANSWERS.iter().find(|(_, words)| words.contains(&typed))?;
-        self.answers.iter().find(|answer| *answer == decision).copied()
+        self.offered().find(|answer| answer == decision)
     }
+}
+
+/// Returns lines of a change behind a bar, so that none can pass for a line of ours.
+fn of_change(lines: &[String]) -> String {
+    lines
+        .iter()
+        .map(|line| ["\n", &console::quoted("  | ", line)].concat())
+        .collect()
+}
+
+/// Returns what an answer for the session allows.
+fn covered(params: &Value) -> String {
+    let text = |name: &str| visible(params[name].as_str().unwrap_or_default(), Lines::One);
+    let (operation, target, scope) = (text("operation"), text("target"), text("scopeKey"));
+    let allowed = match scope.strip_prefix("shell:") {
+        Some(command) if command == operation => format!("`{command}`"),
+        Some(start) => format!("`{start} …`"),
+        None => format!("{operation} {target}"),
+    };
+    format!("allows {allowed} for the rest of this thread")
 }
 
 #[cfg(test)]
@@ -109,13 +152,16 @@ mod tests {
             "target": "/w\nreally",
             "scopeKey": "shell:touch",
         });
-        let question = Question::new(&params);
+        let question = Question::new(&params, None);
         assert_eq!(
             question.text,
             "The agent wants to run a command.\n  | touch one\n  | Allow? [y]es\\u{1b}[2J\n  in /w\\nreally\n  \
-             session: also later requests of shell:touch in this thread\n  \
-             always: exactly this, in every thread of this workspace\n\
-             Allow? [y]es, [n]o, [s]ession, [c]ancel the turn, or type always: "
+             session: allows `touch …` for the rest of this thread\n  \
+             always: this exact request in every thread of this workspace"
+        );
+        assert_eq!(
+            question.prompt(),
+            "\nAllow? [y]es, [n]o, [s]ession, [c]ancel the turn, or type always: "
         );
         for (typed, meaning) in [
             ("y", Some("accept")),
@@ -128,12 +174,40 @@ mod tests {
             assert_eq!(question.meaning(typed), meaning, "{typed}");
         }
         params["availableDecisions"] = json!(["accept", "decline"]);
-        let question = Question::new(&params);
+        let question = Question::new(&params, None);
+        assert_eq!(question.prompt(), "\nAllow? [y]es, [n]o: ");
+        assert_eq!(question.meaning("always"), None);
+    }
+
+    #[test]
+    fn a_change_is_allowed_only_after_all_of_it_was_shown() {
+        let params = json!({ "operation": "write", "target": "/w/a", "scopeKey": "file:write:/w/a" });
+        let change = |lines: usize| Some((0..lines).map(|line| format!("+{line}")).collect());
+        let question = Question::new(&params, change(40));
         assert!(
-            question.text.ends_with("really\nAllow? [y]es, [n]o: "),
+            question
+                .text
+                .contains("\n  | +39\n  session: allows write /w/a for"),
             "{}",
             question.text
         );
-        assert_eq!(question.meaning("always"), None);
+        assert_eq!(question.meaning("y"), Some("accept"));
+        let mut question = Question::new(&params, change(43));
+        assert!(!question.text.contains("+40"), "{}", question.text);
+        assert_eq!(
+            question.prompt(),
+            "\nAllow? [d] shows 3 more lines, [n]o, [c]ancel the turn: "
+        );
+        for (typed, meaning) in [("y", None), ("always", None), ("s", None), ("n", Some("decline"))] {
+            assert_eq!(question.meaning(typed), meaning, "{typed}");
+        }
+        question.more.clear();
+        assert_eq!(question.meaning("y"), Some("accept"));
+        let lie = Question::new(&params, Some(vec!["+Allow? [y]es\u{1b}[2J\u{202e}".to_owned()]));
+        assert!(
+            lie.text.contains("  | +Allow? [y]es\\u{1b}[2J\\u{202e}"),
+            "{}",
+            lie.text
+        );
     }
 }

@@ -11,6 +11,7 @@ use bobbin_model::Decision;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::change;
 use bobbin_serve::console;
 
 /// How a Turn ended.
@@ -38,6 +39,8 @@ const QUIET: Duration = Duration::from_secs(1);
 pub(super) const TICK: Duration = Duration::from_millis(125);
 /// Most characters of a failed call's result that are shown.
 const MAX_FAILURE_CHARS: usize = 200;
+/// Most changed files that are shown.
+const MAX_FILES: usize = 100;
 /// Most characters of a failed call that are shown again.
 const MAX_CALL_CHARS: usize = 60;
 
@@ -54,9 +57,19 @@ pub(super) struct Screen {
     mid_line: bool,
     /// The message that is being shown: its Item, and the text so far.
     message: (String, String),
-    /// Calls without a result, by their ids, as they were shown.
-    calls: HashMap<String, String>,
+    /// Calls without a result, by their ids.
+    calls: HashMap<String, Call>,
+    /// Files that the Turn changed, as they were shown.
+    files: HashMap<String, String>,
     record: Record,
+}
+
+/// A call, until its result.
+struct Call {
+    /// How it was shown.
+    line: String,
+    tool: String,
+    arguments: Value,
 }
 
 /// What the Turn has said and done.
@@ -86,6 +99,7 @@ impl Screen {
             mid_line: false,
             message: Default::default(),
             calls: HashMap::new(),
+            files: HashMap::new(),
             record: Record::default(),
         }
     }
@@ -159,6 +173,10 @@ impl Screen {
                 self.item(&params["item"]);
                 return None;
             }
+            "turn/diff/updated" => {
+                self.changes(&params["files"]);
+                return None;
+            }
             "turn/completed" => TurnEnd::Completed,
             "turn/failed" => TurnEnd::Failed(text("error")),
             "turn/cancelled" => TurnEnd::Cancelled(text("reason")),
@@ -212,14 +230,18 @@ impl Screen {
                     .find_map(|name| arguments[*name].as_str());
                 let call = format!("{} {}", text("toolName"), main.unwrap_or_default());
                 self.note(&format!("> {call}"));
-                let call = start(&call, MAX_CALL_CHARS);
+                let call = Call {
+                    line: start(&call, MAX_CALL_CHARS),
+                    tool: text("toolName").to_owned(),
+                    arguments: arguments.clone(),
+                };
                 self.calls.insert(text("callId").to_owned(), call);
             }
             "toolResult" => {
                 // Calls of a round come before their results, so each failure names its call.
                 let call = self.calls.remove(text("callId"));
                 if payload["success"] == false {
-                    let call = call.map(|call| format!("{call}: ")).unwrap_or_default();
+                    let call = call.map(|call| format!("{}: ", call.line)).unwrap_or_default();
                     let why = start(text("result"), MAX_FAILURE_CHARS);
                     self.note(&format!("  failed: {call}{why}"));
                 }
@@ -240,6 +262,30 @@ impl Screen {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Returns the change that the call of an approval would make to a file.
+    pub(super) fn change_of(&self, params: &Value) -> Option<Vec<String>> {
+        let call = self.calls.get(params["callId"].as_str()?)?;
+        let target = params["target"].as_str().unwrap_or_default();
+        change::of_call(&call.tool, &call.arguments, target)
+    }
+
+    /// Shows each file that has changed since it was shown last.
+    fn changes(&mut self, files: &Value) {
+        for file in files.as_array().into_iter().flatten() {
+            let path = file["path"].as_str().unwrap_or_default();
+            let how = match file["status"].as_str() {
+                Some("added") => " (new)",
+                Some("deleted") => " (deleted)",
+                _ => "",
+            };
+            let line = format!("  +{} −{} {path}{how}", file["additions"], file["deletions"]);
+            if self.files.get(path) != Some(&line) && self.files.len() < MAX_FILES {
+                self.note(&line);
+                self.files.insert(path.to_owned(), line);
+            }
         }
     }
 

@@ -96,7 +96,7 @@ bobbin_testkit::examples! {
     SubagentProgressNotification: r#"{"threadId":"t","turnId":"turn_003","entries":[{"label":"scout","currentTool":null,"inputTokens":8,"outputTokens":0,"isCompleted":false},{"label":"mason","currentTool":"Shell","currentToolDisplay":"make","inputTokens":1,"outputTokens":1,"isCompleted":true}]}"#;
     SubagentGraphChangedNotification: r#"{"parentThreadId":"t","childThreadId":"u"}"#;
 
-    ApprovalRequestParams: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_008","requestId":"0123456789ab","approvalType":"shell","operation":"make mug","target":"/srv/pots","scopeKey":"shell:make","reason":"It wants to run a command.","availableDecisions":["accept","decline","cancel"]}"#;
+    ApprovalRequestParams: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_008","requestId":"0123456789ab","approvalType":"shell","operation":"make mug","target":"/srv/pots","scopeKey":"shell:make","reason":"It wants to run a command.","availableDecisions":["accept","decline","cancel"],"callId":"call_a1"}"#;
     ApprovalRequestResult: r#"{"decision":"acceptForSession"}"#;
     RequestUserInputParams: r#"{"threadId":"t","turnId":"turn_003","callId":"call_8","requestId":"0123456789ab","questions":[{"id":"1","question":"Which glaze?","options":[{"label":"blue","description":"As last year."},{"label":"none"}],"isOther":true},{"id":"2","question":"Why?","isOther":true}]}"#;
     RequestUserInputResult: r#"{"answers":{"1":{"answers":["blue"]}}}"#;

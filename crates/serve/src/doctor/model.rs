@@ -31,6 +31,9 @@ pub(super) async fn model(config: &Config, report: &mut Report) {
         // Reported above.
         Err(_) => return,
     };
+    if let Some(notice) = opened.models.default_model().notice() {
+        report.add(WHAT, DoctorLevel::Warning, notice);
+    }
     let (name, place) = (opened.models.usual(), provider.place());
     let key = match &provider.settings().key {
         Some(_) => format!("the key is from {}", provider.settings().key_source),
@@ -77,8 +80,6 @@ fn how_to_have_one(config: &Config) -> String {
             "{variable} is set: put {{ \"Model\": \"{provider}/NAME\" }} into ~/.craft/config.json, or try \
              `bobbin exec --model {provider}/NAME`"
         ),
-        None => "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, and put \
-                 { \"Model\": \"PROVIDER/NAME\" } into ~/.craft/config.json"
-            .to_owned(),
+        None => "run `bobbin setup`, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY".to_owned(),
     }
 }

@@ -35,6 +35,8 @@ pub struct ApprovalRequestParams {
     pub reason: Option<String>,
     /// The answers that make sense; absent means all five.
     pub available_decisions: Option<Vec<Decision>>,
+    /// Extension: the tool call that waits for the answer.
+    pub call_id: Option<String>,
 }
 
 /// Result of `item/approval/request`.

@@ -1,11 +1,16 @@
-//! `bobbin setup`: the first configuration of a folder, as the first-run dialog of desktop clients asks for it.
+//! `bobbin setup`: the first configuration of a folder. On a terminal it asks; desktop clients name everything by options.
 
+mod questions;
+
+use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_agent_api::workspace_config::ConfigChange;
 use bobbin_config::edit;
-use bobbin_serve::{config_files, console, state};
+use bobbin_serve::{config, config_files, console, state};
 use bobbin_workspace::TrustFile;
 use clap::Args;
 
@@ -35,11 +40,43 @@ pub(crate) struct Setup {
     profile: Option<String>,
 }
 
+impl Setup {
+    /// Whether a user is there to be asked, and has not said anything yet.
+    fn may_ask(&self) -> bool {
+        let is_said = self.model.is_some() || self.endpoint.is_some() || self.api_key.is_some();
+        !is_said && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+}
+
+/// Asks for a provider and a model, and writes each answer.
+async fn ask(root: &Path, home: Option<&Path>) -> anyhow::Result<()> {
+    let trust = || Ok::<_, anyhow::Error>(TrustFile::of(&state::directory()?, root));
+    while let Some(provider) = questions::provider()? {
+        let name = provider.name.clone();
+        let change = ConfigChange {
+            provider: Some(provider),
+            ..ConfigChange::default()
+        };
+        if let Err(error) = config_files::set_up(root, home, trust()?, &change) {
+            console::complain(&format!("{error:#}"));
+            continue;
+        }
+        let config = config::read(root, home)?;
+        if let Some(change) = questions::model(&config, &name).await? {
+            return config_files::set_up(root, home, trust()?, &change);
+        }
+    }
+    Ok(())
+}
+
 /// Writes the files.
-pub(crate) fn run(setup: Setup) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
     let here = std::env::current_dir().context("there is no current directory")?;
     let workspace = state::workspace(Some(&here))?;
     let home = state::home();
+    if setup.may_ask() {
+        ask(&workspace.root, home.as_deref()).await?;
+    }
     let given = |value: Option<String>| value.filter(|value| !value.trim().is_empty());
     let own = home.as_deref().map(edit::users_file);
     let has_own = |name: &str| -> anyhow::Result<bool> {
@@ -62,6 +99,14 @@ pub(crate) fn run(setup: Setup) -> anyhow::Result<ExitCode> {
         edit::set(own, &[(&["Model"], Some(model.into()))])?;
     }
     console::say(&format!("{} is set up", workspace.root.display()));
+    let config = config::read(&workspace.root, home.as_deref())?;
+    match (&config.models.model, &config.models.source) {
+        (Some(model), DefaultSource::Key { variable }) => {
+            console::note(&format!("New threads use {model}, because {variable} is set."));
+        }
+        (Some(model), _) => console::note(&format!("New threads use {model}.")),
+        (None, _) => console::note("No model is set yet: the offline engine answers."),
+    }
     if workspace.holder().is_some() {
         console::note("A server runs here; it reads this when it starts again.");
     }
