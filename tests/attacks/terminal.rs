@@ -208,7 +208,7 @@ async fn no_single_key_allows_more_than_once_for_ever() {
     let mut user = AtTerminal::start(&lab, &["exec", "run `touch one`"]);
     let asked = user.until("Allow?");
     assert!(
-        asked.contains("shell:") && asked.contains("type always"),
+        asked.contains("for the rest of this thread") && asked.contains("type always"),
         "{asked}"
     );
     for key in ["a", "A", "w", "W"] {
@@ -241,11 +241,14 @@ async fn a_change_of_a_file_is_shown_before_it_is_allowed_and_summed_up_after() 
     let long: String = (1..=50).map(|line| format!("line {line}\n")).collect();
     let prompt = format!("write `long.txt`: {PAINT}{SUBTLE}\n{long}");
     let mut user = AtTerminal::start(&lab, &["exec", &prompt]);
-    let asked = user.until("cancel the turn: ");
+    let asked = user.until("ancel the turn: ");
     assert_harmless(&asked);
-    assert!(asked.contains("more lines") && !asked.contains("[y]es"), "{asked}");
+    assert!(
+        asked.contains("more lines") && !asked.contains("[y]es"),
+        "{asked}"
+    );
     user.types("y");
-    user.until("cancel the turn: ");
+    user.until("ancel the turn: ");
     assert!(!lab.work().join("long.txt").exists());
     user.types("d");
     let asked = user.until("[y]es");
@@ -256,7 +259,8 @@ async fn a_change_of_a_file_is_shown_before_it_is_allowed_and_summed_up_after() 
     assert!(!lab.work().join("long.txt").exists());
 }
 
-#[tokio::test]
+/// The provider answers while this thread waits for the terminal.
+#[tokio::test(flavor = "multi_thread")]
 async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
     let lab = Lab::new(Bubblewrap::Off);
     let script = Script {
@@ -284,7 +288,10 @@ async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
         }
     }
     let listed = user.until("number or name): ");
-    assert!(listed.contains("2  other") && !listed.contains("sesame"), "{listed}");
+    assert!(
+        listed.contains("2  other") && !listed.contains("sesame"),
+        "{listed}"
+    );
     user.types("2");
     let (rest, code) = user.end().await;
     assert_eq!(code, Some(0), "{rest}");
@@ -300,7 +307,11 @@ async fn exec_says_that_the_offline_engine_answers_where_no_model_is_set() {
     let said = async |args: &[&str]| String::from_utf8(lab.run(args).await.stderr).unwrap();
     let notice = "No model is set: the offline engine answers. Run `bobbin setup`";
     assert!(said(&["exec", "say hi"]).await.contains(notice));
-    assert!(!said(&["exec", "--model", "offline", "say hi"]).await.contains(notice));
+    assert!(
+        !said(&["exec", "--model", "offline", "say hi"])
+            .await
+            .contains(notice)
+    );
     lab.configure(&json!({ "Model": "offline" }));
     assert!(!said(&["exec", "say hi"]).await.contains(notice));
 }

@@ -16,6 +16,8 @@ export const hasModel = existsSync(xtask);
 export interface BenchOptions {
   /** Answers with the scripted provider instead of the offline model: as the prompt says, or as a script does. */
   scripted?: boolean | { replies: unknown[]; aside?: unknown };
+  /** Whether the configuration leaves the scripted provider out: its address is `provider`. */
+  withoutModel?: boolean;
   /** Further arguments of `bobbin serve`. */
   args?: string[];
   /** What `~/.craft/config.json` says. */
@@ -30,6 +32,7 @@ export class Bench {
   #server: ChildProcess | undefined;
   #model: ChildProcess | undefined;
   #port = 0;
+  provider = "";
 
   constructor(options: BenchOptions = {}) {
     if (!existsSync(binary)) throw new Error(`${binary} is missing: cargo build -p bobbin-appserver, or name another one with BOBBIN_BIN`);
@@ -43,7 +46,8 @@ export class Bench {
 
   async start(): Promise<void> {
     // Machines of tests have other people or none; a story that needs them says so.
-    const alone = { AppServer: { WebSocket: { SharedMachine: false } } };
+    // Without a model the first screen leads to one; a story about that says so.
+    const alone = { AppServer: { WebSocket: { SharedMachine: false } }, Model: "offline" };
     const config = { ...alone, ...this.#options.config, ...(this.#options.scripted && (await this.#startModel())) };
     mkdirSync(join(this.folder, ".craft"), { recursive: true });
     writeFileSync(join(this.folder, ".craft/config.json"), JSON.stringify(config));
@@ -95,7 +99,9 @@ export class Bench {
     if (typeof this.#options.scripted === "object") writeFileSync(script, JSON.stringify(this.#options.scripted));
     this.#model = spawn(xtask, ["model-server", ...(existsSync(script) ? ["--script", script] : [])], { stdio: ["ignore", "pipe", "inherit"] });
     const [, BaseUrl] = await line(this.#model, /Listening on (\S+)/);
-    return { Model: "script/scripted", Providers: { script: { Wire: "messages", BaseUrl } } };
+    this.provider = BaseUrl ?? "";
+    if (this.#options.withoutModel) return { Model: undefined };
+    return { Model: "script/scripted", Providers: { script: { Wire: "messages", BaseUrl, Price: { Input: 1000, Output: 5000 } } } };
   }
 }
 

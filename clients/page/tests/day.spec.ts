@@ -9,7 +9,7 @@ test("a question of another Thread is answered from the one place, after a reloa
   await page.goto(`/#/waiting`);
   await page.reload();
   await allow(page).click();
-  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect(page.getByText("Nothing needs your attention.")).toBeVisible();
   await expect.poll(() => existsSync(join(bench.workspace, "elsewhere.txt"))).toBe(true);
 });
 
@@ -26,8 +26,8 @@ test("an input waits in the queue, is taken back, and is a draft again", async (
   await ask(page, "say later, when all of the tea is drunk and the kettle is cold");
   await expect(page.getByRole("list", { name: "Queue" })).toContainText("say later");
   await page.setViewportSize({ width: 390, height: 800 });
-  await expect(page.getByRole("button", { name: /^Take back/ })).toBeInViewport({ ratio: 1 });
-  await page.getByRole("button", { name: /^Take back/ }).click();
+  await expect(page.getByRole("button", { name: /^Remove from the queue/ })).toBeInViewport({ ratio: 1 });
+  await page.getByRole("button", { name: /^Remove from the queue/ }).click();
   await expect(field(page)).toHaveValue(/^say later/);
   await page.getByRole("button", { name: "Stop the Turn" }).click();
   await expect(ends(page)).toBeVisible();
@@ -99,10 +99,10 @@ test("a network that is gone for half a minute costs nothing and doubles nothing
 test("settings show what the files say, and what was stored", async ({ page }) => {
   await page.goto("/#/settings/workspace");
   const suggestions = page.getByLabel("Suggestions for new Threads");
-  await expect(suggestions).toContainText("As it is: not set");
+  await expect(suggestions).toContainText("Unchanged: not set");
   await suggestions.selectOption("no");
   await page.getByRole("button", { name: "Store" }).click();
-  await expect(suggestions).toContainText("As it is: No");
+  await expect(suggestions).toContainText("Unchanged: No");
 });
 
 test("checks say what is missing and what mends it, and look again", async ({ page, context, bench }) => {
@@ -112,7 +112,7 @@ test("checks say what is missing and what mends it, and look again", async ({ pa
   writeFileSync(join(bench.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { cellar: { command: "true" } } }));
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/#/settings/checks");
-  const broken = page.getByRole("region", { name: "Does not work" }).getByRole("listitem").filter({ hasText: "pantry" });
+  const broken = page.getByRole("region", { name: "Problems" }).getByRole("listitem").filter({ hasText: "pantry" });
   await expect(broken).toContainText('there is no program "no-such-program"');
   await broken.getByRole("button", { name: "Copy: install it, or correct its Command" }).click();
   const copied = () => page.evaluate(() => navigator.clipboard.readText());

@@ -18,10 +18,10 @@ test("a question of any Thread is there for a page that opens later, and its Thr
   await expect(page.getByRole("radio", { name: "Black" })).toBeVisible();
   await page.keyboard.press("Alt+w");
   await expect(page.getByRole("form", { name: "The agent asks" })).toBeFocused();
-  await expect(page.locator(".thread-row.is-waiting")).toContainText("waits");
+  await expect(page.locator(".thread-row.is-waiting")).toContainText("needs approval");
   await page.getByRole("radio", { name: "Black" }).click();
   await page.getByRole("button", { name: "Answer", exact: true }).click();
-  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect(page.getByText("Nothing needs your attention.")).toBeVisible();
 });
 
 test("the keys go where one writes on", async ({ page }) => {
@@ -128,13 +128,13 @@ test("who is asked about a change sees it, wherever it is answered", async ({ pa
   await page.goto("/#/new");
   await page.getByLabel("Approvals").selectOption("askWrites");
   await ask(page, 'call WriteFile {"path":"cups/one.md","content":"a first cup\\n"}');
-  const card = page.getByRole("region", { name: "Write a file?" });
+  const card = page.getByRole("region", { name: "Write this file?" });
   await expect(card.locator(".diff")).toContainText("a first cup");
   await page.goto("/#/waiting");
   await page.reload();
   await expect(card.locator(".diff")).toContainText("a first cup");
   await allow(page).click();
-  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect(page.getByText("Nothing needs your attention.")).toBeVisible();
 });
 
 test("a long text of one's own is cut until all of it is asked for", async ({ page }) => {

@@ -47,7 +47,7 @@ test("a picture that waits in the queue is taken back with its text", async ({ p
   await expect(page.getByRole("button", { name: "Stop the Turn" })).toBeVisible();
   await give(page, "paste", "pot.png", "image/png", png(40, 30));
   await ask(page, "say look");
-  await page.getByRole("button", { name: /^Take back/ }).click();
+  await page.getByRole("button", { name: /^Remove from the queue/ }).click();
   await expect(field(page)).toHaveValue("say look");
   await expect(page.locator(".attachments")).toContainText("pot.png");
   await page.getByRole("button", { name: "Stop the Turn" }).click();
@@ -77,7 +77,7 @@ test("a word is told to the agent while it works", async ({ page }) => {
   await expect(allow(page)).toBeVisible();
   await field(page).fill("say more milk");
   await field(page).press("Control+Enter");
-  await expect(page.getByRole("list", { name: "Queue" })).toContainText("goes in next");
+  await expect(page.getByRole("list", { name: "Queue" })).toContainText("next step");
   await allow(page).click();
   await expect(page.getByText("while the agent worked")).toBeVisible();
   await expect(ends(page)).toHaveCount(1);
@@ -176,7 +176,7 @@ test("a Thread is forked, renamed, archived, taken out and deleted", async ({ pa
   await expect(row).toBeVisible();
   await more("Archive");
   await expect(row).toHaveCount(0);
-  await more("Take out of the archive");
+  await more("Unarchive");
   await expect(row).toBeVisible();
   await page.getByRole("searchbox").fill("copy of");
   await expect(row).toBeVisible();
@@ -186,24 +186,24 @@ test("a Thread is forked, renamed, archived, taken out and deleted", async ({ pa
   await expect(row).toHaveCount(0);
 });
 
-test("an answer for ever is listed and taken back", async ({ page }) => {
+test("what is always allowed is listed and removed", async ({ page }) => {
   const prompt = 'call Exec {"command":"mkdir -p cups"}';
   await fresh(page, prompt);
   await page.getByRole("button", { name: "Always allow" }).click();
   await expect(ends(page)).toBeVisible();
   await page.goto("/#/settings/rules");
-  await page.getByRole("button", { name: "Take back: mkdir -p cups" }).click();
+  await page.getByRole("button", { name: "Remove: mkdir -p cups" }).click();
   await expect(page.getByText("None. “Always allow” puts one here.")).toBeVisible();
 });
 
-test("a setting is stored and browsers are listed and let in", async ({ page }) => {
+test("a setting is stored and browsers are listed and paired", async ({ page }) => {
   await page.goto("/#/settings/workspace");
   await page.getByLabel("Suggestions for new Threads").selectOption("No");
   await page.getByRole("button", { name: "Store" }).click();
-  await expect(page.getByLabel("Suggestions for new Threads")).toContainText("As it is: No");
+  await expect(page.getByLabel("Suggestions for new Threads")).toContainText("Unchanged: No");
   await page.goto("/#/settings/devices");
-  await page.getByRole("button", { name: "Let another browser in…" }).click();
-  await expect(page.getByRole("status").filter({ hasText: "It counts once" })).toContainText("#");
+  await page.getByRole("button", { name: "Pair another browser…" }).click();
+  await expect(page.getByRole("status").filter({ hasText: "It works once" })).toContainText("#");
 });
 
 test("a job that the agent makes is listed, run at once and removed", async ({ page }) => {
@@ -222,12 +222,12 @@ test("a job that the agent makes is listed, run at once and removed", async ({ p
 test("a subagent's question is there for a browser that comes later", async ({ page, bench }) => {
   const task = JSON.stringify({ agentNickname: "scout", agentPrompt: 'call Exec {"command":"touch scouted"}' });
   await fresh(page, `call SpawnAgent ${task}\ncall WaitAgent`);
-  await expect(page.getByRole("link", { name: /Waits for you/ })).toContainText("1");
+  await expect(page.getByRole("link", { name: /Needs attention/ })).toContainText("1");
   await page.getByRole("button", { name: /^scout/ }).click();
-  await expect(page.locator(".entry .meta")).toContainText("waits for you");
+  await expect(page.locator(".entry .meta")).toContainText("needs approval");
   await page.goto("/#/waiting");
   await page.reload();
   await allow(page).click();
-  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+  await expect(page.getByText("Nothing needs your attention.")).toBeVisible();
   await expect.poll(() => existsSync(join(bench.workspace, "scouted"))).toBe(true);
 });

@@ -37,7 +37,7 @@ test("an answer streams, and is there again after a reload", async ({ page }) =>
 
 test("a command runs after it was allowed, also after a reload in between", async ({ page, bench }) => {
   await fresh(page, "run `touch made.txt`");
-  await expect(page.getByRole("heading", { name: "Run a command?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Run this command?" })).toBeVisible();
   await page.reload();
   await page.getByText("Why am I asked?").click();
   await expect(page.locator(".explain")).toContainText("touch made.txt");

@@ -40,7 +40,7 @@ export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
             <input className="field mono" value={code} onChange={(event) => setCode(event.target.value)} autoComplete="off" spellCheck={false} />
           </label>
           <button type="submit" className="btn primary" disabled={!code.trim()}>
-            Get in
+            Connect
           </button>
         </form>
       )}

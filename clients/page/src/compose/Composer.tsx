@@ -55,7 +55,7 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
     <>
       {thread?.runtime.waitingOnPlanConfirmation && !running && (
         <div className="note row wrap">
-          <span className="grow">The plan is made. The agent changes nothing before you say so.</span>
+          <span className="grow">Plan ready. Nothing changes until you approve.</span>
           <button
             type="button"
             className="btn primary"
@@ -69,13 +69,13 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
                 .catch(complain);
             }}
           >
-            Carry it out
+            Approve and start
           </button>
         </div>
       )}
       <Editor
         draftKey={threadId}
-        label={running ? "Write to the queue" : "Write to the agent"}
+        label={running ? "Queue a follow-up (Ctrl+Enter: send now)" : "Reply…"}
         sources={sources}
         running={running}
         disabled={closed}
@@ -86,7 +86,7 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
       </Editor>
       {closed && (
         <button type="button" className="btn" onClick={() => void client.request(thread?.status === "archived" ? "thread/unarchive" : "thread/resume", { threadId }).catch(complain)}>
-          Go on in this Thread
+          {thread?.status === "archived" ? "Unarchive" : "Resume"}
         </button>
       )}
       {answer && (

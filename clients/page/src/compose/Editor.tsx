@@ -168,7 +168,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
         <span className="grow" />
         {running && !empty && (
           <button type="button" className="btn plain" title="Ctrl+Enter" onClick={() => void send("now")}>
-            Tell it now
+            Send now
           </button>
         )}
         {running && onStop && (

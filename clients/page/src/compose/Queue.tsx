@@ -24,11 +24,11 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
     <ul className="queue" aria-label="Queue">
       {queuedInputs.map((input) => (
         <li key={input.id} className="row">
-          <span className="meta">{input.status === "queued" ? "queued" : "goes in next"}</span>
+          <span className="meta">{input.status === "queued" ? "queued" : "next step"}</span>
           <span className="cut grow">{input.displayText}</span>
           {input.status === "queued" && thread?.runtime.running && turn && (
             <button type="button" className="btn plain small" onClick={() => void client.request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: input.id }).catch(complain)}>
-              Tell it now
+              Send now
             </button>
           )}
           {!thread?.runtime.running && (
@@ -36,7 +36,7 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
               Send now
             </button>
           )}
-          <button type="button" className="btn plain icon small" aria-label={`Take back: ${input.displayText.slice(0, 60)}`} title="Take back" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input), complain)}>
+          <button type="button" className="btn plain icon small" aria-label={`Remove from the queue: ${input.displayText.slice(0, 60)}`} title="Remove from the queue and edit" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input), complain)}>
             <Icon name="close" />
           </button>
         </li>

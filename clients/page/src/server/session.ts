@@ -45,7 +45,7 @@ export async function ticket(): Promise<string> {
   const answer = await askTicket();
   if (answer.status === 401) {
     localStorage.removeItem(SECRET);
-    throw new UnauthorizedError("This browser is not let in any more.");
+    throw new UnauthorizedError("This browser is no longer paired.");
   }
   if (!answer.ok) throw new Error(await reason(answer));
   connected = true;

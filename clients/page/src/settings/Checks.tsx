@@ -6,9 +6,9 @@ import { useRequest } from "../server/useRequest";
 import { CopyButton } from "../text/CodeBlock";
 
 const levels: [DoctorFinding["level"], string][] = [
-  ["error", "Does not work"],
-  ["warning", "Worth knowing"],
-  ["ok", "Works"],
+  ["error", "Problems"],
+  ["warning", "Notes"],
+  ["ok", "Passed"],
 ];
 
 export function Checks() {
@@ -59,7 +59,7 @@ export function Checks() {
         );
       })}
       <p className="meta">
-        What the files say counts from the next start of the server where it does not count at once. <code>bobbin doctor</code> prints the same.
+        Some settings of the files take effect when the server restarts. <code>bobbin doctor</code> prints the same.
       </p>
     </div>
   );
@@ -67,7 +67,7 @@ export function Checks() {
 
 function summary(findings: DoctorFinding[]): string {
   const errors = findings.filter(({ level }) => level === "error").length;
-  return errors === 0 ? "Nothing is broken." : errors === 1 ? "One thing does not work." : `${errors} things do not work.`;
+  return errors === 0 ? "All checks passed." : errors === 1 ? "1 problem found." : `${errors} problems found.`;
 }
 
 /** What mends a finding; the whole can be copied where it names no command. */

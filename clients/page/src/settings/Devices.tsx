@@ -25,7 +25,7 @@ export function Devices() {
             <div className="grow">
               <strong>{device.label}</strong> {device.id === own && <span className="meta">this browser</span>}
               <p className="meta">
-                let in {fullTime(device.createdAt)} · last used {fullTime(device.lastUsedAt)}
+                paired {fullTime(device.createdAt)} · last used {fullTime(device.lastUsedAt)}
               </p>
             </div>
             <button type="button" className="btn small danger" aria-label={`Revoke ${device.label}`} onClick={() => revoke([device.id])}>
@@ -36,7 +36,7 @@ export function Devices() {
       </ul>
       <div className="row wrap">
         <button type="button" className="btn" onClick={() => void client.request("device/invite", {}).then(setInvited, complain)}>
-          Let another browser in…
+          Pair another browser…
         </button>
         {devices.length > 1 && (
           <button type="button" className="btn plain danger" onClick={() => revoke()}>
@@ -55,7 +55,7 @@ function Invitation({ invited }: { invited: DeviceInviteResult }) {
   const addresses = [...remoteUrls, pageUrl].map((url) => `${url}#${code}`);
   return (
     <div className="note" role="status">
-      <p>Open one of these within five minutes, or type {code} on the page. It counts once.</p>
+      <p>Open one of these within five minutes, or type {code} on the page. It works once.</p>
       <ul className="plain-list">
         {addresses.map((address) => (
           <li key={address} className="row">

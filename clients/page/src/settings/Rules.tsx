@@ -1,4 +1,4 @@
-//! Rules in force, answers given for ever, and what would happen to a command.
+//! Rules in force, what is always allowed, and what would happen to a command.
 import { type FormEvent, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -24,7 +24,7 @@ export function Rules() {
     <div className="stack-list">
       {error && <p className="note bad">{error}</p>}
       <section>
-        <h3>Answers given for ever</h3>
+        <h3>Always allowed</h3>
         {data?.answers.length === 0 && <p className="meta">None. “Always allow” puts one here.</p>}
         <ul className="entries">
           {data?.answers.map((answer) => (
@@ -33,15 +33,15 @@ export function Rules() {
                 <code>{marked(answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`)}</code>
                 <p className="meta">{[answer.approvalType === "shell" && `in ${markedInLine(answer.target)}`, ...(answer.conditions ?? [])].filter(Boolean).join(" · ")}</p>
               </div>
-              <button type="button" className="btn small" aria-label={`Take back: ${answer.operation}`} onClick={() => void forget([answer.id])}>
-                Take back
+              <button type="button" className="btn small" aria-label={`Remove: ${answer.operation}`} onClick={() => void forget([answer.id])}>
+                Remove
               </button>
             </li>
           ))}
         </ul>
         {(data?.answers.length ?? 0) > 1 && (
           <button type="button" className="btn plain danger" onClick={() => void forget()}>
-            Take back all
+            Remove all
           </button>
         )}
       </section>

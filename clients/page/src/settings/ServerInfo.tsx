@@ -14,7 +14,7 @@ export function ServerInfo() {
   const facts: [string, string | undefined][] = [
     ["Server", server && `${server.serverInfo.name} ${server.serverInfo.version}`],
     ["Workspace", threads[0]?.workspacePath],
-    ["Runs for", stats.data?.uptimeMs === undefined ? undefined : duration(stats.data.uptimeMs)],
+    ["Uptime", stats.data?.uptimeMs === undefined ? undefined : duration(stats.data.uptimeMs)],
     ["Memory", stats.data?.memoryBytes === undefined ? undefined : `${Math.round(stats.data.memoryBytes / 1048576)} MiB`],
     ["Clients", stats.data?.connections?.toString()],
     ["Threads in memory", stats.data?.liveThreads.toString()],

@@ -17,10 +17,10 @@ import { Workspace } from "./Workspace";
 
 const sections = {
   page: { label: "This browser", view: PageSettings },
-  devices: { label: "Browsers", view: Devices },
+  devices: { label: "Paired browsers", view: Devices },
   models: { label: "Models", view: Models },
   workspace: { label: "Workspace", view: Workspace },
-  rules: { label: "Rules and answers", view: Rules },
+  rules: { label: "Rules and approvals", view: Rules },
   mcp: { label: "MCP servers", view: Mcp },
   skills: { label: "Skills and plugins", view: Skills },
   schedules: { label: "Schedules", view: Schedules },

@@ -20,14 +20,14 @@ export function Trust() {
     // Without fingerprints the word would count for what the folder has brought since.
     client.request("workspace/trust/set", trusted ? { trusted, fingerprints: shown } : { trusted }).then((result) => {
       again();
-      if (result.restartNeeded) say("Some settings count after the next start of the server.");
+      if (result.restartNeeded) say("Some settings take effect when the server restarts.");
     }, complain);
   }
 
   const items = [...data.waiting.map((item) => ({ ...item, counts: false })), ...data.counted.map((item) => ({ ...item, counts: true }))];
   return (
     <div className="stack-list">
-      <p>{data.trusted ? "You trust this folder: its settings, servers and texts for the agent count." : "You do not trust this folder: what it brings waits for your word."}</p>
+      <p>{data.trusted ? "You trust this folder: its settings, servers and instructions apply." : "You do not trust this folder: its settings, servers and instructions are ignored."}</p>
       <Whole key={JSON.stringify(items)} label="What the folder brings" unseen={unseen} onUnseen={setUnseen}>
         <ul className="entries">
           {items.map((item) => (
@@ -36,7 +36,7 @@ export function Trust() {
                 <strong>{markedInLine(item.name)}</strong> <span className="meta">{item.kind}</span>
                 {item.detail && <pre className="out">{marked(item.detail)}</pre>}
               </div>
-              <span className="meta">{item.counts ? "counts" : "waits"}</span>
+              <span className="meta">{item.counts ? "applies" : "ignored"}</span>
             </li>
           ))}
         </ul>
@@ -50,7 +50,7 @@ export function Trust() {
         )}
         {data.trusted && (
           <button type="button" className="btn" onClick={() => set(false)}>
-            Trust it no more
+            Stop trusting
           </button>
         )}
       </div>

@@ -29,7 +29,7 @@ function Children({ parent, subagents, depth }: { parent: string; subagents: Thr
       {children.map(({ edge, thread }) => {
         const now = subagents.find((agent) => agent.label === edge.agentNickname && !agent.isCompleted);
         const runtime = all.find(({ id }) => id === edge.childThreadId)?.runtime ?? thread?.runtime;
-        const state = runtime?.waitingOnApproval ? "waits for you" : runtime?.running ? "at work" : edge.status;
+        const state = runtime?.waitingOnApproval ? "needs approval" : runtime?.running ? "running" : edge.status;
         const parameters = { parentThreadId: edge.parentThreadId, childThreadId: edge.childThreadId };
         return (
           <li key={edge.childThreadId}>

@@ -53,7 +53,7 @@ export function Head({ snapshot, tab, onTab }: Props) {
           ...(hasHermes ? [{ label: "HL7 document", run: () => go(links.document(id)) }] : []),
           { label: "Fork", disabled: ended === undefined, run: () => ended && actions.fork(ended.id) },
           {
-            label: archived ? "Take out of the archive" : "Archive",
+            label: archived ? "Unarchive" : "Archive",
             disabled: parent !== undefined,
             run: () => void client.request(archived ? "thread/unarchive" : "thread/archive", { threadId: id }).catch(complain),
           },

@@ -76,7 +76,7 @@ function Asked({ row }: { row: Row & { kind: "approval" } }) {
   const { payload } = row.request;
   return (
     <p className="asked meta">
-      <span className={row.decision ? "" : "waits"}>{row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Waits for your answer"}</span>
+      <span className={row.decision ? "" : "waits"}>{row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Needs your answer"}</span>
       <code className="cut">{markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}</code>
     </p>
   );

@@ -14,7 +14,7 @@ import { ThreadRow } from "./ThreadRow";
 type Filter = "all" | "open" | "archived";
 const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) => boolean }> = {
   all: { label: "Threads", takes: (thread) => thread.status !== "archived" },
-  open: { label: "At work", takes: (thread) => Boolean(thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation) },
+  open: { label: "Running", takes: (thread) => Boolean(thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation) },
   archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
 };
 
@@ -75,7 +75,7 @@ export function Sidebar() {
         <input id="search" type="search" className="field" placeholder="Search" aria-label="Search Threads" value={query} onChange={(event) => setQuery(event.target.value)} />
       </div>
       <a className={waiting ? "waiting-link has" : "waiting-link"} href={links.waiting} aria-current={route.at === "waiting" ? "page" : undefined}>
-        <span className="grow">Waits for you</span>
+        <span className="grow">Needs attention</span>
         {waiting > 0 ? <span className="badge">{waiting}</span> : phase === "live" && <span className="meta">nothing</span>}
       </a>
       {hasHermes && (
@@ -97,7 +97,7 @@ export function Sidebar() {
       </div>
       <div className="sidebar-list">
         {error && <p className="note bad">{error}</p>}
-        {shown.length === 0 && !error && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No title has these words." : "Nothing here."}</p>}
+        {shown.length === 0 && !error && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No thread has this in its title." : filter === "all" ? "No threads yet. Describe a task to start." : filter === "open" ? "No thread is running." : "No archived threads."}</p>}
         {groups(shown.slice(0, most)).map(([day, group]) => (
           <section key={day} aria-label={day}>
             <h2 className="day">{day}</h2>

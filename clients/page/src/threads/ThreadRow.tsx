@@ -26,7 +26,7 @@ export const ThreadRow = memo(function ThreadRow({ thread, waits, current }: { t
 
 function useThreadState({ id, runtime, status, originChannel }: ThreadSummary, waits: boolean): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
   const outcome = useOutcome(id);
-  if (waits) return { kind: "waiting", text: "waits" };
+  if (waits) return { kind: "waiting", text: "needs approval" };
   if (runtime?.running) return { kind: "running", text: originChannel === "web" ? "" : originChannel };
   if (runtime?.waitingOnPlanConfirmation) return { kind: "waiting", text: "plan" };
   if (outcome === "failed") return { kind: "failed", text: "failed" };

@@ -33,7 +33,7 @@ export function Announcer() {
       if (known.current.has(question.requestId)) continue;
       known.current.add(question.requestId);
       const text = question.kind === "approval" ? about(question.params) : (question.params.questions[0]?.question ?? "");
-      notify(question.kind === "approval" ? "May the agent do this?" : "The agent asks", text, question.threadId);
+      notify(question.kind === "approval" ? "Approval needed" : "The agent asks", text, question.threadId);
     }
   }, [questions]);
 

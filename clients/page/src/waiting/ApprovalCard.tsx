@@ -11,20 +11,24 @@ const all: ApprovalDecision[] = ["accept", "acceptForSession", "acceptAlways", "
 
 const answers: Record<ApprovalDecision, { label: string; title: string }> = {
   accept: { label: "Allow once", title: "Only this request" },
-  acceptForSession: { label: "Allow in this Thread", title: "Also later requests of the same scope in this Thread" },
-  acceptAlways: { label: "Always allow", title: "Exactly this, in every Thread of this workspace" },
-  decline: { label: "Decline", title: "The agent reads that you refused, and goes on" },
-  cancel: { label: "Decline and stop", title: "Refuses, and stops the Turn" },
+  acceptForSession: { label: "Allow in this Thread", title: "For the rest of this Thread" },
+  acceptAlways: { label: "Always allow", title: "This exact request, in every Thread of this workspace" },
+  decline: { label: "Decline", title: "The agent is told that you declined, and continues" },
+  cancel: { label: "Decline and stop", title: "Declines, and stops the Turn" },
 };
 
 /** Longest scope that is shown; a command that is longer was just read. */
 const MOST = 120;
 
-function covers({ approvalType, scopeKey }: Approval["params"]) {
-  return scopeKey.length > MOST ? `this very ${approvalType === "shell" ? "command" : "request"}` : <code>{markedInLine(scopeKey)}</code>;
+/** Returns what an answer for the Thread allows. */
+function allowed({ approvalType, operation, target, scopeKey }: Approval["params"]) {
+  if (scopeKey.length > MOST) return `this ${approvalType === "shell" ? "command" : "request"}`;
+  if (approvalType !== "shell") return <code>{markedInLine(`${operation} ${target}`)}</code>;
+  const command = scopeKey.replace(/^shell:/, "");
+  return <code>{markedInLine(command === operation ? command : `${command} …`)}</code>;
 }
 
-const asked = { shell: "Run a command?", file: "", remoteResource: "Use something beyond this machine?" };
+const asked = { shell: "Run this command?", file: "", remoteResource: "Allow this request?" };
 
 export function ApprovalCard({ approval }: { approval: Approval }) {
   const { params } = approval;
@@ -33,7 +37,8 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   const [unseen, setUnseen] = useState(1);
   const offered = all.filter((decision) => params.availableDecisions?.includes(decision) ?? true);
   const isCommand = params.approvalType === "shell";
-  const title = asked[params.approvalType] || markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} a file?`);
+  const isJob = params.target === "Cron";
+  const title = (isJob ? "Schedule this job?" : asked[params.approvalType]) || markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} this file?`);
   return (
     <section className="ask" tabIndex={-1} aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
@@ -50,7 +55,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
             type="button"
             disabled={unseen > 0 && decision.startsWith("accept")}
             className={decision === "accept" ? "btn primary" : decision === "decline" ? "btn" : "btn plain"}
-            title={decision === "acceptForSession" ? `${answers[decision].title}: ${markedInLine(params.scopeKey)}` : answers[decision].title}
+            title={answers[decision].title}
             onClick={() => approval.answer(decision)}
           >
             {answers[decision].label}
@@ -59,8 +64,8 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       </div>
       {offered.includes("acceptForSession") && (
         <p className="meta">
-          “In this Thread” covers {covers(params)}
-          {offered.includes("acceptAlways") && ". “Always” covers exactly this, in every Thread of the workspace."}
+          Allows {allowed(params)} for the rest of this Thread.
+          {offered.includes("acceptAlways") && " “Always allow” is for this exact request, in every Thread of the workspace."}
         </p>
       )}
       {isCommand && (

@@ -7,11 +7,11 @@ const outcomes: Record<string, string> = {
   runs: "It would run without a question.",
   asks: "You are asked.",
   answered: "You have allowed it before.",
-  autoApproved: "It would run: this Thread asks about nothing.",
+  autoApproved: "It would run: the policy of this Thread is Never ask.",
   runsSandboxed: "It would run, because the sandbox confines it.",
   interrupts: "The Turn would stop.",
   refused: "It is refused.",
-  withheld: "Plan mode does not run commands.",
+  withheld: "Not available in plan mode.",
 };
 
 export function Explain({ command, threadId }: { command: string; threadId?: string }) {

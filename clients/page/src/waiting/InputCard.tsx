@@ -24,7 +24,7 @@ export function InputCard({ asked }: { asked: UserInput }) {
           Answer
         </button>
         <button type="button" className="btn plain" onClick={() => asked.answer({})}>
-          Leave it to the agent
+          Skip
         </button>
       </div>
     </form>

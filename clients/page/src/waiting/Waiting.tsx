@@ -23,11 +23,11 @@ export function Waiting() {
         <a className="btn plain icon only-narrow" href={links.home} aria-label="Back to the Threads">
           <Icon name="back" />
         </a>
-        <h1 className="grow">Waits for you</h1>
+        <h1 className="grow">Needs attention</h1>
         <NotifySwitch />
       </header>
       <div className="page-body" aria-live="polite">
-        {questions.length === 0 && plans.length === 0 && <p className="empty">Nothing waits for you.</p>}
+        {questions.length === 0 && plans.length === 0 && <p className="empty">Nothing needs your attention.</p>}
         {byThread(questions).map(([threadId, asked]) => (
           <section key={threadId} className="waiting-thread">
             <h2 className="cut">
@@ -40,7 +40,7 @@ export function Waiting() {
         ))}
         {plans.map((thread) => (
           <p key={thread.id} className="note">
-            <a href={links.thread(thread.id)}>{threadTitle(thread, "Thread")}</a> has a plan to look at.
+            <a href={links.thread(thread.id)}>{threadTitle(thread, "Thread")}</a> has a plan to review.
           </p>
         ))}
       </div>

@@ -80,6 +80,8 @@ fn how_to_have_one(config: &Config) -> String {
             "{variable} is set: put {{ \"Model\": \"{provider}/NAME\" }} into ~/.craft/config.json, or try \
              `bobbin exec --model {provider}/NAME`"
         ),
-        None => "run `bobbin setup`, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY".to_owned(),
+        None => {
+            "run `bobbin setup`, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY".to_owned()
+        }
     }
 }

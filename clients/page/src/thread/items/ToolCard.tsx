@@ -11,7 +11,7 @@ import type { ToolView } from "../rows";
 
 const EditDiff = lazy(() => import("../../side/EditDiff"));
 
-const words: Record<ToolView["status"], string> = { writing: "…", waiting: "waits", running: "running", done: "", failed: "failed", cancelled: "stopped", background: "in the background" };
+const words: Record<ToolView["status"], string> = { writing: "…", waiting: "needs approval", running: "running", done: "", failed: "failed", cancelled: "stopped", background: "in the background" };
 
 export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolView; turnId: string }) {
   const [chosen, setOpen] = useState<boolean | null>(null);
