@@ -142,6 +142,30 @@ impl Place {
             .map_err(|refusal| refusal.to_string())
     }
 
+    /// As [`Place::prepared`], in plan mode.
+    pub(crate) async fn planned(
+        &self,
+        sandbox: &Sandbox,
+        command: &str,
+    ) -> Result<Box<dyn PreparedCall>, String> {
+        self.planned_with(sandbox, &json!({ "command": command })).await
+    }
+
+    /// As [`Place::prepared_with`], in plan mode.
+    pub(crate) async fn planned_with(
+        &self,
+        sandbox: &Sandbox,
+        arguments: &Value,
+    ) -> Result<Box<dyn PreparedCall>, String> {
+        let tool = self.shell(sandbox).await;
+        let environment = ToolEnvironment {
+            mode: Mode::Plan,
+            ..self.environment()
+        };
+        tool.prepare(&Json::of(arguments).unwrap(), &environment)
+            .map_err(|refusal| refusal.to_string())
+    }
+
     /// Returns the shell tool, which knows what can hold commands.
     pub(crate) async fn shell(&self, sandbox: &Sandbox) -> Arc<dyn Tool> {
         let mut variables = Environment::empty();

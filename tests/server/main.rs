@@ -53,6 +53,8 @@ mod eca_pictures;
 #[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
+mod everyday;
+#[cfg(test)]
 mod exec;
 #[cfg(test)]
 mod finecode;

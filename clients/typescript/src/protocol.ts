@@ -1590,7 +1590,7 @@ export interface PolicyCommand {
 export type PolicyJudgement = "allow" | "ask" | "deny";
 
 /** What happens to a command. */
-export type PolicyOutcome = "runs" | "asks" | "answered" | "autoApproved" | "runsSandboxed" | "interrupts" | "refused" | "withheld";
+export type PolicyOutcome = "runs" | "asks" | "answered" | "autoApproved" | "runsSandboxed" | "interrupts" | "refused";
 
 /** A rule. */
 export interface PolicyRule {
@@ -5213,6 +5213,8 @@ export interface Notifications {
 
 /** Params of `item/approval/request`. */
 export interface ApprovalRequestParams {
+  /** What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member. */
+  alwaysScopeKey?: string;
   /** What kind of thing is asked about. */
   approvalType: ApprovalKind;
   /** The answers that make sense; absent means all five. */

@@ -68,6 +68,10 @@ pub struct Ruling {
 
 /// A judgement of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each field is one fact about the line"
+)]
 pub struct CommandRuling {
     /// The judgement of the line.
     pub ruling: Ruling,
@@ -83,6 +87,14 @@ pub struct CommandRuling {
     /// Whether it changes the settings of a git repository, such as `git remote add`. Sandboxed commands only
     /// read these, unless a user or a rule allows this line.
     pub changes_git_settings: bool,
+    /// Whether it takes away what an undo cannot bring back, such as `.git`. A user is asked also where everything that
+    /// the sandbox confines runs unasked.
+    pub loses: bool,
+    /// Whether it only reads in the workspace once [`Policy::reserved`] entries are hidden from it.
+    pub shows_reserved: bool,
+    /// Its programs, if all that it does beside reading is to test, check or build the project: `pytest`. An answer about
+    /// it in the sandbox covers all lines with these programs there.
+    pub project_programs: Option<String>,
     /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
     pub head: Option<String>,
     /// Whether it is one program and nothing else: no shell, no interpreter, nothing that its words have it run.
@@ -118,6 +130,26 @@ impl CommandRuling {
         };
         scope.conditions = self.programs.iter().map(condition).collect();
         scope
+    }
+
+    /// Returns the same for a line that the sandbox confines.
+    pub fn confined_scope(&self, command: &str, directory: &Path) -> Scope {
+        let scope = self.scope(command, directory);
+        match &self.project_programs {
+            Some(programs) if !self.rule_asks => Scope {
+                coverage: Coverage::Programs(programs.clone()),
+                // Such a program runs files that the agent may write, whatever its own content is.
+                conditions: Vec::new(),
+                ..scope
+            },
+            _ => scope,
+        }
+    }
+
+    /// Whether the line runs unasked where everything that the sandbox confines does.
+    pub fn may_run_confined(&self) -> bool {
+        // Settings of git act outside of the sandbox.
+        !self.rule_asks && self.unseen.is_none() && !self.changes_git_settings && !self.loses
     }
 
     /// Whether it is proved that the line only reads in the workspace: no rule was needed to allow any part of it.
@@ -159,6 +191,16 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// A bound was reached, so that some may not have been found.
     fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
+        let _ = root;
+        Ok(Vec::new())
+    }
+
+    /// Returns the entries of `root`, absolute and there now, that plain reads leave out: those of git and of the server, and
+    /// files with secrets. Looks at the disk.
+    ///
+    /// # Errors
+    /// A bound was reached, so that some may not have been found.
+    fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
         let _ = root;
         Ok(Vec::new())
     }
@@ -206,6 +248,9 @@ impl Policy for NoRules {
             unseen: None,
             rule_asks: false,
             changes_git_settings: false,
+            loses: false,
+            shows_reserved: false,
+            project_programs: None,
             head: None,
             single_program: false,
             names: Vec::new(),

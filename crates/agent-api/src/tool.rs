@@ -38,8 +38,10 @@ pub struct ToolSpec {
 pub enum Effect {
     /// It only looks.
     Reads,
-    /// It may change files, run commands or reach beyond the machine.
+    /// It may change files, run programs or reach beyond the machine.
     Writes,
+    /// It runs command lines. In plan mode, these can change nothing.
+    Commands,
 }
 
 /// Where and under which rules the calls of one Turn run.

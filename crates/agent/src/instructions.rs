@@ -28,7 +28,7 @@ const ENVIRONMENT: &str = "# Environment";
 const GIT: &str = "Git, as it was when this conversation was opened; ask git for what it is now. The uncommitted changes named \
                    here are the user's:";
 const AGENT_MODE: &str = "Mode: agent.";
-const PLAN_MODE: &str = "Mode: plan. You can look but not change anything: explore, and answer with a plan that names the \
+const PLAN_MODE: &str = "Mode: plan. You can look but not change anything, and commands can write temporary files only: explore, and answer with a plan that names the \
                          files to change, the steps in their order, how to check the result, and what is open.";
 /// Most bytes of a Thread's own instructions.
 const MAX_THREAD_BYTES: usize = 32 << 10;

@@ -165,7 +165,7 @@ async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
         let explained: wire::PolicyExplainResult =
             asked(peer, "policy/explain", &json!({ "command": command })).await?;
         let (order, what) = match explained.outcome {
-            wire::PolicyOutcome::Refused | wire::PolicyOutcome::Withheld => (0, "refused"),
+            wire::PolicyOutcome::Refused => (0, "refused"),
             wire::PolicyOutcome::Asks | wire::PolicyOutcome::Interrupts => (1, "asks"),
             _ => (2, "runs"),
         };
@@ -223,7 +223,6 @@ fn explain(explained: &wire::PolicyExplainResult) {
             "The turn ends: the approval policy is interrupt. Otherwise you would be asked"
         }
         PolicyOutcome::Refused => "It is refused",
-        PolicyOutcome::Withheld => "It does not run: the agent has no shell in plan mode",
     };
     console::say(&format!("{outcome}: {}.", explained.reason));
     for part in &explained.commands {

@@ -135,6 +135,9 @@ pub enum DecidedBy {
     CallEnded,
 }
 
+/// The condition of an answer that covers commands by their programs.
+const IN_SANDBOX: &str = "in the sandbox";
+
 /// An operation that is asked about, and which later operations its answer covers.
 ///
 /// Older records have no `coverage` and no `conditions`; they decode to their defaults.
@@ -171,6 +174,8 @@ pub enum Coverage {
     Exact,
     /// For the session, operations with the same beginning, such as `git diff`; for ever, equal ones.
     Head(String),
+    /// For the session and for ever, commands in the sandbox with the same programs, such as `pytest`.
+    Programs(String),
 }
 
 impl Coverage {
@@ -207,11 +212,16 @@ impl Scope {
             operation, target, ..
         } = self;
         match (self.kind, &self.coverage) {
-            (ApprovalKind::Shell, Coverage::Head(head)) => format!("shell:{head}"),
+            (ApprovalKind::Shell, Coverage::Head(head) | Coverage::Programs(head)) => format!("shell:{head}"),
             (ApprovalKind::Shell, _) => format!("shell:{operation}"),
             (ApprovalKind::File, _) => format!("file:{operation}:{target}"),
             (ApprovalKind::RemoteResource, _) => format!("remoteResource:{operation}:{target}"),
         }
+    }
+
+    /// Returns the key of what an answer for ever covers, if that is more than equal operations.
+    pub fn standing_key(&self) -> Option<String> {
+        matches!(self.coverage, Coverage::Programs(_)).then(|| self.session_key())
     }
 
     /// Returns the text that an answer for the session records: the same text for each operation that the answer
@@ -222,11 +232,16 @@ impl Scope {
         }
         // Paths and command lines contain no zero byte, so different scopes never give the same text.
         let mut grant = format!("{}\0{}", self.session_key(), self.target);
-        for condition in &self.conditions {
+        for condition in self.all_conditions() {
             grant.push('\0');
             grant.push_str(condition);
         }
         Some(grant)
+    }
+
+    fn all_conditions(&self) -> impl Iterator<Item = &str> {
+        let confined = matches!(self.coverage, Coverage::Programs(_)).then_some(IN_SANDBOX);
+        self.conditions.iter().map(String::as_str).chain(confined)
     }
 
     /// Returns the grant that an answer records for the session, if any. An answer for ever is recorded by itself,
@@ -251,14 +266,27 @@ impl Scope {
         }
     }
 
-    /// Returns the answer for ever that covers the operation.
+    /// Returns the answer for ever that an answer to this question records.
     pub fn standing(&self) -> StandingAnswer {
         StandingAnswer {
             kind: self.kind,
-            operation: self.operation.clone(),
+            operation: match &self.coverage {
+                Coverage::Programs(programs) => format!("{programs} …"),
+                Coverage::Once | Coverage::Exact | Coverage::Head(_) => self.operation.clone(),
+            },
             target: self.target.clone(),
-            conditions: self.conditions.clone(),
+            conditions: self.all_conditions().map(str::to_owned).collect(),
         }
+    }
+
+    /// Returns the answers for ever that cover the operation: what [`Scope::standing`] records, and one about this very
+    /// operation.
+    pub fn standings(&self) -> [StandingAnswer; 2] {
+        let exact = Self {
+            coverage: Coverage::Exact,
+            ..self.clone()
+        };
+        [self.standing(), exact.standing()]
     }
 
     /// Whether an answer for the session may be offered.

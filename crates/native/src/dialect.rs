@@ -223,6 +223,7 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         operation: approval.scope.operation.clone(),
         target: approval.scope.target.clone(),
         scope_key: approval.scope.session_key(),
+        always_scope_key: approval.scope.standing_key(),
         reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
         available_decisions: decisions,
         call_id: Some(approval.call_id.clone()),

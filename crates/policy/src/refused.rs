@@ -33,6 +33,16 @@ pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Result<Vec<PathBuf>, Sear
     search(rules, root, MAX_ENTRIES)
 }
 
+/// Returns the existing paths under `root` that fit, without what lies in such a path.
+///
+/// # Errors
+/// A bound was reached.
+pub(crate) fn found(root: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, SearchBound> {
+    let mut found = Found::default();
+    search_below(vec![root.to_owned()], root, MAX_ENTRIES, fits, &mut found)?;
+    Ok(found.places)
+}
+
 fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, SearchBound> {
     let mut found = Found::default();
     let mut tops = Vec::new();
@@ -54,6 +64,19 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
     tops.dedup_by(|next, before| next.starts_with(before));
     let of_root = rules.path(PathUse::Read, root, root);
     let refuses_all = of_root.is_some_and(|(judgement, _)| judgement == Judgement::Deny);
+    let is_refused = |path: &Path| (refuses_all && path.starts_with(root)) || rules.refuses_entry(path, root);
+    search_below(tops, root, most, &is_refused, &mut found)?;
+    Ok(found.places)
+}
+
+/// Adds the entries under these directories that fit.
+fn search_below(
+    tops: Vec<PathBuf>,
+    root: &Path,
+    most: usize,
+    fits: &dyn Fn(&Path) -> bool,
+    found: &mut Found,
+) -> Result<(), SearchBound> {
     let mut deeper = VecDeque::from(tops);
     let mut looks = 0;
     while let Some(directory) = deeper.pop_front() {
@@ -71,14 +94,14 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
             if kind.is_symlink() {
                 continue;
             }
-            if (refuses_all && path.starts_with(root)) || rules.refuses_entry(&path, root) {
+            if fits(&path) {
                 found.add(path, root)?;
             } else if kind.is_dir() {
                 deeper.push_back(path);
             }
         }
     }
-    Ok(found.places)
+    Ok(())
 }
 
 /// Returns whether a place exists.

@@ -117,6 +117,11 @@ impl Policy for RulesPolicy {
         refused::refused(&self.rules, root)
     }
 
+    fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
+        let disk = Disk::of(root, &self.guarded);
+        refused::found(root, &|path| disk.is_reserved(path))
+    }
+
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
         let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
         let commands = verdict.parts.iter();
@@ -138,6 +143,9 @@ impl Policy for RulesPolicy {
             // A rule may ask about a part that could not be judged.
             rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
             changes_git_settings: verdict.changes_git_settings,
+            loses: verdict.loses,
+            shows_reserved: verdict.shows_reserved && programs.is_empty(),
+            project_programs: verdict.project_programs,
             head: verdict.head,
             single_program: verdict.single_program,
             names: verdict.programs,

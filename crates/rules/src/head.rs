@@ -40,7 +40,17 @@ const HEADS: &[(&str, &[&str])] = &[
 
 /// Returns the head of a line, if it has one.
 pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
-    let (head, words) = spelled(line)?;
+    let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
+    if step.link != Link::First || !step.redirects.is_empty() || step.words.iter().any(|word| !word.exact) {
+        return None;
+    }
+    let words: Vec<&str> = step.words.iter().map(|word| word.text.as_str()).collect();
+    of_words(&words, places)
+}
+
+/// Returns the head of a plain command.
+pub(crate) fn of_words(words: &[&str], places: &dyn Places) -> Option<String> {
+    let (head, words) = spelled(words)?;
     let is_inside = |part: &str| {
         let place = places.find(places.root(), part);
         // A path that cannot exist is opened by no program either.
@@ -52,13 +62,8 @@ pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
         .then_some(head)
 }
 
-/// Returns the head of a line by its spelling, and the remaining words.
-fn spelled(line: &str) -> Option<(String, Vec<String>)> {
-    let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
-    if step.link != Link::First || !step.redirects.is_empty() || step.words.iter().any(|word| !word.exact) {
-        return None;
-    }
-    let words: Vec<&str> = step.words.iter().map(|word| word.text.as_str()).collect();
+/// Returns the head of a command by its spelling, and the remaining words.
+fn spelled<'a>(words: &'a [&'a str]) -> Option<(String, &'a [&'a str])> {
     let (program, rest) = words.split_first()?;
     let (_, subcommands) = HEADS.iter().find(|(known, _)| known == program)?;
     let (head, rest) = if subcommands.is_empty() {
@@ -70,8 +75,7 @@ fn spelled(line: &str) -> Option<(String, Vec<String>)> {
             .then(|| (format!("{program} {subcommand}"), rest))?
     };
     let stays = rest.iter().all(|word| stays_inside(word));
-    let rest = rest.iter().map(|word| (*word).to_owned()).collect();
-    (stays && hazard(&words, |_| false).is_none()).then_some((head, rest))
+    (stays && hazard(words, |_| false).is_none()).then_some((head, rest))
 }
 
 /// Whether a word, by its spelling, stays in the directory in which the command runs.
@@ -86,7 +90,43 @@ fn stays_inside(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::{Look, Place};
+
+    /// A disk on which no path of these lines can exist: the spelling decides.
+    struct Spelled;
+
+    impl Places for Spelled {
+        fn root(&self) -> &Path {
+            Path::new("/w")
+        }
+
+        fn find(&self, _directory: &Path, _text: &str) -> Option<Place> {
+            None
+        }
+
+        fn is_directory(&self, _path: &Path) -> bool {
+            false
+        }
+
+        fn names(&self, _directory: &Path) -> Option<Vec<String>> {
+            None
+        }
+
+        fn is_reserved(&self, _path: &Path) -> bool {
+            false
+        }
+
+        fn is_plain_repository(&self) -> bool {
+            false
+        }
+
+        fn holds(&self, _directory: &Path, _look: Look, _fits: &dyn Fn(&Path) -> bool) -> bool {
+            false
+        }
+    }
 
     #[test]
     fn only_plain_commands_of_listed_programs_have_a_head() {
@@ -98,7 +138,7 @@ mod tests {
             ("touch a/b 2>/dev/null", "touch"),
             ("mkdir -p a", "mkdir"),
         ] {
-            let head = spelled(line).map(|(head, _)| head);
+            let head = head(line, &Spelled);
             assert_eq!(head.as_deref(), Some(wanted), "{line}");
         }
         for line in [
@@ -136,7 +176,7 @@ mod tests {
             "touch *",
             "",
         ] {
-            assert_eq!(spelled(line), None, "{line}");
+            assert_eq!(head(line, &Spelled), None, "{line}");
         }
     }
 }

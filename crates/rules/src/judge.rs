@@ -54,6 +54,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         programs: Vec::new(),
         rule_asks: false,
         changes_git_settings: false,
+        loses: false,
         variables: Variables::default(),
         shows_all: SHOWS_ALL.iter().any(|option| line.contains(option)),
         names_found: 0,
@@ -99,6 +100,8 @@ struct Judge<'a> {
     rule_asks: bool,
     /// Whether a command in the line changes the settings of a git repository.
     changes_git_settings: bool,
+    /// Whether a command in the line takes away what an undo cannot bring back.
+    loses: bool,
     variables: Variables,
     /// Whether `*` may match hidden files too.
     shows_all: bool,
@@ -367,14 +370,22 @@ impl Judge<'_> {
                 .or_else(|| part(|because| *because == Because::ShowsReserved)),
             Judgement::Allow => by_rule.or_else(|| part(|_| true)),
         };
+        let only_reads = |part: &Part| matches!(part.because, Because::PlainRead | Because::ShowsReserved);
+        let shows_reserved = judgement == Judgement::Ask
+            && self.ambiguities.is_empty()
+            && !self.rule_asks
+            && self.parts.iter().all(only_reads);
         Verdict {
             judgement,
             because: because.unwrap_or(Because::NoRule),
+            shows_reserved,
             parts: self.parts,
             ambiguities: self.ambiguities,
             programs: self.programs,
             rule_asks: self.rule_asks,
             changes_git_settings: self.changes_git_settings,
+            loses: self.loses,
+            project_programs: None,
             head: None,
             single_program: false,
         }

@@ -53,6 +53,10 @@ pub struct Part {
 
 /// The judgement of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each field is one fact about the line"
+)]
 pub struct Verdict {
     /// The judgement.
     pub judgement: Judgement,
@@ -66,8 +70,14 @@ pub struct Verdict {
     pub programs: Vec<String>,
     /// Whether a rule asks about a part of it, or may. Then no earlier answer counts.
     pub rule_asks: bool,
+    /// Whether it only reads in the workspace once the reserved entries of the directories that it searches are hidden.
+    pub shows_reserved: bool,
     /// Whether a command in it changes the settings of a git repository.
     pub changes_git_settings: bool,
+    /// Whether a command in it takes away what an undo cannot bring back, such as `.git`.
+    pub loses: bool,
+    /// Its programs, if all that it does beside reading is to test, check or build the project: `pytest`.
+    pub project_programs: Option<String>,
     /// Its head, if lines with this head differ only in their subject: `git diff`.
     pub head: Option<String>,
     /// Whether the line is one program and nothing else: no shell, no interpreter, nothing that its words have it run.

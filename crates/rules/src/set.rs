@@ -7,7 +7,7 @@ use crate::pattern::{PathPattern, Reach, RefusedPlace};
 use crate::rule::Kind;
 use crate::single_program::is_single_program;
 use crate::work::Work;
-use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
+use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge, project};
 
 /// Most rules in a set.
 const MAX_RULES: usize = 1000;
@@ -60,6 +60,9 @@ impl RuleSet {
         let verdict = judge::line(self, line, places);
         Verdict {
             head: head(line, places).filter(|_| verdict.ambiguities.is_empty()),
+            project_programs: (verdict.judgement == Judgement::Ask && !verdict.loses)
+                .then(|| project::programs(line, places))
+                .flatten(),
             single_program: verdict.ambiguities.is_empty() && is_single_program(line),
             ..verdict
         }

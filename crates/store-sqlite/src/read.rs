@@ -450,10 +450,12 @@ pub(crate) async fn threads_with_open_turns(pool: &SqlitePool) -> Read<Vec<Threa
 }
 
 pub(crate) async fn is_remembered(pool: &SqlitePool, scope: &Scope) -> Read<bool> {
+    let [own, exact] = scope.standings();
     let row: Option<(i64,)> =
-        sqlx::query_as("SELECT 1 FROM approval_rule WHERE kind = ? AND operation = ? AND target = ?")
+        sqlx::query_as("SELECT 1 FROM approval_rule WHERE kind = ? AND operation IN (?, ?) AND target = ?")
             .bind(json(&scope.kind))
-            .bind(scope.standing().recorded_operation())
+            .bind(own.recorded_operation())
+            .bind(exact.recorded_operation())
             .bind(scope.target.clone())
             .fetch_optional(pool)
             .await?;

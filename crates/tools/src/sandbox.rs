@@ -223,6 +223,21 @@ impl Sandbox {
         }
     }
 
+    /// Returns the confinement of a command that may read as one of [`Sandbox::of_command`] and change nothing except
+    /// temporary files, whatever the profile allows.
+    pub(super) fn of_reading(&self, root: &Path) -> (CommandSandbox, Self) {
+        let mut sandbox = self.clone();
+        sandbox.profile.files = Files::WorkspaceWrite;
+        sandbox.settle_now();
+        let mut hold = sandbox.of_command(root);
+        if let CommandSandbox::Confined(plan) = &mut hold {
+            plan.write.retain(|place| Some(place) == self.temporary.as_ref());
+            // Nothing in it is written, but it may lie in `/tmp`.
+            plan.show.push(root.to_owned());
+        }
+        (hold, sandbox)
+    }
+
     /// Returns the sandbox of a program with these needs.
     pub(super) fn of_program(&self, needs: &ProgramNeeds) -> Self {
         let mut sandbox = self.clone();

@@ -15,8 +15,8 @@ use bobbin_agent_api::tool::{
     Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec,
 };
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
-use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
-use bobbin_sandbox::{Files, GitSettings};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Mode, Scope};
+use bobbin_sandbox::{Files, GitSettings, Outer, Plan};
 use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ use super::arguments::{decode, spec};
 use super::editor::EditorOf;
 use super::paths::upper_first;
 use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
-use super::shell_run::{CAPTURED_BYTES, Patience, Prepared, Programs};
+use super::shell_run::{CAPTURED_BYTES, Patience, Prepared, Programs, SandboxLimit};
 use bobbin_policy::repository;
 
 /// Longest command line, bytes: half of what Linux accepts as one argument.
@@ -49,6 +49,9 @@ const LASTING: &str = " An answer for the session or for ever covers exactly thi
 
 /// What the question about a command says that may write git's settings.
 const GIT_SETTINGS: &str = " It may change the settings of git repositories in the workspace, which name programs that your own git runs.";
+
+/// What the question about a command says that takes away what an undo cannot bring back.
+const LOSES: &str = " Undo cannot bring back what it removes.";
 
 /// A command line that the server runs for an agent, judged and confined as one of `Exec`.
 #[derive(Debug, Clone)]
@@ -176,7 +179,7 @@ impl ShellTool {
             });
             description.push_str(BACKGROUND);
         }
-        let spec = spec("Exec", Effect::Writes, &description, &["command"], &properties);
+        let spec = spec("Exec", Effect::Commands, &description, &["command"], &properties);
         Self {
             spec,
             terminals,
@@ -226,17 +229,25 @@ impl ShellTool {
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
             )));
         }
-        let ruled = environment.policy.command(command, &environment.root);
+        let mut ruled = environment.policy.command(command, &environment.root);
         if let Some(why) = ruled.refusal(environment.approvals) {
             return Err(ToolRefusal::Denied(format!("{why}; it was not run")));
         }
-        self.sandbox.settle_now();
-        let hold = match self.sandbox.of_command(&environment.root) {
+        // Hooks and runners of the user's run as ever.
+        let is_plan = environment.mode == Mode::Plan && patience.is_some();
+        let (hold, sandbox) = if is_plan {
+            self.planned(&request, &ruled, environment)?
+        } else {
+            self.sandbox.settle_now();
+            (self.sandbox.of_command(&environment.root), self.sandbox.clone())
+        };
+        let hold = match hold {
             CommandSandbox::Confined(_) if request.outside_sandbox => None,
             CommandSandbox::Confined(mut plan) => {
                 if may_change_git_settings(&ruled, environment.approvals) {
                     plan.git_settings = GitSettings::Writable;
                 }
+                hide_reserved(&mut ruled, &mut plan, environment);
                 Some(CommandSandbox::Confined(plan))
             }
             hold => Some(hold),
@@ -245,12 +256,13 @@ impl ShellTool {
         // A background command runs here, where its output is stored and can be read later. An allowed line runs here
         // too, where its names start the judged programs.
         let may_leave = patience.is_some_and(|patience| !patience.is_short())
+            && !is_plan
             && ruled.ruling.judgement != Judgement::Allow
             && self.may_leave(hold.as_ref(), environment);
         let terminal = terminal.filter(|_| may_leave);
         let permission = match (&terminal, &hold) {
             (Some(_), Some(CommandSandbox::Confined(_))) => leaving(command, &ruled),
-            (_, hold) => permission(command, &ruled, hold.as_ref(), &self.sandbox, environment)?,
+            (_, hold) => permission(command, &ruled, hold.as_ref(), &sandbox, environment)?,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
         for (name, value) in &request.variables {
@@ -277,12 +289,18 @@ impl ShellTool {
             None => spec,
         };
         let held = match hold {
-            Some(CommandSandbox::Confined(plan)) => Some((plan, self.sandbox.clone())),
+            Some(CommandSandbox::Confined(plan)) => Some((plan, sandbox)),
             _ => None,
+        };
+        let limit = match (is_plan, ruled.shows_reserved) {
+            (true, _) => SandboxLimit::PlanMode,
+            (false, true) if ruled.only_reads() => SandboxLimit::Secrets,
+            (false, _) => SandboxLimit::Profile,
         };
         Ok(Box::new(Prepared {
             command: command.to_owned(),
-            only_reads: ruled.only_reads(),
+            only_reads: is_plan || ruled.only_reads(),
+            limit,
             root: environment.root.clone(),
             permission,
             patience: patience.unwrap_or(Patience {
@@ -300,6 +318,33 @@ impl ShellTool {
                 writable: ruled.programs,
             },
         }))
+    }
+
+    /// Returns the confinement of a command of plan mode, and its sandbox.
+    ///
+    /// # Errors
+    /// The command may change something; the text is for the model.
+    fn planned(
+        &self,
+        request: &CommandRequest,
+        ruled: &CommandRuling,
+        environment: &ToolEnvironment,
+    ) -> Result<(CommandSandbox, Sandbox), ToolRefusal> {
+        if request.outside_sandbox {
+            return Err(ToolRefusal::denied(
+                "running a command outside of the sandbox is not available in plan mode",
+            ));
+        }
+        let (hold, sandbox) = self.sandbox.of_reading(&environment.root);
+        match &hold {
+            CommandSandbox::Missing(why) | CommandSandbox::Refused(why) if !ruled.only_reads() => {
+                Err(ToolRefusal::denied(format!(
+                    "a command that may write is not available in plan mode: nothing here can keep it from writing \
+                     ({why}). Commands that only read are"
+                )))
+            }
+            _ => Ok((hold, sandbox)),
+        }
     }
 
     /// Returns how long a Turn waits for a command, and what happens then.
@@ -386,15 +431,15 @@ fn permission(
         },
         Some(CommandSandbox::NotNeeded) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
         Some(CommandSandbox::Confined(plan)) if ruling.judgement == Judgement::Ask => {
-            let mut scope = scope();
-            // Settings of git act outside of the sandbox.
-            scope.sandboxed = !ruled.rule_asks && ruled.unseen.is_none() && !ruled.changes_git_settings;
+            let mut scope = ruled.confined_scope(command, &environment.root);
+            scope.sandboxed = ruled.may_run_confined();
             let git = match plan.git_settings {
                 GitSettings::Writable => GIT_SETTINGS,
                 GitSettings::ReadOnly => "",
             };
+            let lost = if ruled.loses { LOSES } else { "" };
             let how = format!(
-                " It runs in a sandbox: {}. It is held by {}.{git}",
+                "{lost} It runs in a sandbox: {}. It is held by {}.{git}",
                 plan.profile,
                 plan.holders()
             );
@@ -439,6 +484,22 @@ fn may_change_git_settings(ruled: &CommandRuling, approvals: ApprovalPolicy) -> 
     ruled.changes_git_settings && is_allowed
 }
 
+/// Allows a line that only reads apart from what plain reads leave out, and hides that from it, if bubblewrap can. A file that
+/// appears later is the agent's own.
+fn hide_reserved(ruled: &mut CommandRuling, plan: &mut Plan, environment: &ToolEnvironment) {
+    if !ruled.shows_reserved || plan.outer != Outer::Bubblewrap || starts_git(ruled) {
+        return;
+    }
+    let Ok(places) = environment.policy.reserved(&environment.root) else {
+        return;
+    };
+    plan.blank.extend(places);
+    let rulings = ruled.commands.iter_mut().map(|(_, ruling)| ruling);
+    for ruling in rulings.chain([&mut ruled.ruling]) {
+        ruling.judgement = Judgement::Allow;
+    }
+}
+
 fn not_confined(why: &str) -> ToolRefusal {
     ToolRefusal::Denied(format!(
         "commands run in a sandbox only, and there is none: {why}"
@@ -460,6 +521,10 @@ fn reads_by_git(ruled: &CommandRuling) -> bool {
 fn reach(scope: &Scope) -> String {
     match &scope.coverage {
         Coverage::Head(head) => format!(" An answer for the session covers every `{head} …`."),
+        Coverage::Programs(programs) => {
+            let each = programs.replace(" && ", " …` and `");
+            format!(" An answer for the session or for ever covers every `{each} …` in the sandbox.")
+        }
         Coverage::Exact | Coverage::Once => String::new(),
     }
 }

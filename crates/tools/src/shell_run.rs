@@ -71,10 +71,22 @@ impl Programs {
     }
 }
 
+/// What a sandboxed command that failed may have met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SandboxLimit {
+    /// The bounds of the sandbox's profile.
+    Profile,
+    /// Files with secrets, which a search does not see.
+    Secrets,
+    /// Plan mode, in which it can write temporary files only.
+    PlanMode,
+}
+
 pub(super) struct Prepared {
     pub(super) command: String,
-    /// Whether the rules have proved that it changes nothing.
+    /// Whether it can change nothing of the workspace.
     pub(super) only_reads: bool,
+    pub(super) limit: SandboxLimit,
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
@@ -127,6 +139,7 @@ impl PreparedCall for Prepared {
             editor,
             policy,
             judged,
+            limit,
             permission: _,
             only_reads: _,
         } = *self;
@@ -199,7 +212,7 @@ impl PreparedCall for Prepared {
             let path = ended.output_path.map(|path| (path, ended.left_out));
             let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
             if let Some((plan, sandbox)) = &held {
-                add_hint(&mut output, plan, sandbox.bubblewrap.may_work());
+                add_hint(&mut output, limit, plan, sandbox.bubblewrap.may_work());
             }
             output
         }
@@ -380,7 +393,7 @@ fn told(
 }
 
 /// Adds a note about the sandbox if it may be why a command failed.
-fn add_hint(output: &mut ToolOutput, plan: &Plan, is_installed: bool) {
+fn add_hint(output: &mut ToolOutput, limit: SandboxLimit, plan: &Plan, is_installed: bool) {
     let refusals = [
         "Permission denied",
         "Operation not permitted",
@@ -394,7 +407,20 @@ fn add_hint(output: &mut ToolOutput, plan: &Plan, is_installed: bool) {
         "dubious ownership",
     ];
     if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
-        output.text.push_str("\n[It ran in a sandbox, which may be why.");
+        let how = match limit {
+            SandboxLimit::Profile => "\n[It ran in a sandbox, which may be why.",
+            SandboxLimit::Secrets => {
+                return output
+                    .text
+                    .push_str("\n[A search does not see files that usually have secrets in them.]");
+            }
+            SandboxLimit::PlanMode => {
+                return output
+                    .text
+                    .push_str("\n[In plan mode a command can write temporary files only.]");
+            }
+        };
+        output.text.push_str(how);
         if plan.outer == Outer::Nothing && plan.profile.network == Network::Off {
             output.text.push_str(NO_SOCKETS);
             if !is_installed {

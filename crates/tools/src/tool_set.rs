@@ -247,7 +247,7 @@ fn is_usual(spec: &ToolSpec, mode: Mode) -> bool {
 
 /// Returns whether a mode allows a tool.
 pub fn is_allowed(spec: &ToolSpec, mode: Mode) -> bool {
-    mode == Mode::Agent || spec.effect == Effect::Reads
+    mode == Mode::Agent || spec.effect != Effect::Writes
 }
 
 impl fmt::Debug for ToolSet {

@@ -65,7 +65,10 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       {offered.includes("acceptForSession") && (
         <p className="meta">
           Allows {allowed(params)} for the rest of this Thread.
-          {offered.includes("acceptAlways") && " “Always allow” is for this exact request, in every Thread of the workspace."}
+          {offered.includes("acceptAlways") &&
+            (params.alwaysScopeKey
+              ? " In the sandbox; “Always allow” is for the same, in every Thread of the workspace."
+              : " “Always allow” is for this exact request, in every Thread of the workspace.")}
         </p>
       )}
       {isCommand && (

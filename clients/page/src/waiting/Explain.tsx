@@ -11,7 +11,6 @@ const outcomes: Record<string, string> = {
   runsSandboxed: "It would run, because the sandbox confines it.",
   interrupts: "The Turn would stop.",
   refused: "It is refused.",
-  withheld: "Not available in plan mode.",
 };
 
 export function Explain({ command, threadId }: { command: string; threadId?: string }) {

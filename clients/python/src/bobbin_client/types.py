@@ -4933,6 +4933,8 @@ class _ApprovalRequestParams(TypedDict):
 class ApprovalRequestParams(_ApprovalRequestParams, total=False):
     """Params of `item/approval/request`."""
 
+    alwaysScopeKey: str
+    """What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member."""
     availableDecisions: list[ApprovalDecision]
     """The answers that make sense; absent means all five."""
     reason: str
@@ -6412,7 +6414,7 @@ PluginTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server of a plugin is reached."""
 PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
-PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused', 'withheld']
+PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused']
 """What happens to a command."""
 QueuedInputStatus = Literal['queued', 'guidancePending']
 """State of a queue entry."""

@@ -62,7 +62,15 @@ impl Question {
             text += &console::quoted("  session: ", &covered(params));
         }
         if answers.contains(&"acceptAlways") {
-            text += "\n  always: this exact request in every thread of this workspace";
+            let scope = match one_line("alwaysScopeKey") {
+                scope if scope.is_empty() => "this exact request".to_owned(),
+                scope => format!("each request of {scope} in the sandbox"),
+            };
+            text.push('\n');
+            text += &console::quoted(
+                "  always: ",
+                &format!("{scope}, in every thread of this workspace"),
+            );
         }
         Self { text, more, answers }
     }
@@ -173,6 +181,10 @@ mod tests {
         ] {
             assert_eq!(question.meaning(typed), meaning, "{typed}");
         }
+        params["alwaysScopeKey"] = json!("shell:pytest");
+        assert!(Question::new(&params, None).text.contains(
+            "\n  always: each request of shell:pytest in the sandbox, in every thread of this workspace\n"
+        ));
         params["availableDecisions"] = json!(["accept", "decline"]);
         let question = Question::new(&params, None);
         assert_eq!(question.prompt(), "\nAllow? [y]es, [n]o: ");

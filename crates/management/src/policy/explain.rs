@@ -3,7 +3,7 @@
 use bobbin_agent_api::policy::{AppliedRule, Judgement};
 use bobbin_agent_api::tool::ToolEnvironment;
 use bobbin_core::{CoreError, Snapshot};
-use bobbin_model::{ApprovalPolicy, Mode};
+use bobbin_model::{ApprovalPolicy, Scope};
 use bobbin_peer::Responder;
 
 use crate::wire::{self, RpcError};
@@ -51,19 +51,20 @@ async fn answer(
     let settings = client.hub().settings();
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
     let environment = settings.environment_of(config);
-    let ToolEnvironment {
-        root, policy, mode, ..
-    } = environment;
+    let ToolEnvironment { root, policy, .. } = environment;
     // It parses, and looks where paths lead.
     let judge = move || {
         let ruled = policy.command(&command, &root);
-        (ruled.scope(&command, &root), ruled)
+        let scopes = [
+            ruled.scope(&command, &root),
+            ruled.confined_scope(&command, &root),
+        ];
+        (scopes, ruled)
     };
     let judged = tokio::task::spawn_blocking(judge).await;
-    let (scope, ruled) = judged.map_err(|_| CoreError::Stopping)?;
+    let (scopes, ruled) = judged.map_err(|_| CoreError::Stopping)?;
     let mut reason = ruled.ruling.reason.clone();
     let outcome = match ruled.ruling.judgement {
-        _ if mode == Mode::Plan => wire::PolicyOutcome::Withheld,
         Judgement::Allow => wire::PolicyOutcome::Runs,
         Judgement::Deny => wire::PolicyOutcome::Refused,
         Judgement::Ask => match settings.approval_policy_of(config) {
@@ -74,16 +75,8 @@ async fn answer(
                 }
                 None => wire::PolicyOutcome::AutoApproved,
             },
-            _ if client
-                .hub()
-                .is_answered(snapshot.map(|snapshot| &*snapshot.state), &scope)
-                .await =>
-            {
-                wire::PolicyOutcome::Answered
-            }
-            ApprovalPolicy::Sandboxed if !ruled.rule_asks && ruled.unseen.is_none() => {
-                wire::PolicyOutcome::RunsSandboxed
-            }
+            _ if is_answered(client, snapshot, &scopes).await => wire::PolicyOutcome::Answered,
+            ApprovalPolicy::Sandboxed if ruled.may_run_confined() => wire::PolicyOutcome::RunsSandboxed,
             ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
             ApprovalPolicy::Refuse => wire::PolicyOutcome::Refused,
             ApprovalPolicy::Default | ApprovalPolicy::AskWrites | ApprovalPolicy::Sandboxed => {
@@ -107,6 +100,16 @@ async fn answer(
             .collect(),
         concerns: ruled.concerns,
     })
+}
+
+async fn is_answered(client: &Client, snapshot: Option<&Snapshot>, scopes: &[Scope]) -> bool {
+    let state = snapshot.map(|snapshot| &*snapshot.state);
+    for scope in scopes {
+        if client.hub().is_answered(state, scope).await {
+            return true;
+        }
+    }
+    false
 }
 
 pub(super) fn rule(rule: AppliedRule) -> wire::PolicyRule {

@@ -56,8 +56,6 @@ pub enum PolicyOutcome {
     Interrupts,
     /// It is refused, and the agent told why.
     Refused,
-    /// The agent has no shell: the Thread is in plan mode.
-    Withheld,
 }
 
 /// A rule.

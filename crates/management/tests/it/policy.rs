@@ -80,7 +80,7 @@ async fn what_would_happen_follows_the_thread() {
             "refused",
         ),
         (json!({ "approvalPolicy": "interrupt" }), "interrupts", "refused"),
-        (json!({ "mode": "plan" }), "withheld", "withheld"),
+        (json!({ "mode": "plan" }), "asks", "refused"),
     ] {
         let params = json!({ "threadId": id, "config": config });
         client.answer_to("thread/config/update", params).await;

@@ -725,3 +725,27 @@ fn labels_are_set_and_taken_away_within_bounds() {
     }
     assert!(!state.header.metadata.contains_key("tea"));
 }
+
+#[test]
+fn an_answer_about_programs_covers_them_and_no_line_without_the_sandbox() {
+    let scope = |line: &str, coverage: Coverage| Scope {
+        coverage,
+        ..Scope::new(crate::ApprovalKind::Shell, line, "/w")
+    };
+    let programs = || Coverage::Programs("pytest".to_owned());
+    let (one, two) = (
+        scope("pytest a", programs()),
+        scope("pytest b | tail", programs()),
+    );
+    let unconfined = scope("pytest b | tail", Coverage::Exact);
+    for decision in [Decision::AcceptForSession, Decision::AcceptAlways] {
+        assert!(one.settles(decision, &two));
+        assert!(!one.settles(decision, &unconfined));
+        assert!(!one.settles(decision, &scope("x", Coverage::Programs("make".to_owned()))));
+    }
+    assert_eq!(one.session_key(), "shell:pytest");
+    assert_eq!(one.standing_key().as_deref(), Some("shell:pytest"));
+    assert_eq!(one.standing(), two.standing());
+    // An answer of an earlier version about this very line counts, too.
+    assert!(two.standings().contains(&unconfined.standing()));
+}

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::{Found, Judge, MAX_PARTS, shown};
 use crate::git_settings::changes_git_settings;
+use crate::loses::loses;
 use crate::pattern::Reach;
 use crate::reads::{ReadContext, is_plain_read};
 use crate::rule::Kind;
@@ -24,6 +25,7 @@ impl Judge<'_> {
             self.programs.push(words[0].text.clone());
         }
         self.changes_git_settings |= changes_git_settings(words);
+        self.loses |= loses(words, found.directories, self.ground());
         let at = self.parts.len();
         self.parts.push(Part {
             text: shown(words),
@@ -200,9 +202,11 @@ impl Judge<'_> {
             }
             Because::Rule(rule)
         } else if exact && is_plain_read(texts, &spot) {
-            Because::PlainRead
-        } else if spot.shows_reserved.get() {
-            return (Judgement::Ask, Because::ShowsReserved);
+            if spot.shows_reserved.get() {
+                Because::ShowsReserved
+            } else {
+                Because::PlainRead
+            }
         } else {
             return (Judgement::Ask, Because::NoRule);
         };
@@ -210,7 +214,9 @@ impl Judge<'_> {
             self.rule_asks = true;
             return (Judgement::Ask, Because::Ambiguity(Ambiguity::Mentions(rule)));
         }
-        if found.plain {
+        if because == Because::ShowsReserved {
+            (Judgement::Ask, because)
+        } else if found.plain {
             (Judgement::Allow, because)
         } else {
             // The line needs a question; the command itself has no ambiguity.

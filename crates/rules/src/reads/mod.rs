@@ -25,7 +25,8 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) has_input: bool,
     /// Whether rules refuse some files.
     pub(crate) keeps_back: bool,
-    /// Whether a search of a directory would show something reserved; found out while a command is judged.
+    /// Whether a search of a directory would show something reserved; found out while a command is judged. A command that
+    /// only reads apart from that can run where these entries are hidden.
     pub(crate) shows_reserved: Cell<bool>,
 }
 
@@ -48,19 +49,17 @@ impl ReadContext<'_> {
             })
     }
 
-    /// Whether no entry under a path is reserved: a search shows all of them.
-    fn is_open_below(&self, text: &str, leaves_out: LeavesOut) -> bool {
+    /// Notes whether an entry under a path is reserved: a search shows all of them.
+    fn search(&self, text: &str, leaves_out: LeavesOut) {
         let look = Look {
             leaves_out,
             links: false,
         };
         let is_reserved = |path: &Path| self.places.is_reserved(path);
-        self.all(text, |place| {
-            let shows =
-                self.places.is_directory(&place.path) && self.places.holds(&place.path, look, &is_reserved);
-            self.shows_reserved.set(self.shows_reserved.get() || shows);
-            !shows
-        })
+        let is_open = self.all(text, |place| {
+            !(self.places.is_directory(&place.path) && self.places.holds(&place.path, look, &is_reserved))
+        });
+        self.shows_reserved.set(self.shows_reserved.get() || !is_open);
     }
 
     /// Whether these files may be read, or the input if there are none.
@@ -92,6 +91,7 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &ReadContext<'_>) -> bool {
         "find" => special::find(rest, spot),
         "git" => git::is_plain_read(rest, spot),
         "jq" => special::jq(rest, spot),
+        "printenv" => special::printenv(rest),
         "sed" => special::sed(rest, spot),
         "[" | "test" => special::test(name, rest),
         _ if rest == ["--version"] => special::tells_its_version(name),
@@ -135,8 +135,13 @@ impl Program {
                 };
                 let here = ["."];
                 let paths = if paths.is_empty() { &here[..] } else { paths };
-                let open = |path: &&str| spot.is_inside(path) && spot.is_open_below(path, leaves_out);
-                paths.iter().all(open)
+                let is_inside = paths.iter().all(|path| spot.is_inside(path));
+                if is_inside {
+                    for path in paths {
+                        spot.search(path, leaves_out);
+                    }
+                }
+                is_inside
             }
         }
     }

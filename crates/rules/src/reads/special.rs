@@ -66,6 +66,20 @@ const FIND_VALUES: &[&str] = &[
     "-user",
     "-wholename",
 ];
+/// Variables that `printenv` may show. Others may have secrets in them.
+const VARIABLES: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "VIRTUAL_ENV",
+];
 /// Tests of `test`. `-v` and `-R` evaluate a variable, whose name may contain a command.
 const TESTS: &[&str] = &[
     "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-p", "-r", "-s", "-S", "-u", "-w", "-x",
@@ -125,6 +139,11 @@ pub(super) fn jq(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let has_none = !reads_more.iter().any(|name| filter.contains(name)) && !filter.starts_with('-');
     let plain = |file: &&str| !file.starts_with('-');
     has_none && files.iter().all(plain) && spot.may_read(files)
+}
+
+/// Whether it only shows variables without secrets.
+pub(super) fn printenv(rest: &[&str]) -> bool {
+    !rest.is_empty() && rest.iter().all(|name| VARIABLES.contains(name))
 }
 
 /// Whether a script only prints, deletes and replaces lines, and every file is in the workspace.

@@ -20,6 +20,19 @@ pub(crate) const MAX_COMMANDS: usize = 256;
 /// Most words in a line.
 pub(crate) const MAX_WORDS: usize = 4096;
 
+/// The shell's directory, as the beginning of a quoted word.
+const HERE: &str = "\"$PWD";
+
+/// Returns what follows `"$PWD` at the beginning of a word, if `.` means the same there: the word ends, or a path goes on, and
+/// nothing in the line names the variable otherwise.
+fn behind_here<'a>(line: &str, word: &'a str) -> Option<&'a str> {
+    let is_only_read = || line.match_indices("PWD").all(|(at, _)| line[..at].ends_with('$'));
+    let rest = word.strip_prefix(HERE)?;
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', ' ', '\t', '\n', ';', '|', '&', ')']);
+    let is_path = rest.starts_with('/') || rest.strip_prefix('"').is_some_and(ends);
+    (is_path && is_only_read()).then_some(rest)
+}
+
 /// A word after the shell has removed its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {

@@ -6,7 +6,7 @@
 //! change how it prints. A line is allowed only if this reader and the parser find the same commands. So a mistake
 //! of one reader leads to a question, not to a command that runs.
 
-use super::{MAX_COMMANDS, MAX_WORDS, Piece, Redirect, Word};
+use super::{MAX_COMMANDS, MAX_WORDS, Piece, Redirect, Word, behind_here};
 
 /// The relation of a command to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,7 @@ pub(super) fn is_harmless(name: &str) -> bool {
 /// Splits a plain line into its commands; `None` when it is not plain.
 pub(crate) fn steps(line: &str) -> Option<Vec<Step>> {
     let mut reader = Reader {
+        line,
         rest: line.trim_matches([' ', '\t', '\n']),
     };
     let mut steps = Vec::new();
@@ -113,6 +114,7 @@ impl Here {
 }
 
 struct Reader<'a> {
+    line: &'a str,
     rest: &'a str,
 }
 
@@ -242,6 +244,13 @@ impl Reader<'_> {
             }
             let is_first = !begun;
             begun = true;
+            if is_first && let Some(rest) = behind_here(self.line, self.rest) {
+                word.push('.');
+                self.rest = rest;
+                self.double(&mut word)?;
+                quoted = true;
+                continue;
+            }
             self.rest = &self.rest[c.len_utf8()..];
             match c {
                 '\'' => {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use super::plain::is_harmless;
-use super::word::word;
+use super::word::{begins_here, word};
 use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Piece, Reading, Redirect, Word};
 use crate::Ambiguity;
 
@@ -190,6 +190,7 @@ impl<'a> Walk<'a> {
                     self.reading.worry(Ambiguity::Unreadable);
                 }
             }
+            "simple_expansion" if self.is_here(node) => {}
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
                 self.reading.worry(Ambiguity::Expansion);
                 // As for a here-document.
@@ -222,6 +223,13 @@ impl<'a> Walk<'a> {
             }
             other => self.reading.worry(Ambiguity::Unusual(other.replace('_', " "))),
         }
+    }
+
+    /// Whether an expansion is the shell's directory at the beginning of a word.
+    fn is_here(&self, node: Node<'_>) -> bool {
+        let begins = |around: Node<'_>| around.start_byte() + 1 == node.start_byte();
+        node.parent()
+            .is_some_and(|around| begins(around) && begins_here(around, self.line))
     }
 
     fn command(&mut self, node: Node<'_>) {

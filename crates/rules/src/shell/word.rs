@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::Word;
 use super::pieces::{Piece, pieces};
+use super::{Word, behind_here};
 
 /// Returns the word of a node, with its pieces if it is not exact.
 pub(super) fn word(node: Node<'_>, source: &str) -> Word {
@@ -107,9 +107,19 @@ fn bare(text: &str) -> Word {
     word
 }
 
+/// Whether a quoted text begins with the shell's directory: [`behind_here`].
+pub(super) fn begins_here(node: Node<'_>, source: &str) -> bool {
+    let is_first = node
+        .parent()
+        .is_none_or(|around| around.kind() != "concatenation" || around.start_byte() == node.start_byte());
+    let word = source.get(node.start_byte()..);
+    node.kind() == "string" && is_first && word.is_some_and(|word| behind_here(source, word).is_some())
+}
+
 /// Removes the double quotes.
 fn quoted(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
+    let is_here = begins_here(node, source);
     let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
         return Word::unknown(text);
     };
@@ -117,7 +127,15 @@ fn quoted(node: Node<'_>, source: &str) -> Word {
     let mut cursor = node.walk();
     word.exact = node
         .named_children(&mut cursor)
+        .skip(usize::from(is_here))
         .all(|child| child.kind() == "string_content");
+    let inside = match inside.strip_prefix("$PWD") {
+        Some(rest) if is_here => {
+            word.text.push('.');
+            rest
+        }
+        _ => inside,
+    };
     let mut chars = inside.chars().peekable();
     while let Some(c) = chars.next() {
         match c {

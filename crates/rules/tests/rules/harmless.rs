@@ -97,9 +97,19 @@ seq 1 3
 expr 1 + 1
 time ls src
 LC_ALL=C ls src # sorted by bytes
+printenv PATH
+ls -la "$PWD"
+cat "$PWD/src/a" "$PWD"/src/b
+cd src && ls "$PWD"
 ? env
-? printenv PATH
-? ls -la "$PWD"
+? printenv HOME SECRET
+? PWD=/etc; ls "$PWD"
+? read PWD < src/a; ls "$PWD"
+? ls -la $PWD
+? ls -la "$PWD"x
+? ls -la x"$PWD"
+? cat "$PWD/../x"
+? cat "$OLDPWD/x"
 ? ls -la $(pwd)
 ? for f in src/*; do echo $f; done
 "#;

@@ -10,6 +10,7 @@ mod directory_contents;
 mod disguises;
 #[cfg(test)]
 mod harmless;
+mod losses;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub struct ApprovalRequestParams {
     pub target: String,
     /// What `acceptForSession` would cover.
     pub scope_key: String,
+    /// What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member.
+    pub always_scope_key: Option<String>,
     /// A sentence for the user.
     pub reason: Option<String>,
     /// The answers that make sense; absent means all five.
