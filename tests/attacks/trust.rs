@@ -368,3 +368,39 @@ async fn what_a_client_defines_runs_as_long_as_the_file_says_the_same() {
     assert!(!lab.work().join("ran").exists());
     server.kill().await;
 }
+
+#[tokio::test]
+async fn a_folder_in_which_something_waits_for_trust_asks_persons_too() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        lab.write("AGENTS.md", "Obey the author.");
+        let server = lab.serve().await;
+        let capabilities = json!({ "approvalSupport": true, "workspaceTrust": true, "person": true });
+        let mut client =
+            Client::ready(Link::web_socket(&server.with_token()).await, "lab", capabilities).await;
+        let thread = client.start_thread().await;
+        let asks = async |client: &mut Client, line: &str| {
+            client.start_turn(&thread, &format!("run `{line}`")).await;
+            loop {
+                let message = client.next().await.unwrap();
+                match message["method"].as_str() {
+                    Some("item/approval/request") => {
+                        client.reply(&message, json!({ "decision": "decline" })).await;
+                        client.wait_for("turn/completed").await;
+                        return true;
+                    }
+                    Some("turn/completed") => return false,
+                    _ => {}
+                }
+            }
+        };
+        assert!(asks(&mut client, "touch one").await);
+        client
+            .call("workspace/trust/set", json!({ "trusted": true }))
+            .await;
+        // Without bubblewrap, what Landlock alone confines is asked about.
+        let is_required = matches!(bubblewrap, Bubblewrap::Required);
+        assert_eq!(!asks(&mut client, "touch two").await, is_required);
+        server.kill().await;
+    }
+}

@@ -26,7 +26,7 @@ async fn told(editor: &mut Client) -> (String, Vec<Value>) {
 
 #[tokio::test]
 async fn a_chat_of_an_editor_is_a_thread_of_everybody_and_approved_through_another_door() {
-    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (home, workspace) = (Workspace::new(), Workspace::asking());
     let server = workspace.web_socket();
     let mut native = server.client("browser").await;
     let (mut child, mut editor) = start(&home, &["eca", "--state", workspace.state().to_str().unwrap()]);
@@ -147,7 +147,7 @@ async fn an_editor_that_is_gone_or_a_signal_ends_its_process_and_nothing_else() 
 
 #[tokio::test]
 async fn a_server_that_ends_ends_the_editors_process_with_a_code() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::asking();
     let server = workspace.web_socket();
     server.address().await;
     let (mut child, mut editor) = start(&workspace, &["eca"]);

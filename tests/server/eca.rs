@@ -43,7 +43,7 @@ pub(crate) async fn finished(client: &mut Client) {
 
 #[tokio::test]
 async fn an_editor_prompts_approves_and_leaves() {
-    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (home, workspace) = (Workspace::asking(), Workspace::new());
     let (mut child, mut client) = start(&home, &["server", "--log-level", "warn"]);
     let hello_ = client.call("initialize", hello(&workspace)).await;
     assert_eq!(hello_["models"], json!(["offline"]));
@@ -81,7 +81,7 @@ async fn an_editor_prompts_approves_and_leaves() {
 
 #[tokio::test]
 async fn a_call_that_waits_survives_a_kill_and_is_approved_afterwards() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::asking();
     let (mut child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
     client
@@ -113,14 +113,14 @@ async fn a_plan_changes_nothing_and_says_so() {
     let workspace = Workspace::new();
     let (_child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
-    let prompt = json!({ "chatId": "c", "message": "run `touch pot`", "behavior": "plan" });
+    let prompt = json!({ "chatId": "c", "message": "write pot.txt: tea", "behavior": "plan" });
     client.call("chat/prompt", prompt).await;
     let rejected = client
         .find("a rejection", |message| content(message, "toolCallRejected"))
         .await;
     assert_eq!(rejected["params"]["content"]["reason"], "user-config");
     finished(&mut client).await;
-    assert!(!workspace.path().join("pot").exists());
+    assert!(!workspace.path().join("pot.txt").exists());
 }
 
 #[tokio::test]

@@ -177,7 +177,7 @@ fn redact(value: &mut Value) {
 
 #[tokio::test]
 async fn a_session_of_the_first_version() {
-    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (home, workspace) = (Workspace::asking(), Workspace::new());
     std::fs::write(workspace.path().join("README.md"), "# Tea\n").unwrap();
     let mut said = Transcript::new(&home, &workspace);
     let (mut child, mut client) = start(&home, &["eca"]);

@@ -8,7 +8,10 @@ use bobbin_model::{Coverage, Decision, Scope};
 use bobbin_tools::BubblewrapUse;
 use tokio_util::sync::CancellationToken;
 
+use serde_json::{Value, json};
+
 use crate::held_place::{Ears, Place, STRICT};
+use crate::support::{Process, Workspace};
 
 /// Lines that only read.
 const LINES: &str = include_str!("everyday-lines.txt");
@@ -239,4 +242,48 @@ async fn without_a_sandbox_plan_mode_runs_what_only_reads() {
     assert_eq!(prepared.permission(), Permission::Free);
     let refused = place.planned(&sandbox, "pytest").await.err().unwrap();
     assert!(refused.contains("not available in plan mode"), "{refused}");
+}
+
+/// Runs a line in a new Thread of a client, and returns whether it was asked about; the answer is no.
+async fn asks(server: &Process, capabilities: &Value, line: &str) -> bool {
+    let mut client = server.client_with("somebody", capabilities.clone()).await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, &format!("run `{line}`")).await;
+    loop {
+        let message = client.next().await.unwrap();
+        match message["method"].as_str() {
+            Some("item/approval/request") => {
+                client.reply(&message, json!({ "decision": "cancel" })).await;
+                return true;
+            }
+            Some("turn/completed") => return false,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_sandbox_confines_runs_unasked_where_a_person_starts_a_turn() {
+    if Place::new().held(STRICT).await.is_none() {
+        return;
+    }
+    let person = json!({ "approvalSupport": true, "person": true });
+    let program = json!({ "approvalSupport": true });
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    // The server looks what the folder brings when it starts.
+    while asks(&server, &person, "touch settled").await {
+        tokio::task::yield_now().await;
+    }
+    assert!(asks(&server, &program, "touch one").await);
+    assert!(!workspace.path().join("one").exists());
+    assert!(!asks(&server, &person, "touch two").await);
+    assert!(workspace.path().join("two").exists());
+    // What undo cannot bring back, and what leaves the sandbox, is asked about.
+    assert!(asks(&server, &person, "git clean -fdx").await);
+    assert_eq!(server.terminate().await.code(), Some(0));
+    // A configured policy wins.
+    workspace.configure(&json!({ "Permissions": { "DefaultApprovalPolicy": "default" } }));
+    let server = workspace.web_socket();
+    assert!(asks(&server, &person, "touch three").await);
 }

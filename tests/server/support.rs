@@ -89,6 +89,13 @@ impl Workspace {
         std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
     }
 
+    /// Returns a workspace in which persons are asked, too.
+    pub(crate) fn asking() -> Self {
+        let workspace = Self::new();
+        workspace.configure(&serde_json::json!({ "Permissions": { "DefaultApprovalPolicy": "default" } }));
+        workspace
+    }
+
     /// Prepares to run `bobbin` here, with a home of its own and nothing else of the machine's.
     #[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
     pub(crate) fn bobbin(&self, args: &[&str]) -> Command {

@@ -55,8 +55,8 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     hub_host: Option<String>,
     hub_port: Option<u16>,
-    /// What happens to calls that no rule speaks of.
-    pub approval_policy: ApprovalPolicy,
+    /// What happens to calls that no rule speaks of; `None`: not said.
+    pub approval_policy: Option<ApprovalPolicy>,
     /// How long a call waits for an answer.
     pub approval_max_wait: Option<Duration>,
     /// What a commit to the database waits for.
@@ -395,9 +395,9 @@ impl Config {
                 file::Policy::AutoApprove => ApprovalPolicy::AutoApprove,
             };
             // Any file may make it stricter.
-            let is_strict = policy.stricter(self.approval_policy) == policy;
+            let is_strict = policy.stricter(self.approval_policy.unwrap_or_default()) == policy;
             if is_strict || gate.passes("Permissions.DefaultApprovalPolicy") {
-                self.approval_policy = policy;
+                self.approval_policy = Some(policy);
             }
         }
         if let Some(enabled) = file.welcome_suggestions.enabled

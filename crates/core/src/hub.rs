@@ -289,7 +289,9 @@ impl Hub {
     }
 
     pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
-        self.settings.approval_policy_of(state.header.config.as_ref())
+        let turn = state.live.as_ref().map(|live| live.features).unwrap_or_default();
+        self.settings
+            .approval_policy_of(state.header.config.as_ref(), turn)
     }
 
     /// Returns the answers that users gave for ever, at most `MAX_STANDING_ANSWERS`.

@@ -33,4 +33,4 @@ pub use handle::{Ended, ThreadHandle};
 pub use hub::{Beforehand, Hub, HubStats, LeftOpen};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
-pub use settings::{MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};
+pub use settings::{Confines, MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};

@@ -1,11 +1,12 @@
 //! The settings of the core, given once at the start.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnFeatures};
 use parking_lot::Mutex;
 
 use crate::Limits;
@@ -44,25 +45,74 @@ impl Default for SubAgentLimits {
     }
 }
 
-/// A policy that can change while Threads run. Clones share it.
-#[derive(Debug, Clone)]
-pub struct SharedPolicy(Arc<Mutex<ApprovalPolicy>>);
+/// The policy of Threads that name none. It can change while Threads run. Clones share it.
+#[derive(Clone, Default)]
+pub struct SharedPolicy(Arc<Mutex<DefaultPolicy>>);
+
+/// What decides about the policy of a Thread that names none.
+#[derive(Default)]
+struct DefaultPolicy {
+    /// What the configuration says.
+    configured: Option<ApprovalPolicy>,
+    /// Whether nothing in the folder waits for trust.
+    nothing_waits: bool,
+    /// Says whether bubblewrap confines commands here.
+    confines: Option<Confines>,
+}
+
+/// Says whether commands are confined, as far as is known now.
+pub type Confines = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl SharedPolicy {
-    /// Returns the policy of this moment.
+    /// Returns the policy of this moment where no person has started a Turn: schedules, chats, scripts.
     pub fn get(&self) -> ApprovalPolicy {
-        *self.0.lock()
+        self.0.lock().configured.unwrap_or_default()
     }
 
-    /// Sets it, for the calls from now on.
-    pub fn set(&self, policy: ApprovalPolicy) {
-        *self.0.lock() = policy;
+    /// Returns the policy of this moment for a Turn that a person has started: where nothing is configured, what the sandbox
+    /// confines runs unasked, once nothing in the folder waits for trust.
+    pub fn for_person(&self) -> ApprovalPolicy {
+        let policy = self.0.lock();
+        match (policy.configured, &policy.confines) {
+            (Some(configured), _) => configured,
+            (None, Some(confines)) if policy.nothing_waits && confines() => ApprovalPolicy::Sandboxed,
+            (None, _) => ApprovalPolicy::Default,
+        }
+    }
+
+    /// Whether bubblewrap confines commands, as far as is known now.
+    pub fn confines(&self) -> bool {
+        let confines = self.0.lock().confines.clone();
+        confines.is_some_and(|confines| confines())
+    }
+
+    /// Sets what the configuration says, for the calls from now on.
+    pub fn set(&self, configured: Option<ApprovalPolicy>) {
+        self.0.lock().configured = configured;
+    }
+
+    /// Sets whether nothing in the folder waits for trust.
+    pub fn set_nothing_waits(&self, nothing_waits: bool) {
+        self.0.lock().nothing_waits = nothing_waits;
+    }
+
+    /// Sets what says whether bubblewrap confines commands.
+    pub fn set_confines(&self, confines: Confines) {
+        self.0.lock().confines = Some(confines);
+    }
+}
+
+impl fmt::Debug for SharedPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedPolicy").field(&self.get()).finish()
     }
 }
 
 impl From<ApprovalPolicy> for SharedPolicy {
     fn from(policy: ApprovalPolicy) -> Self {
-        Self(Arc::new(Mutex::new(policy)))
+        let shared = Self::default();
+        shared.set(Some(policy));
+        shared
     }
 }
 
@@ -100,7 +150,7 @@ impl Settings {
     pub fn new(workspace: PathBuf) -> Self {
         Self {
             workspace,
-            approval_policy: ApprovalPolicy::Default.into(),
+            approval_policy: SharedPolicy::default(),
             ask_outside_workspace: true,
             approval_max_wait: Duration::from_hours(24),
             checkpoint_interval: Duration::from_millis(250),
@@ -114,9 +164,10 @@ impl Settings {
         }
     }
 
-    /// Returns the approval policy of a Thread.
-    pub fn approval_policy_of(&self, config: Option<&ThreadConfig>) -> ApprovalPolicy {
+    /// Returns the approval policy of a Thread, for a Turn with these features.
+    pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: TurnFeatures) -> ApprovalPolicy {
         match config.and_then(|config| config.approval_policy) {
+            None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
             None | Some(ApprovalPolicy::Default) => self.approval_policy.get(),
             Some(policy) => policy,
         }
@@ -172,8 +223,8 @@ impl Settings {
 
     /// Returns where and under which rules the calls of a Thread run: in the workspace where it has no folder of its own that
     /// counts.
-    pub fn environment_of(&self, config: Option<&ThreadConfig>) -> ToolEnvironment {
-        let approvals = self.approval_policy_of(config);
+    pub fn environment_of(&self, config: Option<&ThreadConfig>, turn: TurnFeatures) -> ToolEnvironment {
+        let approvals = self.approval_policy_of(config, turn);
         let config = config.cloned().unwrap_or_default();
         let root = config
             .workspace_override
@@ -222,7 +273,9 @@ mod tests {
                 workspace_override: Some(folder.to_string_lossy().into_owned()),
                 ..ThreadConfig::default()
             };
-            settings.environment_of(Some(&config)).root
+            settings
+                .environment_of(Some(&config), TurnFeatures::default())
+                .root
         };
         assert_eq!(root(&work.join("sub")), work.join("sub"));
         assert_eq!(root(&work.join("stays")), work.join("sub"));

@@ -161,6 +161,7 @@ impl Eca {
     pub(crate) fn features() -> TurnFeatures {
         TurnFeatures {
             approvals: true,
+            person: true,
             ..TurnFeatures::default()
         }
     }

@@ -160,6 +160,9 @@ pub struct TurnFeatures {
     /// The starting client can answer Approvals.
     #[serde(default)]
     pub approvals: bool,
+    /// A person has started it and reads along: page, terminal, desktop, editor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
     /// How much the model reasons in this Turn, where the client does not leave it to the Thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{InputPart, ThreadId, ThreadState};
+use bobbin_model::{InputPart, ThreadId, ThreadState, TurnFeatures};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Lifetime, Session, Start, SubscribeOptions, until_answered};
 use serde::Deserialize;
@@ -89,6 +89,11 @@ impl Client {
     /// Returns what the client said in `initialize` that it can do.
     pub fn capabilities(&self) -> &ClientCapabilities {
         self.native.capabilities()
+    }
+
+    /// Returns the features of the Turns that the client starts.
+    pub fn turn_features(&self) -> TurnFeatures {
+        self.native.features()
     }
 
     /// Returns the external channel that the client says it is the adapter of.

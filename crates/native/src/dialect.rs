@@ -20,6 +20,8 @@ use crate::wire;
 /// Name of DotCraft's terminal client. It shows each Thread that a `thread/started` names in place of its user's, so it
 /// hears of those alone that it has started.
 const ENTERS_STARTED: &str = "dotcraft-tui";
+/// Names of clients of DotCraft's that people use.
+const PERSONS: &[&str] = &["dotcraft-desktop", "dotcraft-tui"];
 
 /// One client's side of the handshake.
 pub(crate) struct Native {
@@ -70,8 +72,16 @@ impl Native {
             command_execution: self.capabilities.command_execution_streaming,
             tool_execution: self.capabilities.tool_execution_lifecycle,
             approvals: self.capabilities.approval_support,
+            person: self.is_person(),
             reasoning_effort: None,
         }
+    }
+
+    /// Whether a person starts the Turns of this client: as it declares, else by what is known of it. The adapter of a chat
+    /// is none.
+    fn is_person(&self) -> bool {
+        let known = || self.editor().is_some() || PERSONS.contains(&self.client.name.as_str());
+        self.capabilities.channel_adapter.is_none() && self.capabilities.person.unwrap_or_else(known)
     }
 
     /// Returns what this client serves as an editor.
@@ -224,6 +234,7 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         target: approval.scope.target.clone(),
         scope_key: approval.scope.session_key(),
         always_scope_key: approval.scope.standing_key(),
+        confined: approval.scope.sandboxed,
         reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
         available_decisions: decisions,
         call_id: Some(approval.call_id.clone()),

@@ -228,6 +228,7 @@ impl One {
                 tool_execution: true,
                 // No client is there by itself: what needs an answer is declined, unless one has joined the Thread.
                 approvals: false,
+                person: false,
                 reasoning_effort: None,
             },
         }

@@ -12,7 +12,7 @@ use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
-use bobbin_core::{Hub, LeftOpen, RandomIds, Settings};
+use bobbin_core::{Confines, Hub, LeftOpen, RandomIds, Settings};
 use bobbin_editor_kit::EditorTools;
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
@@ -91,6 +91,8 @@ impl Opened {
         // Before the Turns that may need them.
         self.servers.begin(&self.hub);
         self.trust.begin(&self.hub);
+        let trust = self.trust.clone();
+        self.hub.own(async move { trust.look().await });
         self.channels.begin(&self.hub);
         self.plugins.begin(&self.hub);
         let plugins = self.plugins.clone();
@@ -220,6 +222,10 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
     let git = (children, own, sandbox.clone());
+    let confines: Confines = {
+        let sandbox = sandbox.clone();
+        Arc::new(move || sandbox.is_bubblewrapped())
+    };
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox),
         (&servers, &finecode, &jobs, &hermes, &channels),
@@ -238,7 +244,7 @@ pub async fn prepare(
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
         .with_hooks(Some(hooks));
-    let settings = core_settings(workspace, config, policy, records.clone());
+    let settings = core_settings(workspace, config, policy, records.clone(), confines);
     let engine = profiled(engine, profiles.clone(), own_commands, agent, records);
     let engine = managed::notifying(engine, &workspace.root);
     let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, profiles.clone());
@@ -349,10 +355,12 @@ fn core_settings(
     config: &Config,
     policy: Arc<dyn Policy>,
     undo: Option<Arc<dyn Undo>>,
+    confines: Confines,
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
-    settings.approval_policy = config.approval_policy.into();
+    settings.approval_policy.set(config.approval_policy);
+    settings.approval_policy.set_confines(confines);
     settings.policy = policy;
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;

@@ -91,7 +91,8 @@ impl SubAgentScope {
         profile: Option<&SubAgentProfile>,
     ) -> ThreadConfig {
         let mut config = configuration(&self.config, role, profile);
-        let own = self.hub().settings().approval_policy_of(Some(&config));
+        let turn = self.turn.at_start().features;
+        let own = self.hub().settings().approval_policy_of(Some(&config), turn);
         let now = self
             .hub()
             .strictest_policy(own, Some(self.parent().id.clone()))

@@ -120,6 +120,15 @@ impl Sandbox {
         }
     }
 
+    /// Whether bubblewrap confines commands. Before its trial: whether it may.
+    pub fn is_bubblewrapped(&self) -> bool {
+        let works = match self.bubblewrap.found() {
+            Some(found) => found.is_ok(),
+            None => self.bubblewrap.may_work(),
+        };
+        self.profile.files != Files::Full && works
+    }
+
     /// Returns why commands are not sandboxed here although they should be, as half a sentence; `None` if they are.
     pub fn missing(&self) -> Option<String> {
         let support = self.support_now();

@@ -21,6 +21,7 @@ export function makeClient(): Client {
       backgroundTerminals: true,
       sandboxedPolicy: true,
       workspaceTrust: true,
+      person: true,
       extensions: { hermesUi: { windows: true, dialogs: true, files: true }, finecode: true },
     },
   });

@@ -2,7 +2,9 @@
 //! of it was on the screen.
 import type { Approval, ApprovalDecision } from "@bobbin/client";
 import { useId, useState } from "react";
+import { useClient, useServer } from "../server/context";
 import { marked, markedInLine } from "../text/marked";
+import { complain, say } from "../ui/toast";
 import { Whole } from "../ui/Whole";
 import { Explain } from "./Explain";
 import { hasProposed, Proposed } from "./Proposed";
@@ -71,6 +73,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
               : " “Always allow” is for this exact request, in every Thread of the workspace.")}
         </p>
       )}
+      {params.confined && <AskLess disabled={unseen > 0} onStored={() => approval.answer("accept")} />}
       {isCommand && (
         <details onToggle={(event) => setExplained(event.currentTarget.open)}>
           <summary>Why am I asked?</summary>
@@ -78,5 +81,22 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
         </details>
       )}
     </section>
+  );
+}
+
+/** Offers that everything which the sandbox confines runs unasked from now on. */
+function AskLess({ disabled, onStored }: { disabled: boolean; onStored: () => void }) {
+  const client = useClient();
+  const can = useServer()?.capabilities.workspaceConfigManagement === true;
+  const store = () =>
+    client.request("workspace/config/update", { defaultApprovalPolicy: "sandboxed" }).then(() => {
+      say("Commands in the sandbox run without asking. Settings › Workspace changes that.");
+      onStored();
+    }, complain);
+  if (!can) return null;
+  return (
+    <button type="button" className="btn plain" disabled={disabled} title="Allows this, and what the sandbox confines from now on. Bobbin still asks about what leaves the sandbox." onClick={store}>
+      Ask less: run everything the sandbox confines
+    </button>
   );
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::question::Question;
+use super::question::{ASK_LESS, Question};
 use super::render::{Output, Record, Screen, TICK, TurnEnd};
 use super::schema::OutputSchema;
 use crate::call::{call, initialize};
@@ -237,6 +237,7 @@ impl Client<'_> {
             "commandExecutionStreaming": true,
             "streamingSupport": request.output == Output::Text,
             "workspaceTrust": true,
+            "person": request.approvals == Approvals::AskHere,
         });
         initialize(peer, "bobbin-exec", &capabilities).await?;
         if let Some(fingerprints) = &request.trusted {
@@ -418,6 +419,17 @@ impl Client<'_> {
         };
         if decision == "cancel" {
             self.screen.refuse();
+        }
+        if decision == ASK_LESS {
+            let change = json!({ "defaultApprovalPolicy": "sandboxed" });
+            match call(&self.peer, "workspace/config/update", &change).await {
+                Ok(_) => console::note(
+                    "what the sandbox confines runs unasked in this workspace from now on; \
+                     `bobbin config set Permissions.DefaultApprovalPolicy default` takes that back",
+                ),
+                Err(error) => console::complain(&format!("the setting was not stored: {error:#}")),
+            }
+            return Ok("accept");
         }
         Ok(decision)
     }

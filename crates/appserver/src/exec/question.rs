@@ -28,7 +28,11 @@ const ANSWERS: &[(&str, &[&str])] = &[
     ("acceptForSession", &["s", "S", "session"]),
     ("cancel", &["c", "C", "cancel"]),
     ("acceptAlways", &["always"]),
+    (ASK_LESS, &["sandbox"]),
 ];
+
+/// Allows what is asked about, and has everything that the sandbox confines run unasked from now on.
+pub(super) const ASK_LESS: &str = "askLess";
 
 impl Question {
     /// Puts the params of an `item/approval/request` into words, with the change that the call would make.
@@ -36,8 +40,12 @@ impl Question {
         let one_line = |name: &str| visible(params[name].as_str().unwrap_or_default(), Lines::One);
         let offered = params["availableDecisions"].as_array();
         let answers = ANSWERS.iter().map(|(decision, _)| *decision);
+        let is_confined = params["confined"] == true;
         let answers: Vec<&str> = answers
-            .filter(|answer| offered.is_none_or(|offered| offered.iter().any(|one| one == answer)))
+            .filter(|answer| match *answer {
+                ASK_LESS => is_confined,
+                answer => offered.is_none_or(|offered| offered.iter().any(|one| one == answer)),
+            })
             .collect();
         let mut text = match one_line("reason") {
             reason if reason.is_empty() => "The agent needs your approval.".to_owned(),
@@ -72,6 +80,9 @@ impl Question {
                 &format!("{scope}, in every thread of this workspace"),
             );
         }
+        if is_confined {
+            text += "\n  sandbox: ask less: run everything that the sandbox confines, from now on in this workspace";
+        }
         Self { text, more, answers }
     }
 
@@ -105,6 +116,7 @@ impl Question {
                     "decline" => "[n]o",
                     "acceptForSession" => "[s]ession",
                     "cancel" => "[c]ancel the turn",
+                    ASK_LESS => "or type sandbox",
                     _ => "or type always",
                 }
                 .to_owned(),
@@ -117,7 +129,7 @@ impl Question {
     fn offered(&self) -> impl Iterator<Item = &'static str> {
         let whole = self.more.is_empty();
         let answers = self.answers.iter().copied();
-        answers.filter(move |answer| whole || !answer.starts_with("accept"))
+        answers.filter(move |answer| whole || matches!(*answer, "decline" | "cancel"))
     }
 
     fn meaning(&self, typed: &str) -> Option<&'static str> {
@@ -185,6 +197,10 @@ mod tests {
         assert!(Question::new(&params, None).text.contains(
             "\n  always: each request of shell:pytest in the sandbox, in every thread of this workspace\n"
         ));
+        assert_eq!(question.meaning("sandbox"), None);
+        params["confined"] = json!(true);
+        assert_eq!(Question::new(&params, None).meaning("sandbox"), Some(ASK_LESS));
+        params["confined"] = json!(false);
         params["availableDecisions"] = json!(["accept", "decline"]);
         let question = Question::new(&params, None);
         assert_eq!(question.prompt(), "\nAllow? [y]es, [n]o: ");

@@ -52,7 +52,7 @@ fn names_and_words_have_no_case_and_the_later_of_two_spellings_counts() {
     }));
     let config = config.unwrap();
     assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
-    assert_eq!(config.approval_policy, ApprovalPolicy::AutoApprove);
+    assert_eq!(config.approval_policy, Some(ApprovalPolicy::AutoApprove));
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 
@@ -69,7 +69,11 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
         (json!({ "Permissions": {} }), spelled, false, asks, 1),
     ] {
         let config = both(&user, &workspace, trusts);
-        assert_eq!(config.approval_policy, expected, "{user} {workspace}");
+        assert_eq!(
+            config.approval_policy.unwrap_or_default(),
+            expected,
+            "{user} {workspace}"
+        );
         let found = config.folder_items.iter().filter(|item| !item.trusted).count();
         assert_eq!(found, waiting, "{user} {workspace}");
     }

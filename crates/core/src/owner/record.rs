@@ -227,6 +227,14 @@ impl Owner {
             Event::ThreadStarted { .. } | Event::ThreadConfigured { .. }
         ) {
             self.expect_window();
+        }
+        if matches!(
+            event,
+            Event::ThreadStarted { .. }
+                | Event::ThreadConfigured { .. }
+                | Event::TurnStarted { .. }
+                | Event::TurnEnded { .. }
+        ) {
             self.shared.set_policy(self.hub.policy_of(&self.state));
         }
         if let Event::ItemCompleted { item, .. } = &event {

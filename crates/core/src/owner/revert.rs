@@ -3,7 +3,7 @@
 //! Done in the owner's own task, so that no Turn of this Thread starts meanwhile. A crash between the files and the
 //! record loses nothing: a client without an answer asks again, and what is done already is not done twice.
 
-use bobbin_model::{Event, Refusal};
+use bobbin_model::{Event, Refusal, TurnFeatures};
 
 use super::Owner;
 use super::record::Effect;
@@ -37,7 +37,9 @@ impl Owner {
         let request = RevertRequest {
             thread: self.state.header.id.clone(),
             turn,
-            root: settings.environment_of(self.state.header.config.as_ref()).root,
+            root: settings
+                .environment_of(self.state.header.config.as_ref(), TurnFeatures::default())
+                .root,
             changed_since,
         };
         // Not given up from here: once a file was touched, what was done goes on record.

@@ -116,6 +116,8 @@ fn as_policy(policy: DefaultApprovalPolicy) -> ApprovalPolicy {
     match policy {
         DefaultApprovalPolicy::Default => ApprovalPolicy::Default,
         DefaultApprovalPolicy::AutoApprove => ApprovalPolicy::AutoApprove,
+        DefaultApprovalPolicy::Sandboxed => ApprovalPolicy::Sandboxed,
+        DefaultApprovalPolicy::AskWrites => ApprovalPolicy::AskWrites,
     }
 }
 

@@ -163,6 +163,10 @@ pub enum DefaultApprovalPolicy {
     Default,
     /// Accept without asking.
     AutoApprove,
+    /// Extension: accept what the sandbox confines, ask about the rest.
+    Sandboxed,
+    /// Extension: ask the user, also about each change of a file in the workspace.
+    AskWrites,
 }
 
 /// Result of `workspace/config/update`: what the files say, each `null` where they say nothing.

@@ -50,7 +50,10 @@ async fn answer(
 ) -> Result<wire::PolicyExplainResult, CoreError> {
     let settings = client.hub().settings();
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
-    let environment = settings.environment_of(config);
+    // Of the Turn that runs, else of one that this client would start.
+    let live = snapshot.and_then(|snapshot| snapshot.state.live.as_ref());
+    let turn = live.map_or_else(|| client.turn_features(), |live| live.features);
+    let environment = settings.environment_of(config, turn);
     let ToolEnvironment { root, policy, .. } = environment;
     // It parses, and looks where paths lead.
     let judge = move || {
@@ -67,7 +70,11 @@ async fn answer(
     let outcome = match ruled.ruling.judgement {
         Judgement::Allow => wire::PolicyOutcome::Runs,
         Judgement::Deny => wire::PolicyOutcome::Refused,
-        Judgement::Ask => match settings.approval_policy_of(config) {
+        // Bubblewrap hides the rest from it.
+        Judgement::Ask if ruled.shows_reserved && settings.approval_policy.confines() => {
+            wire::PolicyOutcome::Runs
+        }
+        Judgement::Ask => match settings.approval_policy_of(config, turn) {
             ApprovalPolicy::AutoApprove => match ruled.unseen {
                 Some(why) => {
                     reason = why;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::suggest::{CommitRequest, Conversation, SuggestError, Suggestions, WelcomeRequest};
 use bobbin_core::{CoreError, ListFilter};
+use bobbin_model::TurnFeatures;
 use bobbin_peer::Responder;
 
 use crate::wire::{self, RpcError};
@@ -39,7 +40,7 @@ pub(super) async fn commit_message(
             let snapshot = hub.snapshot(&thread).await?;
             let environment = hub
                 .settings()
-                .environment_of(snapshot.state.header.config.as_ref());
+                .environment_of(snapshot.state.header.config.as_ref(), TurnFeatures::default());
             let max = asked.max_diff_chars.unwrap_or(USUAL_DIFF_CHARS);
             let request = CommitRequest {
                 root: environment.root.clone(),

@@ -108,6 +108,20 @@ impl Folder {
         drop(self.hub.set(Arc::downgrade(hub)));
     }
 
+    /// Looks whether something waits for trust, which decides about the approval policy of persons.
+    pub async fn look(&self) {
+        if let Err(error) = self.scan().await {
+            tracing::warn!(%error, "what the folder brings cannot be read");
+        }
+    }
+
+    fn note(&self, scan: &Scan) {
+        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
+            let nothing_waits = scan.waiting().next().is_none();
+            hub.settings().approval_policy.set_nothing_waits(nothing_waits);
+        }
+    }
+
     fn result(&self, scan: Scan) -> TrustStatus {
         TrustStatus {
             trusted: scan.trusted,
@@ -122,6 +136,7 @@ impl Folder {
         let (_, scan) = looked
             .unwrap_or_else(|error| Err(error.into()))
             .map_err(|error| TrustError::Unwritable(format!("{error:#}")))?;
+        self.note(&scan);
         Ok(scan)
     }
 }
@@ -162,6 +177,7 @@ impl WorkspaceTrust for Folder {
                 let trusted = scan.trusted;
                 hub.broadcast(TrustNews { trusted }, 0);
             }
+            self.note(&scan);
             Ok(self.result(scan))
         }
         .boxed()

@@ -43,6 +43,10 @@ pub struct ClientCapabilities {
     pub workspace_trust: bool,
     /// Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`.
     pub sandboxed_policy: bool,
+    /// Extension: a person starts the Turns of this client and reads along. Where no approval policy is configured, what the
+    /// sandbox confines runs unasked in them. Default: whether the client is a page, a terminal or a desktop that the server
+    /// knows, or an editor.
+    pub person: Option<bool>,
     /// Exact names of notifications this connection does not want.
     pub opt_out_notification_methods: Vec<String>,
     /// Present when the connection is the backend of an external channel.
@@ -85,6 +89,7 @@ impl Default for ClientCapabilities {
             event_cursors: false,
             workspace_trust: false,
             sandboxed_policy: false,
+            person: None,
             opt_out_notification_methods: Vec::new(),
             channel_adapter: None,
             acp_extensions: None,

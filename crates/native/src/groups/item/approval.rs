@@ -33,6 +33,10 @@ pub struct ApprovalRequestParams {
     pub scope_key: String,
     /// What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member.
     pub always_scope_key: Option<String>,
+    /// Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own member.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
+    pub confined: bool,
     /// A sentence for the user.
     pub reason: Option<String>,
     /// The answers that make sense; absent means all five.
