@@ -255,7 +255,7 @@ async fn exec_says_what_waits_and_takes_a_word() {
     assert!(plain.status.success(), "everything works without a word: {said}");
     let first = said.lines().next().unwrap_or_default();
     assert!(
-        first.contains("not trusted: 2 things wait") && first.contains("`bobbin trust`"),
+        first.contains("Untrusted folder: ") && first.contains("`bobbin trust`"),
         "{said}"
     );
     assert!(
@@ -281,7 +281,7 @@ async fn exec_says_what_waits_and_takes_a_word() {
     assert!(lab.run(&["trust", "--revoke"]).await.status.success());
     let again = lab.run(&["exec", "hello"]).await;
     assert!(
-        String::from_utf8_lossy(&again.stderr).contains("2 things wait"),
+        String::from_utf8_lossy(&again.stderr).contains("Untrusted folder: "),
         "{again:?}"
     );
     // A folder that brings nothing asks nothing.
@@ -316,7 +316,7 @@ async fn a_word_lies_where_no_folder_and_no_other_user_writes_it() {
     bring(&lab, &json!({ "McpServers": { "evil": marking("ran") } }));
     let output = lab.run(&["exec", "hello"]).await;
     assert!(
-        String::from_utf8_lossy(&output.stderr).contains("1 thing waits"),
+        String::from_utf8_lossy(&output.stderr).contains("not trusted yet: "),
         "{output:?}"
     );
     assert!(!lab.work().join("ran").exists());

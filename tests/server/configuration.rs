@@ -159,11 +159,11 @@ async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
         ),
         (
             "note  MCP server",
-            "brought (.craft/config.json): waits for your word: `bobbin mcp allow brought`",
+            "brought (.craft/config.json): not trusted yet: `bobbin mcp allow brought`",
         ),
         (
             "note  MCP server",
-            "shared (.mcp.json): waits for your word: `bobbin mcp allow shared`",
+            "shared (.mcp.json): not trusted yet: `bobbin mcp allow shared`",
         ),
         ("", ".mcp.json:3: alwaysAllow of shared is not known and left out"),
         ("bad   port", "`bobbin serve --listen ws://127.0.0.1:0`"),

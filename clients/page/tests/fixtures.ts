@@ -1,4 +1,4 @@
-//! A server for all stories of a file, a browser that is let in, and what every story does.
+//! A server for all stories of a file, a paired browser, and what every story does.
 import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
 import { mkdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";

@@ -608,9 +608,9 @@ export type DeliveryMode = "normal" | "queued" | "guidance";
 /** What kind of text a delta carries. */
 export type DeltaKind = "agentMessage" | "reasoningContent" | "toolCallArguments";
 
-/** A browser that was let in. */
+/** A paired browser. */
 export interface DeviceInfo {
-  /** When it was let in. */
+  /** When it was paired. */
   createdAt: string;
   /** Names it in `device/revoke`. */
   id: string;
@@ -3873,7 +3873,7 @@ export interface FineCodeRunnerLogsResult {
 
 /** Result of `device/list` and `device/revoke`. */
 export interface DeviceListResult {
-  /** The devices, in the order in which they were let in; at most 64. */
+  /** The devices, in the order in which they were paired; at most 64. */
   devices: DeviceInfo[];
 }
 
@@ -4515,7 +4515,7 @@ export interface Requests {
   "finecode/runner/stop": { params: FineCodeRunnerParams; result: FineCodeRunnerResult };
   /** Extension: returns the last lines that a runner has printed. */
   "finecode/runner/logs": { params: FineCodeRunnerParams; result: FineCodeRunnerLogsResult };
-  /** Extension: lists the browsers that were let in. */
+  /** Extension: lists the paired browsers. */
   "device/list": { params: EmptyParams; result: DeviceListResult };
   /** Extension: makes a code that lets one browser in. */
   "device/invite": { params: DeviceInviteParams; result: DeviceInviteResult };

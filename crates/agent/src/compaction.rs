@@ -217,7 +217,7 @@ impl TurnRun {
             ContextNote::Compacting,
             before,
             window,
-            "The conversation is being summed up.",
+            "The conversation is being compacted.",
         )
         .await?;
         let earlier = self.earlier(Reach::Summary).await?;
@@ -245,7 +245,7 @@ impl TurnRun {
             Ok(summed) => summed,
             Err(ModelError::Gone(gone)) => return Err(gone.into()),
             Err(ModelError::Failed(why) | ModelError::Refused(why) | ModelError::ContextExceeded(why)) => {
-                let why = format!("The conversation could not be summed up. {why}");
+                let why = format!("The conversation could not be compacted. {why}");
                 self.note(ContextNote::CompactFailed, before, window, why.as_str())
                     .await?;
                 return Ok(Compacted::Failed(why));

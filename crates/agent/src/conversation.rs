@@ -28,7 +28,7 @@ use super::web_search::WEB_SEARCH;
 const NO_RESULT: &str = "no result: the turn ended before this call did";
 /// The text before a summary.
 const SUMMARY: &str =
-    "The conversation up to here was summed up to make room. The summary stands in its place:";
+    "The conversation up to here was compacted to make room. The summary stands in its place:";
 /// The text before a conversation whose preceding part is missing.
 const GAP: &str =
     "[An older part of the conversation is left out here: it is longer than what can be read at once.]";

@@ -186,7 +186,7 @@ impl TurnRun {
     pub(super) async fn note_left_out(&self, what: LeftOut) -> Result<(), TurnGone> {
         let message = match what {
             LeftOut::OfConversation => {
-                "This conversation is longer than what the model is given of it, and it was not summed up: the model does \
+                "This conversation is longer than what the model is given of it, and it was not compacted: the model does \
                  not know its beginning. Say again what matters, or start a new thread."
             }
             LeftOut::OfSummary => {

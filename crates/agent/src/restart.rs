@@ -30,7 +30,7 @@ impl TurnRun {
         let at_start = turn.at_start();
         // A command's view was opened after its lifecycle Item, and closes before it.
         if at_start.compacting {
-            let message = "The server restarted while the conversation was summed up; it is as it was.";
+            let message = "The server restarted while the conversation was compacted; it is as it was.";
             let context = turn.context();
             turn.note_window(WindowNote {
                 note: ContextNote::CompactFailed,

@@ -110,7 +110,7 @@ enum Command {
     Import(copies::Import),
     /// List, move or remove the state of workspaces.
     State(state_command::State),
-    /// Show the rules in force and the answers given for ever, take those back, explain what happens to a command line.
+    /// Show the rules in force and what is always allowed, change that, explain what happens to a command line.
     Rules(rules::Rules),
     /// Write the first configuration of the current directory: its model, and a provider's address and key.
     Setup(setup::Setup),
@@ -122,7 +122,7 @@ enum Command {
     Open(devices::Open),
     /// Let a browser on another device in: shows an address and a QR code.
     Pair(devices::Pair),
-    /// List the browsers that were let in, or revoke them.
+    /// List the paired browsers, or revoke them.
     Devices(devices::DevicesCommand),
     /// Check the workspace, the configuration and this machine.
     Doctor(doctor::Doctor),

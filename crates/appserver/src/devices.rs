@@ -1,4 +1,4 @@
-//! `bobbin open`, `bobbin pair` and `bobbin devices`: browsers that are let in without the token.
+//! `bobbin open`, `bobbin pair` and `bobbin devices`: browsers that connect without the token.
 //!
 //! A code comes from the server that runs in the workspace. The record of devices belongs to the user, so listing and
 //! revoking want no server; servers that run notice within a second.
@@ -60,7 +60,7 @@ pub(crate) struct DevicesCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the browsers that were let in (the default).
+    /// List the paired browsers (the default).
     List,
     /// Take the secrets of browsers back and end their connections.
     Revoke {
@@ -200,13 +200,13 @@ fn list(devices: &[Device], as_json: bool) {
     }
     if devices.is_empty() {
         console::say(
-            "No browser was let in. `bobbin open` lets one in, `bobbin pair` one on another device.",
+            "No paired browsers. `bobbin open` pairs one here, `bobbin pair` one on another device.",
         );
     }
     let minute = |at| time(at).strftime("%Y-%m-%d %H:%M").to_string();
     for device in devices {
         console::say(&format!(
-            "{}  {}  let in {}, last used {} UTC",
+            "{}  {}  paired {}, last used {} UTC",
             device.id,
             device.label,
             minute(device.created_at),

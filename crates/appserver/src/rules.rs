@@ -1,4 +1,4 @@
-//! `bobbin rules`: shows the rules in force and the answers given for ever, takes those back, and says what would happen
+//! `bobbin rules`: shows the rules in force and what is always allowed, removes that, and says what would happen
 //! to a command line, or to those that agents have run before.
 //!
 //! Asks the server that runs in the workspace, so that what is taken back does not count there any more. Where none runs,
@@ -38,9 +38,9 @@ pub(crate) struct Rules {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the rules in force and the answers given for ever (the default).
+    /// List the rules in force and what is always allowed (the default).
     List,
-    /// Take back answers that were given for ever.
+    /// Remove requests from what is always allowed.
     Forget {
         /// Their numbers, as `bobbin rules` lists them.
         #[arg(value_name = "N", required_unless_present = "all")]
@@ -81,7 +81,7 @@ async fn act(peer: &PeerHandle, action: Action, root: &str) -> anyhow::Result<Ex
         Action::Forget { all: true, .. } => {
             let count = listed(peer).await?.answers.len();
             call(peer, "approval/rules/remove", &json!({})).await?;
-            console::say(&format!("Taken back: all answers for ever ({count})."));
+            console::say(&format!("Removed: all that was always allowed ({count})."));
         }
         Action::Forget { numbers, .. } => forget(peer, &numbers).await?,
         Action::Explain { line } => {
@@ -114,10 +114,10 @@ fn list(listed: &wire::ApprovalRulesListResult) {
         console::say(&format!("  {}  ({}){why}", rule.text, rule.source));
     }
     if listed.answers.is_empty() {
-        console::say("No answer was given for ever.");
+        console::say("Nothing is always allowed yet.");
         return;
     }
-    console::say("Answers for ever; exactly this is not asked about, in every thread of this workspace:");
+    console::say("Always allowed; these exact requests, in every thread of this workspace:");
     for (number, answer) in (1..).zip(&listed.answers) {
         console::say(&format!("  {number}  {}", covered(answer)));
     }
@@ -212,7 +212,7 @@ fn explain(explained: &wire::PolicyExplainResult) {
     let outcome = match explained.outcome {
         PolicyOutcome::Runs => "It runs without a question",
         PolicyOutcome::Asks => "You are asked",
-        PolicyOutcome::Answered => "It runs: you answered for ever. Otherwise you would be asked",
+        PolicyOutcome::Answered => "It runs: you always allow it. Otherwise you would be asked",
         PolicyOutcome::AutoApproved => {
             "It runs: the approval policy is autoApprove. Otherwise you would be asked"
         }

@@ -65,9 +65,7 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     }
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
     if scan.items.is_empty() {
-        console::say(&format!(
-            "{shown} brings nothing along that needs your word: everything works."
-        ));
+        console::say(&format!("{shown} has nothing that needs trust."));
         return Ok(ExitCode::SUCCESS);
     }
     let mut items: Vec<&TrustItem> = scan.items.iter().filter(|item| item.trusted).collect();

@@ -365,7 +365,7 @@ impl TurnContext {
         self.request(TurnRequest::Note(note)).await
     }
 
-    /// Records that the conversation was summed up, in one commit with the model call that it took. What the
+    /// Records that the conversation was compacted, in one commit with the model call that it took. What the
     /// summary covers stays in the record.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::once::OneTime;
 const CODE_LIFETIME: Duration = Duration::from_mins(5);
 /// How long a ticket counts.
 pub(crate) const TICKET_LIFETIME: Duration = Duration::from_secs(30);
-/// Codes at once (guess: one for each terminal and each phone that is being let in).
+/// Codes at once (guess: one for each terminal and each phone that is being paired).
 const MAX_CODES: usize = 16;
 /// Tickets at once (guess: many more than one user's browsers ask for in their 30 seconds).
 const MAX_TICKETS: usize = 256;
@@ -59,7 +59,7 @@ pub struct Code {
     pub expires_at: UnixMillis,
 }
 
-/// A device that was let in.
+/// A paired device.
 #[derive(Debug, Clone)]
 pub struct Entered {
     /// What it presents from now on.
@@ -131,7 +131,7 @@ impl Devices {
         let device = self
             .with_file(move |file| file.add(&added, &origin, &label, now))
             .await?;
-        tracing::info!(id = device.id, "a device was let in");
+        tracing::info!(id = device.id, "a device was paired");
         Ok(Entered { secret, device })
     }
 
@@ -167,7 +167,7 @@ impl Devices {
         Ok(ticket)
     }
 
-    /// Returns the devices, in the order in which they were let in.
+    /// Returns the devices, in the order in which they were paired.
     ///
     /// # Errors
     /// The record cannot be read.

@@ -96,7 +96,7 @@ async fn ticket(State(exchange): State<Exchange>, headers: HeaderMap) -> Respons
     let given = if exchange.wants_secret {
         let secret = bearer_token(&headers).and_then(|secret| String::from_utf8(secret).ok());
         let Some(secret) = secret.filter(|secret| !secret.is_empty()) else {
-            let message = "This browser was not let in. `bobbin open` makes a code for it.";
+            let message = "This browser is not paired. `bobbin open` makes a code for it.";
             return answer(StatusCode::UNAUTHORIZED, &refusal("secret", message));
         };
         exchange.devices.ticket(&secret, origin(&headers)).await
@@ -111,7 +111,7 @@ async fn ticket(State(exchange): State<Exchange>, headers: HeaderMap) -> Respons
         }
         Err(DeviceError::Wrong) => {
             exchange.guesses.wrong("wrong_secret").await;
-            let message = "This browser is not let in any more. `bobbin open` makes a code for it.";
+            let message = "This browser is no longer paired. `bobbin open` makes a code for it.";
             answer(StatusCode::UNAUTHORIZED, &refusal("secret", message))
         }
         Err(error) => failed(&error),
@@ -129,7 +129,7 @@ fn refusal(reason: &str, message: &str) -> Value {
 }
 
 fn failed(error: &DeviceError) -> Response {
-    tracing::warn!(%error, "a browser cannot be let in");
+    tracing::warn!(%error, "a browser cannot be paired");
     let refusal = refusal("server", &format!("The server cannot let browsers in: {error}."));
     answer(StatusCode::INTERNAL_SERVER_ERROR, &refusal)
 }

@@ -29,7 +29,7 @@ pub struct Device {
     pub id: String,
     /// What it is called.
     pub label: String,
-    /// When it was let in.
+    /// When it was paired.
     pub created_at: UnixMillis,
     /// When it last asked for a WebSocket, to the minute.
     pub last_used_at: UnixMillis,
@@ -118,7 +118,7 @@ impl DeviceFile {
         }
     }
 
-    /// Returns the devices, in the order in which they were let in.
+    /// Returns the devices, in the order in which they were paired.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.

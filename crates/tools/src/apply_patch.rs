@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::a_hunk("*** Update File: b\n-z\n+y", "b: hunk: these lines do not stand in the file")]
+    #[case::a_hunk("*** Update File: b\n-z\n+y", "b: hunk: these lines are not in the file")]
     #[case::a_missing_file("*** Delete File: none", "none: there is no such file")]
     #[case::a_file_in_the_way("*** Add File: b\n+y", "b: it is there already")]
     #[case::a_name_in_the_way("*** Update File: c\n*** Move to: b", "b: it is there already")]

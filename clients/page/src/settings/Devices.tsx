@@ -1,4 +1,4 @@
-//! Browsers that were let in: taking a secret back, and a code for another browser.
+//! Paired browsers: taking a secret back, and a code for another browser.
 import type { DeviceInviteResult } from "@bobbin/client";
 import { useState } from "react";
 import { recall } from "../app/remember";

@@ -643,10 +643,10 @@ class DataBase64ChannelMessageSource(TypedDict):
 
 
 class DeviceInfo(TypedDict):
-    """A browser that was let in."""
+    """A paired browser."""
 
     createdAt: str
-    """When it was let in."""
+    """When it was paired."""
     id: str
     """Names it in `device/revoke`."""
     label: str
@@ -4372,7 +4372,7 @@ class DeviceListResult(TypedDict):
     """Result of `device/list` and `device/revoke`."""
 
     devices: list[DeviceInfo]
-    """The devices, in the order in which they were let in; at most 64."""
+    """The devices, in the order in which they were paired; at most 64."""
 
 
 class DeviceInviteParams(TypedDict, total=False):
@@ -7147,7 +7147,7 @@ class Requests:
     async def request(
         self, method: Literal['device/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> DeviceListResult:
-        """Extension: lists the browsers that were let in."""
+        """Extension: lists the paired browsers."""
 
     @overload
     async def request(

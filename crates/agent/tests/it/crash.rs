@@ -166,7 +166,7 @@ impl PreparedCall for Prepared {
                 .unwrap();
             writeln!(file, "{}", self.id).unwrap();
             ToolOutput {
-                // Long: what is summed up is worth it.
+                // Long: what is compacted is worth it.
                 text: format!("did {} {}", self.id, "leaf ".repeat(500)),
                 success: true,
                 ..ToolOutput::default()
@@ -344,7 +344,7 @@ fn check(place: &Path, turn: &Turn, step: u32, seen: &mut [bool; 3]) {
         .iter()
         .filter(|item| matches!(item.body, ItemBody::Compaction(_)))
         .count();
-    assert!(compactions <= 1, "step {step}: summed up {compactions} times");
+    assert!(compactions <= 1, "step {step}: compacted {compactions} times");
     seen[2] |= compactions == 1 && message(turn) == "done with a summary";
     let requests = turn.items.iter().filter(|item| matches!(&item.body, ItemBody::UserMessage(said) if said.native == [InputPart::Text { text: "go!".into() }]));
     assert_eq!(requests.count(), 1);

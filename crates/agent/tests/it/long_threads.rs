@@ -236,7 +236,7 @@ async fn what_is_kept_between_turns_follows_what_is_taken_out() {
     bench.hub.stop().await;
 }
 
-/// Ten Turns that were never summed up, where a summary reads six.
+/// Ten Turns that were never compacted, where a summary reads six.
 #[tokio::test]
 async fn what_a_summary_cannot_read_is_told_once() {
     let workspace = TestWorkspace::default();

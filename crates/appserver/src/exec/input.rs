@@ -33,7 +33,7 @@ pub(super) fn prompt(words: &[String]) -> anyhow::Result<String> {
     };
     let prompt = if is_dash { "" } else { words.trim() };
     Ok(match (prompt.is_empty(), from_stdin.trim().is_empty()) {
-        (true, true) => bail!("there is no prompt: write it behind `bobbin exec`, or send it on stdin"),
+        (true, true) => bail!("no prompt given: pass it as an argument or on stdin"),
         (true, false) => from_stdin,
         (false, true) => prompt.to_owned(),
         (false, false) => format!(

@@ -327,21 +327,51 @@ fn effort(name: &str) -> Result<Effort, String> {
 
 /// Returns what a Turn has used, as a line for the user.
 fn used(usage: &Value, cost: &Value) -> Option<String> {
-    let tokens = |name: &str| usage[name].as_u64();
+    let tokens = |name: &str| usage[name].as_u64().map(grouped);
     let part = |name: &str, what: &str| match tokens(name) {
         Some(tokens) => format!(" ({tokens} {what})"),
         None => String::new(),
     };
-    let cost = cost
-        .as_f64()
-        .map_or_else(String::new, |cost| format!(", cost {cost}"));
+    let cost = cost.as_f64().map_or_else(String::new, |cost| {
+        let digits = if cost < 0.01 { 4 } else { 2 };
+        format!(", ${cost:.digits$}")
+    });
     Some(format!(
-        "tokens: {} read{}, {} written{}{cost}",
+        "{} in{}, {} out{}{cost}",
         tokens("inputTokens")?,
-        part("cachedInputTokens", "from a cache"),
+        part("cachedInputTokens", "cached"),
         tokens("outputTokens")?,
         part("reasoningOutputTokens", "reasoning"),
     ))
+}
+
+/// Returns a number with a comma in front of every three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_use_of_a_turn_is_one_line() {
+        let usage = json!({ "inputTokens": 5380, "cachedInputTokens": 4304, "outputTokens": 10 });
+        let line = |cost: Value| used(&usage, &cost).unwrap();
+        assert_eq!(line(json!(0.003_093)), "5,380 in (4,304 cached), 10 out, $0.0031");
+        assert_eq!(line(json!(1234.5)), "5,380 in (4,304 cached), 10 out, $1234.50");
+        assert_eq!(line(Value::Null), "5,380 in (4,304 cached), 10 out");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+        assert_eq!(used(&Value::Null, &Value::Null), None);
+    }
 }
 
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.

@@ -164,7 +164,7 @@ impl Owner {
             note: ContextNote::Compacted,
             tokens: body.tokens_after,
             window,
-            message: "The conversation so far was summed up to make room.".to_owned(),
+            message: "The conversation so far was compacted to make room.".to_owned(),
         };
         let body = ItemBody::Compaction(Box::new(body));
         let Some((_, added)) = self.state.decide_add_item(body, self.now()) else {

@@ -133,7 +133,7 @@ impl View {
                 }
             }
             ItemBody::Compaction(_) => out.push(ChatContent::system(
-                "\n\nThe conversation so far was summed up to make room.\n".to_owned(),
+                "\n\nThe conversation so far was compacted to make room.\n".to_owned(),
             )),
             // A fatal one is told with the end of its Turn.
             ItemBody::Error { message, fatal, .. } if !fatal => {

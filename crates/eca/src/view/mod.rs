@@ -32,7 +32,7 @@ pub(crate) const PARSING: &str = "Parsing given context";
 /// What is said of a prompt that was stopped (section 10).
 pub(crate) const STOPPED: &str = "\nPrompt stopped\n";
 const GENERATING: &str = "Generating";
-/// What is shown while a conversation is summed up.
+/// What is shown while a conversation is compacted.
 const COMPACTING: &str = "Summing up the conversation";
 const ASKING: &str = "Waiting for tool call approval";
 const CALLING: &str = "Calling tool";

@@ -1,4 +1,4 @@
-//! `policy/explain` and `approval/rules/*`: what the rules say, and answers that were given for ever.
+//! `policy/explain` and `approval/rules/*`: what the rules say, and what is always allowed.
 
 pub(crate) mod explain;
 pub(crate) mod rules;
@@ -18,10 +18,10 @@ pub static GROUP: Group = Group {
             [ThreadNotFound] wait explain::explain:
             "Extension: says what would happen to a command, and which rule decides.";
         request "approval/rules/list" (EmptyParams => ApprovalRulesListResult) [] now rules::list:
-            "Extension: lists the rules in force and the answers that were given for ever.";
+            "Extension: lists the rules in force and what is always allowed.";
         request "approval/rules/remove" (ApprovalRulesRemoveParams => ApprovalRulesRemoveResult)
             [] wait rules::remove:
-            "Extension: takes back answers that were given for ever.";
+            "Extension: removes requests from what is always allowed.";
     },
     capabilities: |_, capabilities| {
         capabilities.policy_explain = true;

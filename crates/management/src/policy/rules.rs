@@ -1,4 +1,4 @@
-//! `approval/rules/*`: the rules in force, and the answers that users gave for ever, which they can take back.
+//! `approval/rules/*`: the rules in force, and what users always allow, which they can remove.
 
 use bobbin_core::{CoreError, Hub};
 use bobbin_model::StandingAnswer;

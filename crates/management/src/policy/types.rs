@@ -1,5 +1,5 @@
 //! Extensions: `policy/explain`, what the rules say of a command before it runs, and `approval/rules/*`, the rules in force
-//! and the answers that were given for ever.
+//! and what is always allowed.
 
 use bobbin_model::Judgement;
 use schemars::JsonSchema;

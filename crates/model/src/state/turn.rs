@@ -148,7 +148,7 @@ impl ThreadState {
                 note: ContextNote::CompactFailed,
                 tokens: self.context.tokens,
                 window: self.context.window,
-                message: "The turn ended before the conversation was summed up.".to_owned(),
+                message: "The turn ended before the conversation was compacted.".to_owned(),
             });
         }
         let plan_pending = outcome == Outcome::Completed

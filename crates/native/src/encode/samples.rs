@@ -243,7 +243,7 @@ pub(super) fn of_turns() -> Vec<(&'static str, Frame)> {
                 note: ContextNote::Compacted,
                 tokens: 45_000,
                 window: ContextWindow::default(),
-                message: "It was summed up.".into(),
+                message: "It was compacted.".into(),
             }),
         ),
         ("diffUpdated", plainly(Event::DiffUpdated { turn: TURN, diff })),

@@ -1,4 +1,4 @@
-//! `device/*` of the native dialect: the browsers that were let in, and codes for more.
+//! `device/*` of the native dialect: the paired browsers, and codes for more.
 
 #[cfg(test)]
 mod examples;
@@ -32,7 +32,7 @@ pub struct DeviceFeature {
 pub static GROUP: Group = Group {
     methods: rows! {
         request "device/list" (EmptyParams => DeviceListResult) [] now_with(of DeviceFeature) handlers::list:
-            "Extension: lists the browsers that were let in.";
+            "Extension: lists the paired browsers.";
         request "device/invite" (DeviceInviteParams => DeviceInviteResult)
             [] now_with(of DeviceFeature) handlers::invite:
             "Extension: makes a code that lets one browser in.";

@@ -9,11 +9,11 @@ use serde_with::skip_serializing_none;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceListResult {
-    /// The devices, in the order in which they were let in; at most 64.
+    /// The devices, in the order in which they were paired; at most 64.
     pub devices: Vec<DeviceInfo>,
 }
 
-/// A browser that was let in.
+/// A paired browser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceInfo {
@@ -21,7 +21,7 @@ pub struct DeviceInfo {
     pub id: String,
     /// What it is called.
     pub label: String,
-    /// When it was let in.
+    /// When it was paired.
     pub created_at: Timestamp,
     /// When it last connected, to the minute.
     pub last_used_at: Timestamp,

@@ -85,7 +85,7 @@ pub(super) async fn sandbox(
                 ..sandbox.support
             };
             for gap in support.gaps(profile) {
-                report.add(WHAT, DoctorLevel::Warning, format!("not held: {gap}"));
+                report.add(WHAT, DoctorLevel::Warning, format!("not covered: {gap}"));
             }
         }
         Err(error) => report.add(WHAT, DoctorLevel::Error, error),
@@ -101,28 +101,29 @@ fn lacks(sandbox: &Sandbox, report: &mut Report) {
     }
 }
 
-/// Says how much of the machine a command may have, and who sees to it.
+/// Returns how much of the machine a command may use.
 fn limits(sandbox: &Sandbox) -> String {
     let ResourceLimits {
         processes,
         memory_bytes,
         file_bytes,
     } = sandbox.limits;
-    let mib = |bytes: u64| bytes >> 20;
+    #[expect(clippy::cast_precision_loss, reason = "a figure of one decimal")]
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
     // Root's bubblewrap makes no user namespace.
     let counted = sandbox.support_now().outer == Outer::Bubblewrap && !nix::unistd::geteuid().is_root();
     let processes = match processes {
-        Some(most) if counted => format!("{most} processes (kernel)"),
-        Some(_) => "processes not limited (that takes bubblewrap, and a user other than root)".to_owned(),
-        None => "processes not limited".to_owned(),
+        Some(most) if counted => format!("{most} processes"),
+        Some(_) => "processes unlimited (a limit needs bubblewrap and a user other than root)".to_owned(),
+        None => "processes unlimited".to_owned(),
     };
-    let memory = memory_bytes.map_or("memory not limited".to_owned(), |most| {
-        format!("{} MiB of memory (bobbin, twice a second)", mib(most))
+    let memory = memory_bytes.map_or("memory unlimited".to_owned(), |most| {
+        format!("{} memory", gib(most))
     });
-    let files = file_bytes.map_or("files not limited".to_owned(), |most| {
-        format!("{} MiB a file (kernel)", mib(most))
+    let files = file_bytes.map_or("files unlimited".to_owned(), |most| {
+        format!("{} per file", gib(most))
     });
-    format!("a command may have {processes}, {memory}, {files}")
+    format!("limits per command: {memory}, {files}; {processes}")
 }
 
 async fn try_sandbox(

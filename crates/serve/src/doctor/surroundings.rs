@@ -136,7 +136,7 @@ fn tool_server(
     }
     if !declared.trusted {
         let text =
-            format!("waits for your word: `bobbin mcp allow {name}`, once you have read `bobbin mcp list`");
+            format!("not trusted yet: `bobbin mcp allow {name}`, once you have read `bobbin mcp list`");
         return (DoctorLevel::Warning, text, None);
     }
     let access = match declared.access(&variable) {

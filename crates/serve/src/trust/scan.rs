@@ -88,14 +88,13 @@ impl Scan {
             names.push(format!("{} more", count - MAX_NAMED));
         }
         let names = names.join(", ");
-        let things = if count == 1 { "thing waits" } else { "things wait" };
         match (count, self.trusted) {
             (0, _) => None,
             (_, false) => Some(format!(
-                "This folder is not trusted: {count} {things} ({names}). `bobbin trust` shows them."
+                "Untrusted folder: {names} ignored. Review with `bobbin trust`."
             )),
             (_, true) => Some(format!(
-                "{count} new {things} for your word about this folder ({names}). `bobbin trust` shows them."
+                "New in this folder and not trusted yet: {names} ignored. Review with `bobbin trust`."
             )),
         }
     }

@@ -163,7 +163,7 @@ impl<'a> File<'a> {
         } else if hunk.at_end {
             "these lines are not the last of the file"
         } else {
-            "these lines do not stand in the file; read it again"
+            "these lines are not in the file; read it again"
         };
         let near = self.nearest(&wanted).map(|near| format!("\n{near}"));
         Err(format!("{why}:\n{}{}", told(&wanted), near.unwrap_or_default()))

@@ -49,7 +49,7 @@ fn a_hunk_finds_its_place(#[case] content: &str, #[case] body: &str, #[case] exp
 }
 
 #[rstest]
-#[case::missing("a\n", "-z\n+x", "hunk: these lines do not stand in the file")]
+#[case::missing("a\n", "-z\n+x", "hunk: these lines are not in the file")]
 #[case::ambiguous("x\na\nx\n", "-x\n+y", "2 places")]
 #[case::out_of_order(
     "a\nb\n",

@@ -49,7 +49,7 @@ fn members(shape: Shape) -> BTreeSet<String> {
 }
 
 /// Returns whether a method is of a feature beside the record of Threads: extensions of Hermes, runners of FineCode,
-/// browsers that were let in.
+/// paired browsers.
 fn is_beside_threads(name: &str) -> bool {
     let features = [
         "hermes/",

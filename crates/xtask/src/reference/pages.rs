@@ -155,7 +155,7 @@ pub(super) const PAGES: &[Page] = &[
     },
     Page {
         name: "devices",
-        title: "Browsers that were let in",
+        title: "Paired browsers",
         methods: &[("device/", Some("extensions.devices"))],
     },
 ];

@@ -161,7 +161,7 @@ pub enum NoticeTrigger {
 pub enum CompactionMode {
     /// Old tool results were emptied.
     Micro,
-    /// Old Turns were summed up.
+    /// Old Turns were compacted.
     Partial,
 }
 
