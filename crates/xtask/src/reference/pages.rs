@@ -89,7 +89,10 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         name: "models",
         title: "Models",
-        methods: &[("model/", Some("modelCatalogManagement"))],
+        methods: &[
+            ("model/", Some("modelCatalogManagement")),
+            ("workspace/defaults/", Some("modelCatalogManagement")),
+        ],
     },
     Page {
         name: "mcp",
