@@ -214,12 +214,11 @@ impl Git {
             .await;
         let outcome = outcome.map_err(|error| match error {
             ChildError::Confinement(why) => {
-                self.sandbox.bubblewrap.has_failed(Some(&why));
+                self.sandbox.bubblewrap.has_failed();
                 unheld(why)
             }
             error => SuggestError::Unusable(format!("git cannot be run: {error}")),
         })?;
-        self.sandbox.bubblewrap.has_held();
         match outcome.exit {
             Exit::Exited(code) => Ok((code, outcome.output.text)),
             Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {

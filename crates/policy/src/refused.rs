@@ -6,11 +6,13 @@
 //! beyond the bound shown.
 
 use std::collections::{HashSet, VecDeque};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::policy::SearchBound;
 use bobbin_rules::{Judgement, PathUse, RefusedPlace, RuleSet};
+use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access, geteuid};
 
 /// Most entries examined for all rules (guess: 200,000 take some tenths of a second).
@@ -84,13 +86,27 @@ fn search_below(
         if is_closed(&directory) {
             return Err(SearchBound::Closed);
         }
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let entries = match std::fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            // Its mode has changed since, or changes all the time.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && is_own(&directory) => {
+                return Err(SearchBound::Closed);
+            }
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
             if looks == most {
                 return Err(SearchBound::Entries(most));
             }
             looks += 1;
-            let Ok(kind) = entry.file_type() else { continue };
             let path = entry.path();
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if error.kind() == ErrorKind::PermissionDenied && is_own(&path) => {
+                    return Err(SearchBound::Closed);
+                }
+                Err(_) => continue,
+            };
             if kind.is_symlink() {
                 continue;
             }
@@ -111,17 +127,23 @@ fn search_below(
 fn is_there(place: &Path) -> Result<bool, SearchBound> {
     match place.try_exists() {
         Ok(is_there) => Ok(is_there),
-        Err(_) if place.ancestors().skip(1).any(is_closed) => Err(SearchBound::Closed),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_own(place) => {
+            Err(SearchBound::Closed)
+        }
         Err(_) => Ok(false),
     }
 }
 
 /// Returns whether a directory belongs to the user and its mode keeps them from listing or entering it.
 fn is_closed(directory: &Path) -> bool {
-    let own = directory
-        .metadata()
-        .is_ok_and(|about| about.uid() == geteuid().as_raw());
-    own && access(directory, AccessFlags::R_OK | AccessFlags::X_OK).is_err()
+    access(directory, AccessFlags::R_OK | AccessFlags::X_OK) == Err(Errno::EACCES) && is_own(directory)
+}
+
+/// Returns whether the place, or the nearest directory to it that can be looked at, belongs to the user: a command can
+/// change its mode back.
+fn is_own(place: &Path) -> bool {
+    let nearest = place.ancestors().find_map(|place| place.metadata().ok());
+    nearest.is_some_and(|about| about.uid() == geteuid().as_raw())
 }
 
 fn is_left_alone(place: &Path) -> bool {

@@ -20,6 +20,24 @@ pub enum SandboxError {
         #[source]
         source: std::io::Error,
     },
+    /// The mode of a place of the user's keeps even them from looking.
+    #[error(
+        "{} cannot be looked at, which a command could undo: open it with `chmod u+rwx`, and end background commands that \
+         close it", .0.display()
+    )]
+    Closed(PathBuf),
+    /// A link, which commands could replace, is in the place of a directory that they only read.
+    #[error(
+        "{} is a link, which commands could replace: put the directory that it leads to in its place, or remove it",
+        .0.display()
+    )]
+    Link(PathBuf),
+    /// Bubblewrap has not mounted a place as planned, or has mounted another.
+    #[error(
+        "{} is not in the command's view as planned, since it or a directory on the way to it was replaced meanwhile: run \
+         the command again, and end background commands if that does not help", .0.display()
+    )]
+    Replaced(PathBuf),
     /// A directory with a hidden place in it has more entries than the limit.
     #[error("there are too many entries beside the hidden {}", .0.display())]
     TooMany(PathBuf),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bubblewrap::inside::{Namespace, check, limit_processes, namespace};
 use crate::descriptors::{keep_back, take_descriptor};
-use crate::{Files, Outer, Plan, SandboxError};
+use crate::{Files, Outer, Plan, PlannedMounts, SandboxError};
 
 /// First argument of the helper mode. The numbers of two descriptors follow: one for its report, one for its
 /// [`Handed`]. A third is a socket over which the helper sends a descriptor of the command's network.
@@ -31,6 +31,8 @@ const FAILED: u8 = b'0';
 pub struct Handed {
     /// How to confine the command within bubblewrap.
     pub plan: Plan,
+    /// The mounts of its view; `None` under [`Files::Full`].
+    pub mounts: Option<PlannedMounts>,
     /// The program.
     pub program: OsString,
     /// Its arguments.
@@ -154,7 +156,7 @@ fn become_command(
     read.map_err(|error| not_read(error.to_string()))?;
     let handed: Handed = postcard::from_bytes(&bytes).map_err(|error| not_read(error.to_string()))?;
     let plan = &handed.plan;
-    let confined = check(plan, handed.network).and_then(|()| {
+    let confined = check(plan, handed.mounts.as_ref(), handed.network).and_then(|()| {
         keep_back();
         limit_processes(handed.processes, handed.namespace)?;
         if let Some(to) = show_network {

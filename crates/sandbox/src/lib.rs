@@ -1,7 +1,7 @@
 //! Confines a command: which files it may write, whether it may use the network, and no access to other processes.
 //!
 //! The server never confines itself. The parent of a command confines the new process before its program runs
-//! ([`confine`]). Where bubblewrap works, the parent starts it with [`view_arguments`]. In bubblewrap's view, a
+//! ([`confine`]). Where bubblewrap works, the parent starts it with [`view_of`]. In bubblewrap's view, a
 //! helper mode of our own binary ([`helped`]) confines itself and becomes the command. [`Support`] finds out
 //! beforehand what the machine can confine, so that a request for approval can say it. A command is confined as
 //! announced, or does not run.
@@ -21,6 +21,7 @@ mod files;
 mod helper;
 #[cfg(target_os = "linux")]
 mod network;
+mod plain;
 mod plan;
 mod profile;
 mod repositories;
@@ -30,7 +31,7 @@ mod serialized;
 mod support;
 mod written;
 
-pub use bubblewrap::{CommandNetwork, PLACES, Unfit, find, view_arguments};
+pub use bubblewrap::{CommandNetwork, CommandView, PLACES, PlannedMounts, Unfit, find, view_of};
 #[cfg(target_os = "linux")]
 pub use descriptors::{keep_back, receive_descriptor, send_descriptor, take_descriptor};
 pub use error::SandboxError;

@@ -114,9 +114,16 @@ impl Plan {
     /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next
     /// to a place of `keep`. For a git work tree, what a commit writes in its repository elsewhere counts too.
     pub fn written(&self) -> Vec<PathBuf> {
-        let mut written = crate::written::written(&self.write, &self.keep);
-        written.extend(crate::repositories::committed(&written));
+        let (mut written, committed) = self.written_apart();
+        written.extend(committed);
         written
+    }
+
+    /// Returns the writable places, and what a commit in one of them writes elsewhere.
+    pub(crate) fn written_apart(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let written = crate::written::written(&self.write, &self.keep);
+        let committed = crate::repositories::committed(&written);
+        (written, committed)
     }
 
     /// Returns a hidden place that cannot be protected because it is in a writable place. A command with such a
@@ -145,13 +152,37 @@ impl Plan {
         if self.profile.files != Files::WorkspaceWrite || self.outer != Outer::Bubblewrap {
             return None;
         }
-        let write = self.written();
-        let is_written = |link: &&PathBuf| {
-            let above = link.parent().and_then(|above| above.canonicalize().ok());
-            above.is_some_and(|above| write.iter().any(|place| above.starts_with(place)))
-        };
-        let mut links = self.keep.iter().filter(|place| place.is_symlink());
-        links.find(is_written).cloned()
+        self.kept(&self.written()).err()
+    }
+
+    /// Returns the read-only places as [`looked`] does.
+    ///
+    /// # Errors
+    /// One of them is a link in one of the places `write`. What is returned is what was looked at, so that no other look
+    /// can differ.
+    pub(crate) fn kept(&self, write: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathBuf>), PathBuf> {
+        let (mut there, mut unseen) = (Vec::new(), Vec::new());
+        for path in &self.keep {
+            let above = path.parent().and_then(|above| above.canonicalize().ok());
+            let named = above.zip(path.file_name()).map(|(above, name)| above.join(name));
+            let in_written = |path: &PathBuf| write.iter().any(|place| path.starts_with(place));
+            let is_link = match look(path) {
+                Ok(real) => {
+                    let is_link = named.as_ref() != Some(&real);
+                    there.push(real);
+                    is_link
+                }
+                Err(Stop::Unseen(directory)) => {
+                    unseen.push(directory);
+                    false
+                }
+                Err(Stop::Missing) => path.is_symlink(),
+            };
+            if is_link && named.as_ref().is_none_or(in_written) {
+                return Err(path.clone());
+            }
+        }
+        Ok((there, unseen))
     }
 
     /// Returns the plan for the helper that runs in bubblewrap: bubblewrap does what Landlock cannot.
@@ -262,7 +293,7 @@ pub(crate) fn around(paths: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::Network;
 
@@ -292,7 +323,7 @@ mod tests {
 
     /// Runs a closure in a thread with the file rights of an ordinary user.
     #[cfg(target_os = "linux")]
-    fn unprivileged<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(crate) fn unprivileged<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> T {
         let looked = std::thread::spawn(move || {
             if nix::unistd::geteuid().is_root() {
                 // Affects this thread only. Removes root's additional rights on files.

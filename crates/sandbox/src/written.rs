@@ -67,6 +67,10 @@ pub(crate) fn follow(place: &Path) -> Result<Way, Stop> {
     }
     match real.symlink_metadata() {
         Ok(_) => Ok(Way { real, links }),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let directory = real.parent().unwrap_or(&real);
+            Err(Stop::Unseen(directory.to_owned()))
+        }
         Err(_) => Err(Stop::Missing),
     }
 }

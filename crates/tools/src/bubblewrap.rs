@@ -2,9 +2,9 @@
 //!
 //! A bubblewrap may not work: the system may forbid namespaces, or the server may run in a container. So before
 //! anything is promised, one trial runs bubblewrap around the helper with every feature of a command's view
-//! ([`super::bubblewrap_try`]). The result is valid for the life of the process. One later failure causes a new trial;
-//! if a command fails again after a successful trial, bubblewrap is not used for a while. Once it has confined a command it
-//! is never given up: a command can make others fail, which then do not run. Bounds: one trial at a time, of 20 s.
+//! ([`super::bubblewrap_try`]). The result is valid for the life of the process. A later failure causes a new trial, and
+//! only trials decide: they have nothing of a workspace in them, while a command can make others fail, which then do not
+//! run. Bounds: one trial at a time, of 20 s.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,17 +36,8 @@ pub struct Bubblewrap {
     wanted: BubblewrapUse,
     places: Vec<PathBuf>,
     children: Option<Children>,
-    known: Arc<Mutex<Known>>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
     /// The trial's result; replaced when a later failure contradicts it.
-    found: Arc<OnceCell<Tried>>,
-    /// Bubblewrap has failed a command.
-    has_failed: bool,
-    /// Bubblewrap has confined a command.
-    has_confined: bool,
+    known: Arc<Mutex<Arc<OnceCell<Tried>>>>,
 }
 
 /// The result of a trial: the program, or why it does not work.
@@ -87,7 +78,7 @@ impl Bubblewrap {
 
     /// Returns the result of the trial, if there was one: the program, or why it does not work.
     pub fn found(&self) -> Option<Result<PathBuf, String>> {
-        let cell = self.known.lock().found.clone();
+        let cell = self.known.lock().clone();
         let (_, found) = cell.get()?;
         Some(found.clone())
     }
@@ -109,42 +100,31 @@ impl Bubblewrap {
     pub(super) fn wants_a_try(&self) -> bool {
         self.wanted != BubblewrapUse::Off
             && self.children.is_some()
-            && match self.known.lock().found.get() {
+            && match self.known.lock().get() {
                 None => true,
                 Some((at, found)) => found.is_err() && at.elapsed() >= FAILED_FOR,
             }
     }
 
-    /// Notes that bubblewrap has confined a command.
-    pub fn has_held(&self) {
-        self.known.lock().has_confined = true;
-    }
-
-    /// Notes that bubblewrap failed to start a command, and why, unless it took too long. A new trial runs before the
-    /// next command. A second reason counts as long as a failed trial, since a trial does not show it, if no
-    /// command was confined before.
-    pub fn has_failed(&self, why: Option<&str>) {
-        let mut known = self.known.lock();
-        let again = why.filter(|_| known.has_failed && !known.has_confined);
-        let found = again.map(|why| (Instant::now(), Err(why.to_owned())));
-        known.found = Arc::new(OnceCell::new_with(found));
-        known.has_failed |= why.is_some();
+    /// Notes that bubblewrap failed to start a command. A new trial runs before the next command.
+    pub fn has_failed(&self) {
+        *self.known.lock() = Arc::default();
     }
 
     /// Runs a trial, if bubblewrap is wanted and has no result, or failed a while ago.
-    pub(super) async fn settle(&self, kernel: Support, hide: &[PathBuf]) {
+    pub(super) async fn settle(&self, kernel: Support) {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
         };
         let cell = {
             let mut known = self.known.lock();
-            if matches!(known.found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
-                known.found = Arc::default();
+            if matches!(known.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
+                *known = Arc::default();
             }
-            known.found.clone()
+            known.clone()
         };
         let tried = async || {
-            let found = try_it(&self.places, children, kernel, hide).await;
+            let found = try_it(&self.places, children, kernel).await;
             (Instant::now(), found)
         };
         match &cell.get_or_init(tried).await.1 {
@@ -175,22 +155,6 @@ pub(super) fn without_upkeep(environment: &mut Environment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_second_failure_counts_unless_a_command_was_confined_before() {
-        let bubblewrap = Bubblewrap::default();
-        bubblewrap.has_failed(Some("first"));
-        assert_eq!(bubblewrap.found(), None);
-        bubblewrap.has_failed(None);
-        assert_eq!(bubblewrap.found(), None);
-        bubblewrap.has_failed(Some("second"));
-        assert_eq!(bubblewrap.found(), Some(Err("second".to_owned())));
-        bubblewrap.has_held();
-        for why in ["again", "and again", "a command makes it fail"] {
-            bubblewrap.has_failed(Some(why));
-            assert_eq!(bubblewrap.found(), None);
-        }
-    }
 
     #[test]
     fn settings_of_gits_that_are_there_stay_before_ours() {

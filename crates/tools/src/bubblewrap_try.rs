@@ -32,17 +32,12 @@ const RESTRICTIONS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Runs a harmless command in the strictest sandbox, and returns the program of bubblewrap.
-pub(super) async fn try_it(
-    places: &[PathBuf],
-    children: &Children,
-    kernel: Support,
-    hide: &[PathBuf],
-) -> Found {
+/// Runs a harmless command in the strictest sandbox, and returns the program of bubblewrap. The plan names no place: what
+/// is in a workspace must not make a trial fail.
+pub(super) async fn try_it(places: &[PathBuf], children: &Children, kernel: Support) -> Found {
     let program = find(places).map_err(|unfit| unfit.to_string())?;
     let plan = Plan {
         profile: Profile::default(),
-        hide: hide.to_vec(),
         landlock: kernel.landlock,
         outer: Outer::Bubblewrap,
         ..Plan::default()

@@ -105,8 +105,8 @@ impl ProgramSandbox {
 
     /// Learns that a confined process did not start.
     pub fn has_failed(&self, error: &ChildError) {
-        if let ChildError::Confinement(why) = error {
-            self.sandbox.bubblewrap.has_failed(Some(why));
+        if let ChildError::Confinement(_) = error {
+            self.sandbox.bubblewrap.has_failed();
         }
     }
 }

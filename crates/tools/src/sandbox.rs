@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
-use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, Support};
+use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, SandboxError, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
 use super::program_sandbox::{ProgramNeeds, ProgramNetwork};
@@ -94,7 +94,7 @@ impl Sandbox {
     /// Runs the trial of bubblewrap if necessary. Before that, nothing that depends on it is promised.
     pub async fn settle(&self) {
         if self.profile.holds_something() {
-            self.bubblewrap.settle(self.support, &self.hide).await;
+            self.bubblewrap.settle(self.support).await;
         }
     }
 
@@ -189,25 +189,13 @@ impl Sandbox {
         let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
         self.keep_those_of(root, &mut plan);
-        let link = plan.replaceable();
-        if let Some(link) = &link {
-            if let Some(why) = self.missing_without_bubblewrap() {
-                let link = link.display();
-                return CommandSandbox::Refused(format!(
-                    "{link} is a link, for which bubblewrap is not used, and {why}"
-                ));
-            }
-            plan.outer = Outer::Nothing;
+        if let Some(link) = plan.replaceable() {
+            // Without bubblewrap, a link that a command made would take away what only bubblewrap holds.
+            return CommandSandbox::Refused(SandboxError::Link(link).to_string());
         }
         if let Some(path) = plan.exposed() {
-            let why = format!("{} is hidden and lies where commands may write", path.display());
-            return match link {
-                Some(link) => CommandSandbox::Refused(format!(
-                    "{} is a link, for which bubblewrap is not used, and {why}",
-                    link.display()
-                )),
-                None => CommandSandbox::Missing(why),
-            };
+            let path = path.display();
+            return CommandSandbox::Missing(format!("{path} is hidden and lies where commands may write"));
         }
         plan.hide.extend(self.places_of_folder());
         if let Some(path) = plan.exposed() {
@@ -255,18 +243,6 @@ impl Sandbox {
             sandbox.profile.network = Network::Internet;
         }
         sandbox
-    }
-
-    /// Returns why Landlock cannot confine commands without bubblewrap, as half a sentence.
-    fn missing_without_bubblewrap(&self) -> Option<String> {
-        if self.bubblewrap.wanted() == BubblewrapUse::Require {
-            return Some("bubblewrap is required (Sandbox.Bubblewrap)".to_owned());
-        }
-        let support = Support {
-            outer: Outer::Nothing,
-            ..self.support
-        };
-        support.missing(self.profile)
     }
 
     /// Returns the places that the folder hides and that are inside the folder, with links resolved. Other places could

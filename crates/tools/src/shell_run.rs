@@ -208,7 +208,6 @@ impl PreparedCall for Prepared {
                 Err(error) if sandboxed => return not_confined(&error, bubblewrap),
                 Err(error) => return not_started(&error),
             };
-            bubblewrap.inspect(|bubblewrap| bubblewrap.has_held());
             let path = ended.output_path.map(|path| (path, ended.left_out));
             let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
             if let Some((plan, sandbox)) = &held {
@@ -433,17 +432,17 @@ fn add_hint(output: &mut ToolOutput, limit: SandboxLimit, plan: &Plan, is_instal
 
 /// The result of a command that was to be confined and was not started as planned.
 fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutput {
-    let (why, counts) = match error {
-        ChildError::Confinement(why) => (why.clone(), true),
-        ChildError::NotStarted(_) => (error.to_string(), false),
+    let why = match error {
+        ChildError::Confinement(why) => why.clone(),
+        ChildError::NotStarted(_) => error.to_string(),
         _ => return not_started(error),
     };
     let Some(bubblewrap) = bubblewrap else {
         return not_held(&why);
     };
     // The next command causes a new trial.
-    bubblewrap.has_failed(counts.then_some(why.as_str()));
-    not_held(&format!("{why}. The next command is held by what works then"))
+    bubblewrap.has_failed();
+    not_held(&why)
 }
 
 /// The result of a command that should be sandboxed and cannot be. Nothing of it has run.

@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use bobbin_sandbox::{CommandNetwork, Failure, HELPER_ARGUMENT, Handed, confine, join, view_arguments};
+use bobbin_sandbox::{CommandNetwork, Failure, HELPER_ARGUMENT, Handed, confine, join, view_of};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::prctl::set_pdeathsig;
@@ -114,16 +114,18 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path, network: Option<OwnedFd>) -> 
         None => CommandNetwork::New,
     };
     // By its real name: in the view, a link may lead elsewhere.
-    let view = view_arguments(plan, &order.directory.canonicalize()?, whose);
+    let view = view_of(plan, &order.directory.canonicalize()?, whose);
+    let view = view.map_err(|error| io::Error::other(error.full()))?;
     let handed = Handed {
         plan: plan.within(),
+        mounts: view.mounts,
         program: order.program.clone(),
         arguments: order.arguments.clone(),
         processes: order.limits.processes,
         namespace: Handed::namespace(),
         network: Handed::network(),
     };
-    let view = in_memory(&separated(view))?;
+    let view = in_memory(&separated(view.arguments))?;
     let handed = in_memory(&handed.encode()?)?;
     // By descriptor: in the view, or after an upgrade, the name may lead elsewhere.
     let helper = OwnedFd::from(File::open("/proc/self/exe")?);

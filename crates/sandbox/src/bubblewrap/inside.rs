@@ -7,7 +7,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{getpid, getppid};
 
-use crate::{Files, Plan, SandboxError};
+use crate::{Files, Plan, PlannedMounts, SandboxError};
 
 /// The helper's process ids in the view. Bubblewrap's own first process is 1. Where bubblewrap is setuid, it starts
 /// another process before the helper.
@@ -22,7 +22,7 @@ pub(crate) enum Namespace {
 
 /// Checks that bubblewrap has made the promised view, as far as that is visible from within. `outside` is the number
 /// of the network namespace of the machine.
-pub(crate) fn check(plan: &Plan, outside: u64) -> Result<(), SandboxError> {
+pub(crate) fn check(plan: &Plan, mounts: Option<&PlannedMounts>, outside: u64) -> Result<(), SandboxError> {
     let not_so = |what: &str| Err(SandboxError::Outside(what.to_owned()));
     if !is_its_first(getpid().as_raw(), getppid().as_raw()) {
         return not_so("the command would be among the processes of others");
@@ -39,7 +39,11 @@ pub(crate) fn check(plan: &Plan, outside: u64) -> Result<(), SandboxError> {
     if plan.profile.files != Files::Full && !read_only && !all_written() {
         return not_so("files are not kept from being written");
     }
-    Ok(())
+    match (plan.profile.files, mounts) {
+        (Files::Full, _) => Ok(()),
+        (Files::ReadOnly | Files::WorkspaceWrite, Some(mounts)) => mounts.check(),
+        (Files::ReadOnly | Files::WorkspaceWrite, None) => not_so("its mounts are not known"),
+    }
 }
 
 /// Whether a process with these ids (its own, its parent's) is the first that bubblewrap starts. Outside the view,

@@ -3,14 +3,17 @@
 //! It confines what Landlock and seccomp cannot: hidden places in writable ones, owners and modes of files,
 //! processes, shared memory and a separate network. The helper runs in the view and restricts itself as well, so
 //! both apply. This module decides which program is safe ([`find`]) and builds the arguments for a command's view
-//! ([`view_arguments`]). The `children` crate starts bubblewrap; the helper checks the view.
+//! ([`view_of`]). The `children` crate starts bubblewrap; the helper
+//! compares the view with what was planned ([`PlannedMounts`]).
 
 mod find;
 #[cfg(target_os = "linux")]
 pub(crate) mod inside;
+pub(crate) mod mounts;
 mod readable;
 mod sockets;
 mod view;
 
 pub use find::{PLACES, Unfit, find};
-pub use view::{CommandNetwork, view_arguments};
+pub use mounts::PlannedMounts;
+pub use view::{CommandNetwork, CommandView, view_of};

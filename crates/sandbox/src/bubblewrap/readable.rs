@@ -11,47 +11,36 @@ use std::path::{Path, PathBuf};
 /// Most entries mounted into one directory; each is a mount.
 const MAX_ENTRIES: usize = 64;
 
-/// The entries to mount into such a directory.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Readable {
-    /// Files and directories, by real name.
-    pub(super) places: Vec<PathBuf>,
-    /// Links with their targets.
-    pub(super) links: Vec<(PathBuf, PathBuf)>,
-}
-
-impl Readable {
-    /// Lists the readable entries of a directory, given by real name, with the places of `private` in it. `None`:
-    /// no private place can be in it. Entries that cannot be inspected are not readable.
-    pub(super) fn of(directory: &Path, private: &[PathBuf]) -> Option<Self> {
-        let private: Vec<&OsStr> = private
-            .iter()
-            .filter(|place| is_in(directory, place))
-            .filter_map(|place| place.file_name())
-            .collect();
-        // A directory that cannot be inspected has no readable entries.
-        if private.is_empty() || directory.metadata().is_ok_and(|found| !found.is_dir()) {
-            return None;
-        }
-        let mut kept = Self::default();
-        let found = std::fs::read_dir(directory).into_iter().flatten();
-        for name in found.filter_map(|entry| Some(entry.ok()?.file_name())) {
-            // Files that belong to a private file have its name as prefix: its journal, or its replacement.
-            let begins = |private: &&OsStr| name.as_bytes().starts_with(private.as_bytes());
-            if private.iter().any(begins) {
-                continue;
-            }
-            if kept.places.len() + kept.links.len() == MAX_ENTRIES {
-                break;
-            }
-            let place = directory.join(name);
-            match std::fs::read_link(&place) {
-                Ok(target) => kept.links.push((place, target)),
-                Err(_) => kept.places.push(place),
-            }
-        }
-        Some(kept)
+/// Returns the readable entries of a directory, given by real name, with the places of `private` in it. `None`: no
+/// private place can be in it. Entries that cannot be inspected are not readable, nor are links: bubblewrap would make them
+/// where a command that runs meanwhile leads it.
+pub(super) fn readable(directory: &Path, private: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let private: Vec<&OsStr> = private
+        .iter()
+        .filter(|place| is_in(directory, place))
+        .filter_map(|place| place.file_name())
+        .collect();
+    // A directory that cannot be inspected has no readable entries.
+    if private.is_empty() || directory.metadata().is_ok_and(|found| !found.is_dir()) {
+        return None;
     }
+    // Files that belong to a private file have its name as prefix: its journal, or its replacement.
+    let is_private = |name: &OsStr| {
+        private
+            .iter()
+            .any(|private| name.as_bytes().starts_with(private.as_bytes()))
+    };
+    let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = found.map(|entry| entry.file_name());
+    let places = names
+        .filter(|name| !is_private(name))
+        .map(|name| directory.join(name));
+    Some(
+        places
+            .filter(|place| !place.is_symlink())
+            .take(MAX_ENTRIES)
+            .collect(),
+    )
 }
 
 /// Whether a place is a direct entry of a directory, given by real name.
@@ -77,33 +66,29 @@ mod tests {
         std::os::unix::fs::symlink("../elsewhere", craft.join("commands")).unwrap();
         std::os::unix::fs::symlink("craft", top.join("way")).unwrap();
         let private = ["way/bobbin.db", "craft/bobbin.json", "other/skills"].map(|name| top.join(name));
-        let mut kept = Readable::of(&craft, &private).unwrap();
-        kept.places.sort();
-        let expected = Readable {
-            places: vec![craft.join("config.json"), craft.join("skills")],
-            links: vec![(craft.join("commands"), "../elsewhere".into())],
-        };
-        assert_eq!(kept, expected);
+        let mut places = readable(&craft, &private).unwrap();
+        places.sort();
+        assert_eq!(places, ["config.json", "skills"].map(|name| craft.join(name)));
     }
 
     #[test]
     fn nothing_is_made_anew_without_need_and_no_more_is_put_into_it_than_fits() {
         let place = tempfile::tempdir().unwrap();
         let top = place.path().canonicalize().unwrap();
-        assert_eq!(Readable::of(&top, &[]), None);
-        assert_eq!(Readable::of(&top, &["/elsewhere/token".into()]), None);
+        assert_eq!(readable(&top, &[]), None);
+        assert_eq!(readable(&top, &["/elsewhere/token".into()]), None);
         let private = [top.join("token")];
-        assert_eq!(Readable::of(&top.join("missing"), &private), None);
-        assert_eq!(Readable::of(&top, &private), Some(Readable::default()));
+        assert_eq!(readable(&top.join("missing"), &private), None);
+        assert_eq!(readable(&top, &private), Some(Vec::new()));
         for number in 0..=MAX_ENTRIES {
             std::fs::write(top.join(number.to_string()), "").unwrap();
         }
         std::fs::write(top.join("token"), "").unwrap();
-        let kept = Readable::of(&top, &private).unwrap();
-        assert_eq!((kept.places.len(), kept.links.len()), (MAX_ENTRIES, 0));
-        assert!(!kept.places.contains(&private[0]));
+        let places = readable(&top, &private).unwrap();
+        assert_eq!(places.len(), MAX_ENTRIES);
+        assert!(!places.contains(&private[0]));
         // A file has no entries.
         let private = [top.join("token/key")];
-        assert_eq!(Readable::of(&top.join("token"), &private), None);
+        assert_eq!(readable(&top.join("token"), &private), None);
     }
 }

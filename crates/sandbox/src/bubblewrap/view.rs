@@ -9,19 +9,39 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
-use super::readable::Readable;
+use super::mounts::{Access, Content, PlannedMounts, content};
+use super::readable::readable;
 use crate::plan::{around, looked};
-use crate::{Files, GitSettings, Network, Plan, Profile};
+use crate::{Files, GitSettings, Network, Plan, Profile, SandboxError};
 
-/// Returns bubblewrap's arguments for the view of a plan, with its places as of now, for a command that runs in
-/// `directory`, a real name. The program and its arguments follow them.
+/// A command's view, as bubblewrap is to make it and as the helper must find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandView {
+    /// Bubblewrap's arguments. The program and its arguments follow them.
+    pub arguments: Vec<OsString>,
+    /// The mounts to compare; `None` under [`Files::Full`], where none is planned.
+    pub mounts: Option<PlannedMounts>,
+}
+
+/// Returns the view of a plan, with its places as of now, for a command that runs in `directory`, a real name.
 ///
 /// There is no `--new-session`: the caller has made a session, and another one would leave the group that the
 /// caller ends.
 ///
 /// With [`CommandNetwork::Joined`] the caller has joined the network of other commands, and bubblewrap makes none.
-pub fn view_arguments(plan: &Plan, directory: &Path, network: CommandNetwork) -> Vec<OsString> {
-    View::of(plan).arguments(directory, network)
+///
+/// # Errors
+/// A place cannot be looked at, is a link that commands could replace, or was replaced meanwhile.
+pub fn view_of(plan: &Plan, directory: &Path, network: CommandNetwork) -> Result<CommandView, SandboxError> {
+    let mut view = View::of(plan)?;
+    let mounts = match plan.profile.files {
+        Files::Full => None,
+        Files::ReadOnly | Files::WorkspaceWrite => Some(view.planned()?),
+    };
+    Ok(CommandView {
+        arguments: view.arguments(directory, network),
+        mounts,
+    })
 }
 
 /// Where the network of a command without the machine's comes from.
@@ -64,36 +84,41 @@ enum Mount {
     Temporary,
 }
 
+/// The device that hides a file.
+const NOTHING: &str = "/dev/null";
 /// Links in a directory of services that programs are started through (NixOS).
 const PROGRAMS: [&str; 2] = ["current-system", "opengl-driver"];
 
 impl View {
     /// Builds the view of a plan; leaves out missing places.
-    pub(super) fn of(plan: &Plan) -> Self {
+    ///
+    /// # Errors
+    /// [`SandboxError::Closed`], [`SandboxError::Link`].
+    pub(super) fn of(plan: &Plan) -> Result<Self, SandboxError> {
         let (mut wanted, mut links) = (BTreeMap::new(), Vec::new());
         if plan.profile.files != Files::Full {
             // For a place named twice, the later entry counts.
-            let mut write = match plan.profile.files {
-                Files::WorkspaceWrite => plan.written(),
-                Files::ReadOnly | Files::Full => Vec::new(),
+            let (mut write, committed) = match plan.profile.files {
+                Files::WorkspaceWrite => plan.written_apart(),
+                Files::ReadOnly | Files::Full => (Vec::new(), Vec::new()),
             };
+            write.extend(committed.iter().cloned());
             if plan.is_apart() {
                 // It is seen as `/tmp`.
                 write.retain(|place| Some(place) != plan.temporary.as_ref());
                 separate(plan, &write, &mut wanted, &mut links);
             }
             if plan.git_settings == GitSettings::ReadOnly {
-                let settings = crate::repositories::settings(&write, &plan.repositories);
+                let settings = crate::repositories::settings(&write, &plan.repositories, &committed)?;
                 wanted.extend(settings.into_iter().map(|place| (place, Mount::Read)));
             }
-            let (kept, beyond_kept) = looked(&plan.keep);
+            let (kept, beyond_kept) = plan.kept(&write).map_err(SandboxError::Link)?;
             let (blank, beyond_blank) = looked(&plan.blank);
             for real in kept {
-                match Readable::of(&real, &plan.blank) {
-                    Some(mut kept) => {
-                        let read = kept.places.into_iter().map(|place| (place, Mount::Read));
+                match readable(&real, &plan.blank) {
+                    Some(places) => {
+                        let read = places.into_iter().map(|place| (place, Mount::Read));
                         wanted.extend(read.chain([(real, Mount::Anew)]));
-                        links.append(&mut kept.links);
                     }
                     None => drop(wanted.insert(real, Mount::Read)),
                 }
@@ -116,14 +141,42 @@ impl View {
             }
         }
         let mounts = needed(wanted);
-        let is_new = |above: &Path| matches!(mounts.get(above), Some(Mount::Anew | Mount::Own));
+        let is_new = |above: &Path| matches!(mounts.get(above), Some(Mount::Own));
         links.retain(|(link, _)| link.parent().is_some_and(is_new));
-        Self {
+        Ok(Self {
             profile: plan.profile,
             mounts,
             links,
             temporary: plan.temporary.clone().filter(|place| place.is_dir()),
+        })
+    }
+
+    /// Returns the mounts as the helper must find them. Leaves out readable places that were removed meanwhile.
+    fn planned(&mut self) -> Result<PlannedMounts, SandboxError> {
+        let mut planned = PlannedMounts::of_machine()?;
+        let root = Path::new("/");
+        if !self.mounts.contains_key(root) {
+            let place = content(root)?.ok_or_else(|| SandboxError::Replaced(root.to_owned()))?;
+            planned.add(root, place, Access::Read);
         }
+        let mut gone = Vec::new();
+        for (path, mount) in &self.mounts {
+            let (source, access) = match mount {
+                Mount::Write => (Some(path.as_path()), Access::Write),
+                Mount::Read => (Some(path.as_path()), Access::ReadIfThere),
+                Mount::Empty | Mount::Anew | Mount::Own => (None, Access::Read),
+                Mount::Temporary => (self.temporary.as_deref(), Access::Write),
+                Mount::Blank => (Some(Path::new(NOTHING)), Access::Read),
+            };
+            match source.map(content).transpose()? {
+                None => planned.add(path, Content::New, access),
+                Some(Some(place)) => planned.add(path, place, access),
+                Some(None) if access == Access::ReadIfThere => gone.push(path.clone()),
+                Some(None) => return Err(SandboxError::Replaced(path.clone())),
+            }
+        }
+        self.mounts.retain(|path, _| !gone.contains(path));
+        Ok(planned)
     }
 
     /// Returns the arguments for [`view_arguments`].
@@ -176,7 +229,7 @@ impl View {
                     None => add("--tmpfs", &[path]),
                 },
                 // A device on a mount without devices cannot be opened.
-                Mount::Blank => add("--ro-bind", &[Path::new("/dev/null"), path]),
+                Mount::Blank => add("--ro-bind", &[Path::new(NOTHING), path]),
             }
         }
         for (link, target) in &self.links {
@@ -201,8 +254,10 @@ fn separate(
     wanted: &mut BTreeMap<PathBuf, Mount>,
     links: &mut Vec<(PathBuf, PathBuf)>,
 ) {
-    let sockets = super::sockets::bound();
-    wanted.extend(sockets.into_iter().map(|path| (path, Mount::Blank)));
+    if !plan.services.is_empty() {
+        let sockets = super::sockets::bound();
+        wanted.extend(sockets.into_iter().map(|path| (path, Mount::Blank)));
+    }
     for path in around(&plan.services) {
         let programs = PROGRAMS.map(|name| path.join(name));
         links.extend(programs.into_iter().filter_map(|link| {

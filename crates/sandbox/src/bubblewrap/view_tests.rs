@@ -27,7 +27,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 /// Returns the mounts in a place; the machine has sockets elsewhere.
 fn mounts_in(top: &Path, plan: &Plan) -> BTreeMap<PathBuf, Mount> {
-    let mut mounts = View::of(plan).mounts;
+    let mut mounts = View::of(plan).unwrap().mounts;
     mounts.retain(|path, _| path.starts_with(top));
     mounts
 }
@@ -218,7 +218,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         },
         ..plan
     };
-    assert!(View::of(&full).mounts.is_empty());
+    assert!(View::of(&full).unwrap().mounts.is_empty());
 }
 
 #[test]
@@ -241,15 +241,13 @@ fn a_kept_directory_with_private_files_is_made_anew_without_them() {
         ..Plan::default()
     };
     let mounted = |plan: &Plan| {
-        let mut view = View::of(plan);
+        let mut view = View::of(plan).unwrap();
         view.mounts.retain(|path, _| path.starts_with(&work));
         mounted(&view)
     };
     let (craft, work) = (craft.display(), work.display());
-    let made = format!(
-        "--tmpfs {craft} --ro-bind-try {craft}/config.json {craft}/config.json --symlink ../skills {craft}/skills \
-         --remount-ro {craft}"
-    );
+    let made =
+        format!("--tmpfs {craft} --ro-bind-try {craft}/config.json {craft}/config.json --remount-ro {craft}");
     let expected = format!("--bind {work} {work} {made}");
     assert_eq!(mounted(&plan(Files::WorkspaceWrite)), expected);
     assert_eq!(mounted(&plan(Files::ReadOnly)), made);
@@ -309,7 +307,7 @@ fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
         (services.clone(), Mount::Own),
     ];
     assert_eq!(mounts_in(&top, &apart), BTreeMap::from(expected));
-    let view = View::of(&apart);
+    let view = View::of(&apart).unwrap();
     let temporary = Path::new("/tmp").canonicalize().unwrap();
     assert_eq!(view.mounts.get(&temporary), Some(&Mount::Temporary));
     assert_eq!(view.mounts.get(&shown), Some(&Mount::Read));
@@ -324,5 +322,10 @@ fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
     // What is open to the network or to all files is not cut off by names.
     let on = mounts_in(&top, &plan(Files::WorkspaceWrite, Network::On));
     assert_eq!(on.keys().collect::<Vec<_>>(), [&listening[3].1, &work]);
-    assert!(View::of(&plan(Files::Full, Network::Off)).mounts.is_empty());
+    assert!(
+        View::of(&plan(Files::Full, Network::Off))
+            .unwrap()
+            .mounts
+            .is_empty()
+    );
 }

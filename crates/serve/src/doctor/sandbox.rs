@@ -58,10 +58,6 @@ pub(super) async fn sandbox(
             let text = format!("{profile}; {holders}, tried just now");
             report.add(WHAT, DoctorLevel::Ok, text);
             match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
-                (_, Some(Ok(_))) if plan.outer == Outer::Nothing => {
-                    let text = "bubblewrap is not used: the .craft of this workspace is a link";
-                    report.add(WHAT, DoctorLevel::Warning, text);
-                }
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());
                     report.add(WHAT, DoctorLevel::Ok, text);
