@@ -76,10 +76,25 @@ async fn a_forwarded_port_leads_to_a_server_of_the_thread_until_its_client_leave
     let address = forward["address"].as_str().unwrap().to_owned();
     assert_eq!(address, here, "the same port, since it is free");
     assert_eq!(greeting(&address, "Ada").await.as_deref(), Some("hello Ada\n"));
+    // A browser is answered at the Thread's own name alone.
+    let name = thread.to_lowercase().replace('_', "-");
+    let browsed = |host: &str| {
+        let head = format!("GET / HTTP/1.1\r\nHost: {host}:{port}\r\nSec-Fetch-Mode: navigate\r\n\r");
+        let address = address.clone();
+        async move { greeting(&address, &head).await.unwrap() }
+    };
+    for host in ["127.0.0.1", "localhost"] {
+        let refused = browsed(host).await;
+        assert!(
+            refused.starts_with("HTTP/1.1 421 ") && !refused.contains("hello"),
+            "{refused}"
+        );
+    }
+    let own = browsed(&format!("{name}.localhost")).await;
+    assert!(own.starts_with("hello GET /"), "{own}");
     let mut other = server.client_with("other", capabilities()).await;
     let listed = other.call("forward/list", json!({ "threadId": thread })).await;
     assert_eq!(listed, json!({ "forwards": [forward] }));
-    let name = thread.to_lowercase().replace('_', "-");
     assert_eq!(forward["url"], format!("http://{name}.localhost:{port}/"));
     let of_page: u16 = server_port(&server).await;
     for to in [9100, of_page] {

@@ -28,6 +28,11 @@ impl Forward {
     /// Returns the address for a browser: an origin of the Thread's own, so that its pages share no storage with what else
     /// is or was on a port of this machine.
     pub fn url(&self) -> String {
+        format!("http://{}/", self.authority())
+    }
+
+    /// Returns the host and the port of [`Self::url`]: where browsers are answered.
+    pub fn authority(&self) -> String {
         let letters = self.thread.as_str().chars().map(|letter| match letter {
             'a'..='z' | '0'..='9' => letter,
             'A'..='Z' => letter.to_ascii_lowercase(),
@@ -35,7 +40,7 @@ impl Forward {
         });
         let label: String = letters.take(MAX_LABEL).collect();
         let label = label.trim_matches('-');
-        format!("http://{label}.localhost:{}/", self.address.port())
+        format!("{label}.localhost:{}", self.address.port())
     }
 }
 

@@ -16,6 +16,8 @@ use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpReq
 const REQUEST: Duration = Duration::from_secs(30);
 /// Largest answer.
 const MAX_ANSWER: usize = 1 << 20;
+/// Names of this machine that browsers resolve by themselves or that systems have from the start (Debian's `/etc/hosts`).
+const LOCAL_NAMES: [&str; 3] = ["localhost", "ip6-localhost", "ip6-loopback"];
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -141,8 +143,8 @@ fn number(url: &Url) -> Option<IpAddr> {
 }
 
 fn is_this_machine(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let is_name = host == "localhost" || host.ends_with(".localhost");
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    let is_name = LOCAL_NAMES.contains(&host) || host.ends_with(".localhost");
     is_name || number(url).is_some_and(|address| bobbin_web::canonical(address).is_loopback())
 }
 
@@ -228,6 +230,31 @@ mod tests {
             assert!(error.contains("no address that a login may reach"), "{error}");
         }
         serving.abort();
+    }
+
+    #[test]
+    fn no_spelling_of_this_machine_is_a_page_of_the_web() {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "localhost%2e",
+            "foo.localhost",
+            "foo.localhost.",
+            "ip6-localhost",
+            "ip6-loopback.",
+            "127.0.0.1.",
+            "2130706433",
+            "[::ffff:127.0.0.1]",
+        ] {
+            let page = Url::parse(&format!("https://{host}:18091/x")).unwrap();
+            assert!(!Reach::Elsewhere.allows_page(&page), "{host}");
+            assert_eq!(Reach::of(page.as_str()), Reach::ThisMachine, "{host}");
+        }
+        for host in ["login.example", "localhost.example", "ip6-localhost.example"] {
+            let page = Url::parse(&format!("https://{host}/x")).unwrap();
+            assert!(Reach::Elsewhere.allows_page(&page), "{host}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::first_request::admit;
 use crate::networks::Shared;
 use crate::terminals::{Inner, Terminals};
 
@@ -220,7 +221,8 @@ impl Inner {
                 Some(_) = connections.join_next() => {}
                 accepted = accept(&listeners), if connections.len() < CONNECTIONS => match accepted {
                     Ok(near) => {
-                        connections.spawn(self.clone().relay(network.clone(), forward.port, near));
+                        let relaying = self.clone().relay(network.clone(), forward.clone(), near);
+                        connections.spawn(relaying);
                     }
                     Err(error) => {
                         tracing::debug!(%error, id = forward.id, "a forward cannot take a connection");
@@ -240,18 +242,18 @@ impl Inner {
     }
 
     /// Relays one connection to its end.
-    async fn relay(self: Arc<Self>, network: Shared, port: u16, mut near: TcpStream) {
+    async fn relay(self: Arc<Self>, network: Shared, forward: Forward, mut near: TcpStream) {
         let Some(network) = network.get() else { return };
         let relayed = async {
-            let mut far = self
-                .children
-                .connect(network, port)
-                .await
-                .map_err(io::Error::other)?;
-            tokio::io::copy_bidirectional_with_sizes(&mut near, &mut far, BUFFER, BUFFER).await
+            let connecting = self.children.connect(network, forward.port);
+            let mut far = connecting.await.map_err(io::Error::other)?;
+            if admit(&mut near, &mut far, &forward.authority()).await? {
+                tokio::io::copy_bidirectional_with_sizes(&mut near, &mut far, BUFFER, BUFFER).await?;
+            }
+            io::Result::Ok(())
         };
         if let Err(error) = relayed.await {
-            tracing::debug!(%error, port, "a forwarded connection ended early");
+            tracing::debug!(%error, id = forward.id, "a forwarded connection ended early");
         }
     }
 }

@@ -12,6 +12,7 @@
 mod announcer;
 mod bounds;
 mod entry;
+mod first_request;
 mod follow;
 mod forwards;
 mod networks;
