@@ -36,7 +36,7 @@ class Workspace:
             "BOBBIN_TOKEN": TOKEN,
             "BOBBIN_LOG": "error",
         }
-        self.stdio = [BINARY, "app-server", "--workspace", str(self.files)]
+        self.stdio = [BINARY, "app-server", "--listen", "ws+stdio://127.0.0.1:0", "--workspace", str(self.files)]
 
     def remove(self) -> None:
         self._dir.cleanup()

@@ -13,6 +13,8 @@ import { findServer, spawn, SpawnedClient } from "../dist/node.js";
 import { needsServer, openThread, serve, TOKEN, until } from "./support.mjs";
 
 const BIN = process.env.BOBBIN_BIN;
+/** Starts a server that is this client's alone, and ends with it. */
+const ALONE = [BIN, "app-server", "--listen", "ws+stdio://127.0.0.1:0"];
 const clientInfo = { name: "test", version: "1" };
 
 /** Returns what `spawn` takes for a folder of its own, which `t` removes. */
@@ -21,7 +23,7 @@ function folder(t) {
   for (const name of ["home", "workspace"]) mkdirSync(join(dir, name));
   t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   const env = { PATH: process.env.PATH, HOME: join(dir, "home"), BOBBIN_LOG: "error" };
-  return { command: [BIN, "app-server"], cwd: join(dir, "workspace"), env, clientInfo, maxDelayMs: 50, onStderr: () => {} };
+  return { command: ALONE, cwd: join(dir, "workspace"), env, clientInfo, maxDelayMs: 50, onStderr: () => {} };
 }
 
 const pidIn = (cwd) => JSON.parse(readFileSync(join(cwd, ".craft/appserver.lock"), "utf8")).pid;
@@ -70,6 +72,19 @@ test("a server of one's own is asked, and has ended when close() resolves", need
   await own.close();
   assert.throws(() => process.kill(pid, 0));
   assert.equal((await reasonOf(own.request("model/list"))).kind, "closed");
+});
+
+test("two clients share the server that the first has started, and neither ends it", needsServer, async (t) => {
+  const options = { ...folder(t), command: [BIN, "app-server"] };
+  const first = await spawn(options);
+  const pid = pidIn(options.cwd);
+  const second = await spawn(options);
+  t.after(() => second.close());
+  assert.equal(pidIn(options.cwd), pid);
+  const thread = await openThread(second);
+  await first.close();
+  assert.equal(answer(await thread.ask("say one")), "one");
+  assert.equal(pidIn(options.cwd), pid);
 });
 
 test("a server that is killed is started again, and the Thread goes on", needsServer, async (t) => {
