@@ -317,3 +317,24 @@ async fn a_server_whose_state_was_removed_ends() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_server_alone_has_a_running_one_listen_and_speaks_through_it() {
+    let workspace = Workspace::new();
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    let pid = server(&workspace).unwrap()["pid"].clone();
+    // As a Hub starts one.
+    let (mut child, link) = workspace.stdio();
+    let client = Client::ready(link, "hub", rich()).await;
+    let state = server(&workspace).unwrap();
+    assert_eq!(state["pid"], pid);
+    assert!(state["address"].is_string(), "{state}");
+    drop(client);
+    child.exit().await;
+    until("the listener is closed", || {
+        server(&workspace).is_some_and(|state| state["address"].is_null())
+    })
+    .await;
+    assert_eq!(server(&workspace).unwrap()["pid"], pid);
+}

@@ -27,7 +27,7 @@ use bobbin_serve::signals::Signals;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::token::TokenOptions;
 use bobbin_serve::{console, managed, server, state, telemetry};
-use bobbin_workspace::{State, Workspace};
+use bobbin_workspace::Workspace;
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -262,7 +262,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let held = match workspace.hold().await {
         Ok(held) => held,
         Err(error) if error.is_busy() => {
-            return borrow(&workspace, listen, wants_code, greet, error.into()).await;
+            return borrow(&workspace, listen, (Stdio::Nothing, wants_code), greet, error.into()).await;
         }
         Err(error) => return Err(error.into()),
     };
@@ -279,16 +279,23 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     .await
 }
 
+/// What is on the stdio of this process.
+enum Stdio {
+    /// A client of the native dialect.
+    Client,
+    /// Nothing, or a user.
+    Nothing,
+}
+
 /// Has the server that runs in the workspace listen until a signal comes, or until it ends.
 async fn borrow(
     workspace: &Workspace,
     listen: Listen,
-    wants_code: bool,
+    (stdio, wants_code): (Stdio, bool),
     greet: impl FnOnce(&Opened),
     busy: anyhow::Error,
 ) -> anyhow::Result<ExitCode> {
-    let is_joinable = |server: &State| server.socket && server.address.is_none();
-    if !workspace.holder().is_some_and(|server| is_joinable(&server)) {
+    if !workspace.holder().is_some_and(|server| server.can_listen()) {
         return Err(busy);
     }
     let mut signals = Signals::listen()?;
@@ -375,10 +382,18 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
             endpoints
         }
     };
-    if endpoints.listen.is_none() {
+    let Some(listen) = &endpoints.listen else {
         return detached::bridge(&workspace, &app_server.common.log).await;
-    }
-    let held = workspace.hold().await?;
+    };
+    let held = match workspace.hold().await {
+        Ok(held) => held,
+        Err(error) if error.is_busy() => {
+            let stdio = if endpoints.stdio { Stdio::Client } else { Stdio::Nothing };
+            let greet = |opened: &Opened| tracing::info!(address = opened.web_socket, "listening");
+            return borrow(&workspace, listen.clone(), (stdio, false), greet, error.into()).await;
+        }
+        Err(error) => return Err(error.into()),
+    };
     server::run(held, &config, endpoints, |greeting| {
         complain(&greeting);
         if let Some(Listening { web_socket, .. }) = greeting.listening {

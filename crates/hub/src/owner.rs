@@ -421,7 +421,8 @@ async fn start(
 async fn foreign(shared: &Shared, workspace: &Workspace) -> Result<Option<AppServer>, HubError> {
     let deadline = Instant::now() + LEAVING;
     loop {
-        let Some(holder) = holder(workspace).await else {
+        // One that was started for its clients listens for ours.
+        let Some(holder) = holder(workspace).await.filter(|holder| !holder.can_listen()) else {
             return Ok(None);
         };
         if let Some(address) = &holder.address

@@ -78,6 +78,11 @@ impl State {
             one_prompt: false,
         }
     }
+
+    /// Whether a program of its user can have it listen.
+    pub fn can_listen(&self) -> bool {
+        self.socket && self.address.is_none()
+    }
 }
 
 impl Workspace {
