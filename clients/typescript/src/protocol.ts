@@ -334,6 +334,12 @@ export interface ClientCapabilities {
   nodeRepl?: NodeReplCapability;
   /** Exact names of notifications this connection does not want. */
   optOutNotificationMethods?: string[];
+  /**
+   * Extension: a person starts the Turns of this client and reads along. Where no approval policy is configured, what the
+   * sandbox confines runs unasked in them. Default: whether the client is a page, a terminal or a desktop that the server
+   * knows, or an editor.
+   */
+  person?: boolean;
   /** Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`. */
   sandboxedPolicy?: boolean;
   /** Wants delta notifications. Default `true`. */
@@ -597,7 +603,7 @@ export interface DataBase64ChannelMessageSource {
 }
 
 /** A policy that `workspace/config/update` can set. */
-export type DefaultApprovalPolicy = "default" | "autoApprove";
+export type DefaultApprovalPolicy = "default" | "autoApprove" | "sandboxed" | "askWrites";
 
 /** Why a model is the default. */
 export type DefaultModelSource = "nothing" | "key" | "setting";
@@ -5219,6 +5225,8 @@ export interface ApprovalRequestParams {
   approvalType: ApprovalKind;
   /** The answers that make sense; absent means all five. */
   availableDecisions?: ApprovalDecision[];
+  /** Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own member. */
+  confined?: boolean;
   /** The `approvalRequest` Item. */
   itemId: string;
   /** The command line, or what is done to the target. */

@@ -325,8 +325,8 @@ pub enum Bubblewrap {
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
 pub struct Permissions {
-    /// What happens to calls that no rule speaks of, in Threads that do not say otherwise.
-    #[schemars(extend("default" = "default"))]
+    /// What happens to calls that no rule speaks of, in Threads that do not say otherwise. Not set: `sandboxed` in Turns that
+    /// a person starts, where bubblewrap confines commands and nothing waits for trust; `default` elsewhere.
     pub default_approval_policy: Option<Policy>,
     /// Rules for commands, paths and tools. `deny` beats `ask` beats `allow`.
     #[serde(default)]

@@ -150,6 +150,7 @@ impl Spent {
 /// a client can be asked (AppServer protocol 01 §5, 04 §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a client")]
 pub struct TurnFeatures {
     /// Shell calls also appear as `commandExecution` Items.
     #[serde(default)]

@@ -222,10 +222,7 @@ pub async fn prepare(
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
     let git = (children, own, sandbox.clone());
-    let confines: Confines = {
-        let sandbox = sandbox.clone();
-        Arc::new(move || sandbox.is_bubblewrapped())
-    };
+    let confines = confines(sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox),
         (&servers, &finecode, &jobs, &hermes, &channels),
@@ -348,6 +345,11 @@ fn policy(
     let policy = RulesPolicy::new(config.rules.compile(home)?).guarding(guarded);
     let policy = policy.showing(workspace.outputs()).finding(programs);
     Ok(Arc::new(policy))
+}
+
+/// Returns what says whether bubblewrap confines commands.
+fn confines(sandbox: Sandbox) -> Confines {
+    Arc::new(move || sandbox.is_bubblewrapped())
 }
 
 fn core_settings(

@@ -368,6 +368,11 @@ class ClientCapabilities(TypedDict, total=False):
     """Present when the client serves `ext/nodeRepl/*`, together with `browserUse`."""
     optOutNotificationMethods: list[str]
     """Exact names of notifications this connection does not want."""
+    person: bool
+    """Extension: a person starts the Turns of this client and reads along. Where no approval policy is configured,
+    what the sandbox confines runs unasked in them. Default: whether the client is a page, a terminal or a
+    desktop that the server knows, or an editor.
+    """
     sandboxedPolicy: bool
     """Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default
     `false`.
@@ -4937,6 +4942,10 @@ class ApprovalRequestParams(_ApprovalRequestParams, total=False):
     """What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member."""
     availableDecisions: list[ApprovalDecision]
     """The answers that make sense; absent means all five."""
+    confined: bool
+    """Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own
+    member.
+    """
     reason: str
     """A sentence for the user."""
 
@@ -6344,7 +6353,7 @@ ContentItem = Union[TextContent, ImageContentItem]
 """A piece of what a tool brought back."""
 CronRunStatus = Literal['ok', 'error']
 """How a run ended."""
-DefaultApprovalPolicy = Literal['default', 'autoApprove']
+DefaultApprovalPolicy = Literal['default', 'autoApprove', 'sandboxed', 'askWrites']
 """A policy that `workspace/config/update` can set."""
 DeliveryMode = Literal['normal', 'queued', 'guidance']
 """How a user message came into its Turn."""
