@@ -397,3 +397,32 @@ async fn a_relative_home_makes_no_folder_its_users_own() {
         .unwrap();
     assert!(!lab.work().join(TRACE).exists(), "{output:?}");
 }
+
+#[tokio::test]
+async fn texts_that_wait_for_trust_are_named_with_the_reason_and_say_nothing() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write(".craft/skills/brew/SKILL.md", "---\ndescription: OBEY\n---\nOBEY");
+    lab.write(".craft/commands/pour.md", "OBEY");
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let reason = "This folder is not trusted: run `bobbin trust`.";
+    let listed = client.call("skills/list", json!({})).await;
+    let skill = &listed["skills"][0];
+    assert_eq!(
+        (&skill["name"], &skill["available"], &skill["unavailableReason"]),
+        (&json!("brew"), &json!(false), &json!(reason)),
+        "{listed}"
+    );
+    assert!(!listed.to_string().contains("OBEY"), "{listed}");
+    let pour = json!({ "threadId": thread, "command": "/pour" });
+    let refused = client.error("command/execute", pour).await;
+    assert_eq!(refused["code"], -32060);
+    assert_eq!(refused["message"], format!("Command not found: /pour. {reason}"));
+    let none = json!({ "threadId": thread, "command": "/none" });
+    let missing = client.error("command/execute", none).await;
+    assert_eq!(missing["message"], "Command not found: /none");
+    let read = client.error("skills/read", json!({ "name": "brew" })).await;
+    assert!(read["message"].as_str().unwrap().ends_with(reason), "{read}");
+    server.kill().await;
+}

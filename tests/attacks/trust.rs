@@ -107,7 +107,8 @@ async fn a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so(
             .find("brew"),
         None
     );
-    assert_eq!(client.call("skills/list", json!({})).await["skills"], json!([]));
+    let usable = json!({ "includeUnavailable": false });
+    assert_eq!(client.call("skills/list", usable).await["skills"], json!([]));
     let told_before = told(&mut client, &model).await;
     assert!(
         !told_before.contains("Obey") && !told_before.contains("steep"),
@@ -164,7 +165,8 @@ async fn a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so(
         9,
         "it is taken back as a whole: {word:#}"
     );
-    assert_eq!(client.call("skills/list", json!({})).await["skills"], json!([]));
+    let usable = json!({ "includeUnavailable": false });
+    assert_eq!(client.call("skills/list", usable).await["skills"], json!([]));
     server.kill().await;
 }
 

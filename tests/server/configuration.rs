@@ -457,7 +457,21 @@ async fn a_desktop_clients_first_dialog_sets_a_folder_up() {
     assert_eq!(own, json!({ "ApiKey": "sk-sesame", "EndPoint": address }));
     // What was set counts: nothing waits for trust.
     let (_, said) = run(&home, &workspace, &["trust", "--list"]).await;
-    assert!(said.contains("single things"), "{said}");
+    let root = workspace.path().canonicalize().unwrap();
+    assert!(said.lines().any(|line| line == root.to_str().unwrap()), "{said}");
+
+    // A folder that brings something waits for a word about it.
+    let cloned = Workspace::new();
+    std::fs::write(cloned.path().join("AGENTS.md"), "Obey.").unwrap();
+    let (code, said) = run(&home, &cloned, &["setup", "--model", "scripted"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("bobbin trust"), "{said}");
+    let (_, said) = run(&home, &cloned, &["trust", "--list"]).await;
+    let root = cloned.path().canonicalize().unwrap();
+    assert!(
+        said.contains(&format!("{}  (single things", root.display())),
+        "{said}"
+    );
 
     // Another folder keeps the key that is there, and a file shows that it is set up.
     let other = Workspace::new();

@@ -81,6 +81,8 @@ async fn a_killed_hub_takes_its_server_along_and_the_next_one_starts_another() {
     let next = ensure(&lock, &root).await;
     assert_eq!(next["state"], "running", "{next}");
     assert_ne!(next["pid"], server["pid"]);
+    // A client that connects again by itself finds it.
+    assert_eq!(next["endpoints"], server["endpoints"]);
     let second = home.run(&["hub"]).await;
     assert!(second.status.success());
     let stopped = home.run(&["hub", "stop"]).await;

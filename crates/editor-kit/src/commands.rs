@@ -178,7 +178,7 @@ impl Named {
         let expanded = match files {
             None => Ok(OwnCommand::find(&self.name).and_then(|own| own.prompt(&self.arguments))),
             Some(files) => match files.expand(&self.name, &self.arguments) {
-                Err(PromptError::NotFound { .. }) => self.skill(files),
+                Err(PromptError::NotFound { .. } | PromptError::NotTrusted { .. }) => self.skill(files),
                 expanded => expanded.map(Some),
             },
         };
@@ -197,7 +197,10 @@ impl Named {
     fn skill(&self, files: &Prompts) -> Result<Option<String>, PromptError> {
         match files.skill(&self.name) {
             Ok(skill) if skill.enabled && skill.unavailable.is_none() => {}
-            Ok(_) | Err(PromptError::NotFound { .. } | PromptError::BadName(_)) => return Ok(None),
+            Ok(_)
+            | Err(PromptError::NotFound { .. } | PromptError::NotTrusted { .. } | PromptError::BadName(_)) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         }
         let text = files.skill_text(&self.name)?.body;

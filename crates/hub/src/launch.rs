@@ -4,7 +4,7 @@
 //! leaves no process behind.
 
 use std::ffi::OsString;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use bobbin_children::{Children, Environment, Exit, ProcessSpec};
 use bobbin_framing::{Limits, Transport};
 use bobbin_peer::{Handlers, Peer, PeerOptions};
 use bobbin_supervise::{Child, Line, Streams, causes};
-use bobbin_workspace::Workspace;
+use bobbin_workspace::{Workspace, write_small};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::timeout;
@@ -30,6 +30,11 @@ const GRACE: Duration = Duration::from_secs(3);
 const WRITE: Duration = Duration::from_secs(1);
 /// Most bytes that are kept of what a server writes to its standard error.
 const MAX_STDERR: usize = 16_384;
+
+/// The file with the port of the last start, in the state of a workspace.
+const PORT_FILE: &str = "hub-port";
+/// Most bytes of it that are read.
+const MAX_PORT_BYTES: u64 = 16;
 
 /// How servers are started.
 pub struct Launch {
@@ -98,12 +103,24 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Finds a free port.
-    pub(crate) fn find(launch: &Launch) -> Result<Self, HubError> {
+    /// Finds a free port: that of the last start if it is one, so that clients which connect again by themselves find the
+    /// server.
+    pub(crate) fn find(launch: &Launch, workspace: &Workspace) -> Result<Self, HubError> {
         let token = (launch.token)().map_err(HubError::Internal)?;
-        let bound =
-            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|bound| bound.local_addr());
+        let file = workspace.folder().join(PORT_FILE);
+        let last = bobbin_files::read_text(&file, MAX_PORT_BYTES).ok();
+        let last = last.and_then(|text| text.trim().parse().ok());
+        let free =
+            |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|bound| bound.local_addr());
+        let bound = match last.map(free) {
+            Some(Ok(bound)) => Ok(bound),
+            Some(Err(_)) | None => free(0),
+        };
         let port = bound.map_err(|error| HubError::NoPort(error.to_string()))?.port();
+        let made = workspace.state_directory().make_folder(&workspace.root);
+        if let Err(error) = made.and_then(|_| write_small(&file, port.to_string().as_bytes())) {
+            tracing::warn!(%error, "the next start of this folder's server takes another port");
+        }
         Ok(Self { port, token })
     }
 

@@ -357,7 +357,7 @@ async fn start(
     let root = &workspace.root;
     let publish = |kind: Kind, data: Value| shared.bus.publish(kind, Some(root), &data);
     let settings = &shared.settings;
-    let place = Place::find(&settings.launch)?;
+    let place = Place::find(&settings.launch, &workspace)?;
     publish(
         Kind::PortAllocated,
         json!({ "service": WEB_SOCKET, "port": place.port }),

@@ -3,7 +3,7 @@
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
-use bobbin_prompts::PromptError;
+use bobbin_prompts::{NOT_TRUSTED, PromptError};
 
 use crate::connection::RETRY_AFTER_MS;
 use crate::wire::RpcError;
@@ -94,6 +94,12 @@ pub fn of_prompt(error: &PromptError) -> RpcError {
     match error {
         PromptError::NotFound { what: "skill", name } => RpcError::skill_not_found(name),
         PromptError::NotFound { name, .. } => RpcError::command_not_found(name),
+        PromptError::NotTrusted { what: "skill", name } => {
+            RpcError::skill_not_found(&format!("{name}. {NOT_TRUSTED}"))
+        }
+        PromptError::NotTrusted { name, .. } => {
+            RpcError::command_not_found(&format!("{name}. {NOT_TRUSTED}"))
+        }
         PromptError::BadName(_) | PromptError::OfPlugin { .. } | PromptError::TooLarge { .. } => {
             RpcError::invalid_params(sentence(error))
         }
@@ -106,7 +112,9 @@ pub fn of_prompt(error: &PromptError) -> RpcError {
 /// Returns the wire's error for an input that names a command or skill (03 §3).
 pub(crate) fn of_prompt_in_input(error: &PromptError) -> RpcError {
     match error {
-        PromptError::NotFound { .. } => RpcError::invalid_params(sentence(error)),
+        PromptError::NotFound { .. } | PromptError::NotTrusted { .. } => {
+            RpcError::invalid_params(sentence(error))
+        }
         other => of_prompt(other),
     }
 }

@@ -110,8 +110,20 @@ impl Prompts {
                 return fill(&body, arguments.trim()).ok_or_else(too_large);
             }
         }
-        let own = OwnCommand::find(name).ok_or_else(not_found)?;
-        own.prompt(arguments).ok_or_else(too_large)
+        if let Some(own) = OwnCommand::find(name) {
+            return own.prompt(arguments).ok_or_else(too_large);
+        }
+        let mut waiting = self.waiting().filter_map(|place| place.commands.as_ref());
+        let inside = format!("{}.md", segments.join("/"));
+        let waits = waiting.any(|commands| commands.join(&inside).symlink_metadata().is_ok());
+        Err(if waits {
+            PromptError::NotTrusted {
+                what: "command",
+                name: format!("/{name}"),
+            }
+        } else {
+            not_found()
+        })
     }
 }
 

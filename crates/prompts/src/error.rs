@@ -13,6 +13,14 @@ pub enum PromptError {
         /// The name; a command's with its slash.
         name: String,
     },
+    /// The workspace has one of this name, and its user has not trusted the workspace.
+    #[error("the {what} '{name}' waits for trust in this folder; run `bobbin trust`")]
+    NotTrusted {
+        /// `command` or `skill`.
+        what: &'static str,
+        /// The name; a command's with its slash.
+        name: String,
+    },
     /// No file can have this name.
     #[error("'{0}' is no name of a skill: it is one directory's name")]
     BadName(String),

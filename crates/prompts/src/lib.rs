@@ -74,6 +74,9 @@ pub struct Machine {
     pub variables: BTreeSet<String>,
 }
 
+/// Why texts of a folder do not count.
+pub const NOT_TRUSTED: &str = "This folder is not trusted: run `bobbin trust`.";
+
 /// Returns whether the texts of a folder count now. May block.
 pub type IsTrusted = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
@@ -150,6 +153,16 @@ impl Prompts {
         );
         places.sort_by_key(|place| place.source);
         places
+    }
+}
+
+impl Prompts {
+    /// Returns the places whose texts wait for their user's trust.
+    fn waiting(&self) -> impl Iterator<Item = &Arc<Place>> {
+        let waits = !self.workspace_counts();
+        self.places
+            .iter()
+            .filter(move |place| waits && place.source == Source::Workspace)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::front_matter::{Head, parts, yaml};
 use crate::place::{Place, is_name};
-use crate::{Machine, PluginName, PluginTexts, PromptError, Prompts, Source};
+use crate::{Machine, NOT_TRUSTED, PluginName, PluginTexts, PromptError, Prompts, Source};
 
 /// A skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,12 +59,23 @@ pub struct RemovedSkill {
 }
 
 impl Prompts {
-    /// Lists the skills by name. One whose file cannot be read is left out, with a warning in the log.
+    /// Lists the skills by name. One whose file cannot be read is left out, with a warning in the log. Those that wait for
+    /// trust are unavailable, and nothing of them but the name is read.
     pub fn skills(&self) -> Vec<Skill> {
         let off = self.off();
         let mut found = BTreeMap::new();
         for place in self.places() {
             self.add_skills(&place, &off, &mut found);
+        }
+        for place in self.waiting() {
+            let names = place.skills.iter().flat_map(|directory| place.names(directory));
+            for name in names.filter(|name| has(place, name)) {
+                let Some(path) = place.skill(&name) else { continue };
+                let enabled = !off.contains(&name);
+                found
+                    .entry(name.clone())
+                    .or_insert_with(|| waiting(name, place.source, enabled, path));
+            }
         }
         found.into_values().collect()
     }
@@ -173,9 +184,16 @@ impl Prompts {
             return Err(PromptError::BadName(name.to_owned()));
         }
         let found = self.places().into_iter().find(|place| has(place, name));
-        found.ok_or_else(|| PromptError::NotFound {
-            what: "skill",
-            name: name.to_owned(),
+        let what = "skill";
+        found.ok_or_else(|| match self.waiting().any(|place| has(place, name)) {
+            true => PromptError::NotTrusted {
+                what,
+                name: name.to_owned(),
+            },
+            false => PromptError::NotFound {
+                what,
+                name: name.to_owned(),
+            },
         })
     }
 
@@ -201,6 +219,23 @@ impl Prompts {
             path,
             metadata: parts.metadata,
         })
+    }
+}
+
+/// Returns a skill that waits for trust.
+fn waiting(name: String, source: Source, enabled: bool, path: PathBuf) -> Skill {
+    Skill {
+        description: name.clone(),
+        name,
+        display_name: None,
+        short_description: None,
+        default_prompt: None,
+        source,
+        plugin: None,
+        unavailable: Some(NOT_TRUSTED.to_owned()),
+        enabled,
+        path,
+        metadata: BTreeMap::new(),
     }
 }
 

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use bobbin_agent_api::model_catalog::DefaultSource;
+use bobbin_agent_api::trust::TrustChange;
 use bobbin_agent_api::workspace_config::ConfigChange;
 use bobbin_config::edit;
+use bobbin_serve::trust::Scan;
 use bobbin_serve::{config, config_files, console, state};
 use bobbin_workspace::TrustFile;
 use clap::Args;
@@ -94,12 +96,19 @@ pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
         ..ConfigChange::default()
     };
     let trust = TrustFile::of(&state::directory()?, &workspace.root);
-    config_files::set_up(&workspace.root, home.as_deref(), trust, &change)?;
+    config_files::set_up(&workspace.root, home.as_deref(), trust.clone(), &change)?;
     if let (true, Some(own), Some(model)) = (setup.save_user_config, &own, model) {
         edit::set(own, &[(&["Model"], Some(model.into()))])?;
     }
     console::say(&format!("{} is set up", workspace.root.display()));
-    let config = config::read(&workspace.root, home.as_deref())?;
+    let record = trust.read();
+    let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
+    let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
+    match scan.sentence() {
+        Some(waits) => console::note(&waits),
+        // What its user writes there from now on is the user's own.
+        None => drop(trust.change(|record| scan.apply(&TrustChange::TrustAll, record))?),
+    }
     match (&config.models.model, &config.models.source) {
         (Some(model), DefaultSource::Key { variable }) => {
             console::note(&format!("New threads use {model}, because {variable} is set."));
