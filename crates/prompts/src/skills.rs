@@ -184,16 +184,13 @@ impl Prompts {
             return Err(PromptError::BadName(name.to_owned()));
         }
         let found = self.places().into_iter().find(|place| has(place, name));
-        let what = "skill";
-        found.ok_or_else(|| match self.waiting().any(|place| has(place, name)) {
-            true => PromptError::NotTrusted {
-                what,
-                name: name.to_owned(),
-            },
-            false => PromptError::NotFound {
-                what,
-                name: name.to_owned(),
-            },
+        found.ok_or_else(|| {
+            let (what, called) = ("skill", name.to_owned());
+            if self.waiting().any(|place| has(place, name)) {
+                PromptError::NotTrusted { what, name: called }
+            } else {
+                PromptError::NotFound { what, name: called }
+            }
         })
     }
 
