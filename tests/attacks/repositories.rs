@@ -102,6 +102,11 @@ const ATTACKS: &[&str] = &[
     "mv $c/HEAD $c/H2\nmv $c/H2 $c/HEAD; printf \"$s\" >> $c/config",
     "chmod 0 $c\nchmod 755 $c; printf \"$s\" >> $c/config",
     "cp -r $c copy; printf \"$s\" >> copy/config; [ $c = $d ] || { echo $PWD/copy > new; mv new $d/commondir; }",
+    // Links on the way to what the next command would have mounted read-only.
+    "rm -rf $c/info; ln -s . $c/info; touch $c/attributes\nprintf \"$s\" >> $c/config; cp evil $c/hooks/pre-commit",
+    "rm -rf $c/info; ln -s .. $c/info; touch attributes\nprintf \"$s\" >> $c/config; cp evil $c/hooks/pre-commit",
+    "mkdir $c/modules; ln -s ../.. $c/modules/m; printf \"$s\" >> $c/modules/m/.git/config",
+    "printf \"$s\" > $c/config.worktree",
 ];
 
 #[tokio::test]
@@ -168,6 +173,92 @@ async fn a_repository_in_a_folder_of_the_workspace_is_covered_from_the_servers_s
         }
         let said = written(&lab.run(&["exec", "run `sh work.sh`"]).await);
         assert!(said.contains("done"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn repositories_with_other_names_and_beside_a_part_of_one_are_covered() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        std::fs::rename(lab.work().join(".git"), lab.work().join(".bare")).unwrap();
+        git(&lab.work().join(".bare"), &["config", "core.bare", "true"]);
+        git(&lab.work().join(".bare"), &["worktree", "add", "-q", "../tree"]);
+        for path in ["one", ".two"] {
+            git(&lab.work(), &["init", "-q", path]);
+        }
+        let line = "for d in .bare one/.git .two/.git; do echo '[a]' >> $d/config; cp attack.sh $d/hooks/x; done; \
+                    [ -e .git ] || { mkdir .git; echo > .git/HEAD; }";
+        let check = || {
+            for path in [".bare", "one/.git", ".two/.git"] {
+                let path = lab.work().join(path);
+                let config = std::fs::read_to_string(path.join("config")).unwrap();
+                assert!(!config.contains("[a]"), "{}: {config}", path.display());
+                assert!(!path.join("hooks/x").exists(), "{}", path.display());
+            }
+        };
+        lab.write("attack.sh", line);
+        // The second server finds a part of a repository.
+        for _ in 0..2 {
+            lab.run(&["exec", "run `sh attack.sh`"]).await;
+            check();
+        }
+        assert!(lab.work().join(".git/HEAD").exists());
+        std::fs::remove_dir_all(lab.work().join(".git")).unwrap();
+        lab.write(".git", "gitdir: ./.bare\n");
+        lab.hand_over();
+        lab.run(&["exec", "run `sh attack.sh`"]).await;
+        check();
+        let said = users_git(&lab, &["log", "--format=%s"]).await;
+        assert_eq!(said, "one\n");
+    }
+}
+
+#[tokio::test]
+async fn a_repository_whose_parts_are_links_works() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        let (git, away) = (lab.work().join(".git"), lab.work().join("away"));
+        std::fs::create_dir_all(git.join("info")).unwrap();
+        std::fs::write(git.join("info/attributes"), "").unwrap();
+        std::fs::rename(git.join("info"), &away).unwrap();
+        // As `git-new-workdir` makes them.
+        std::os::unix::fs::symlink(&away, git.join("info")).unwrap();
+        lab.write(
+            "work.sh",
+            "set -e; echo two >> a; git commit -qam two; echo 'do''ne'",
+        );
+        let said = written(&lab.run(&["exec", "run `sh work.sh`"]).await);
+        assert!(said.contains("done"), "{said}");
+    }
+}
+
+/// Opens and closes a directory all the time, in the background.
+const FLIP: &str = "import os, time
+end = time.time() + 60
+while time.time() < end:
+    for _ in range(50): os.chmod('.git', 0); os.chmod('.git', 0o755)
+";
+
+#[tokio::test]
+async fn a_repository_that_a_command_opens_and_closes_all_the_time_is_covered_or_nothing_runs() {
+    for kind in kinds().into_iter().filter(|kind| *kind == Kind::Plain) {
+        let lab = lab(kind);
+        lab.write("flip.py", FLIP);
+        lab.write(
+            "write.py",
+            "for _ in range(300):\n  try: open('.git/config', 'a').write('[a]'); break\n  except OSError: pass\n",
+        );
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        question(&mut client, &thread, "run `python3 flip.py` in the background").await;
+        for _ in 0..30 {
+            question(&mut client, &thread, "run `python3 write.py`").await;
+        }
+        server.kill().await;
+        std::fs::set_permissions(lab.work().join(".git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let config = std::fs::read_to_string(lab.work().join(".git/config")).unwrap();
+        assert!(!config.contains("[a]"), "{config}");
     }
 }
 

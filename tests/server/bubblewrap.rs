@@ -179,24 +179,25 @@ async fn no_process_in_the_view_tells_what_is_hidden() {
 }
 
 #[tokio::test]
-async fn a_workspace_whose_craft_is_a_link_is_held_by_the_rest_or_not_at_all() {
+async fn where_craft_is_a_link_commands_are_refused_in_words() {
     let place = Place::new();
     let Some(mut sandbox) = place.held(OPEN).await else {
         return;
     };
+    sandbox.bubblewrap = place.bubblewrap(BubblewrapUse::Auto);
+    let held = place.prepared(&sandbox, "echo x > ran").await.unwrap();
     std::fs::rename(place.work.join(".craft"), place.work.join("elsewhere")).unwrap();
     std::os::unix::fs::symlink("elsewhere", place.work.join(".craft")).unwrap();
+    // The link may have appeared after the question.
+    let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
+    let output = held.run(context).await;
     let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
-    assert!(refused.contains("bubblewrap is required"), "{refused}");
-    sandbox.bubblewrap = place.bubblewrap(BubblewrapUse::Auto);
-    if sandbox.support.landlock > 0 {
-        let output = place.run(&sandbox, "echo ran; cat /proc/1/comm").await;
-        assert!(output.text.starts_with("exit code 0\nran\n"), "{}", output.text);
-        assert!(!output.text.contains("bwrap"), "{}", output.text);
+    for said in [output.text, refused] {
+        let wanted =
+            ".craft is a link, which commands could replace: put the directory that it leads to in its place";
+        assert!(said.contains(wanted), "{said}");
     }
-    sandbox.support.landlock = 0;
-    let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
-    assert!(refused.contains(".craft is a link"), "{refused}");
+    assert!(!place.work.join("ran").exists());
 }
 
 #[tokio::test]
@@ -511,4 +512,79 @@ async fn the_helper_does_not_take_a_promise_of_bubblewrap_for_bubblewrap() {
         "{error}"
     );
     assert!(!place.work.join("ran").exists());
+}
+
+#[tokio::test]
+async fn where_a_place_is_replaced_while_the_view_is_made_nothing_runs() {
+    let place = Place::new();
+    let Some(sandbox) = place.held(STRICT).await else {
+        return;
+    };
+    let real = sandbox.bubblewrap.found().unwrap().unwrap();
+    let (git, work) = (place.work.join(".git"), place.work.display());
+    let plan = Plan {
+        profile: STRICT,
+        write: vec![place.work.clone()],
+        blank: vec![place.work.join("deploy/.env")],
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    for (replace, is_run) in [
+        ("true", true),
+        ("mv .git/hooks old; mkdir .git/hooks", false),
+        ("mv .git/hooks old", false),
+        ("mv .git/modules/m old; ln -s ../../decoy .git/modules/m", false),
+        ("mv .git/modules/m old; ln -s .. .git/modules/m", false),
+        ("mv .git/modules/m old; cp -r old .git/modules/m", false),
+        ("mv .git/modules old; ln -s / .git/modules", false),
+        ("mv deploy old; ln -s decoy deploy", false),
+        ("mv .git old; ln -s decoy .git", false),
+        (&format!("mv {work} {work}2; ln -s / {work}"), false),
+    ] {
+        for directory in ["hooks", "objects", "info", "modules/m/hooks"] {
+            std::fs::create_dir_all(git.join(directory)).unwrap();
+        }
+        for file in [
+            ".git/HEAD",
+            ".git/config",
+            ".git/modules/m/config",
+            "deploy/.env",
+            "decoy/config",
+            "decoy/.env",
+        ] {
+            std::fs::create_dir_all(place.work.join(file).parent().unwrap()).unwrap();
+            std::fs::write(place.work.join(file), "").unwrap();
+        }
+        let replacing = place.top.join("replacing");
+        let text = format!(
+            "#!/bin/sh\ncd {work} && {replace}\nexec {} \"$@\"\n",
+            real.display()
+        );
+        std::fs::write(&replacing, text).unwrap();
+        std::fs::set_permissions(&replacing, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let confinement = Confinement {
+            plan: plan.clone(),
+            bubblewrap: Some(replacing),
+        };
+        let spec = ProcessSpec::shell(&Shell::Posix, "echo x > ran", &place.work, Environment::empty());
+        let (limits, never) = (Limits::default(), CancellationToken::new());
+        let done = place
+            .children
+            .run(spec.confined(confinement), &limits, None, &never)
+            .await;
+        assert_eq!(done.is_ok(), is_run, "{replace}: {done:?}");
+        assert_eq!(place.work.join("ran").exists(), is_run, "{replace}");
+        let moved = place
+            .work
+            .with_file_name(format!("{}2", place.work.file_name().unwrap().display()));
+        if moved.exists() {
+            std::fs::remove_file(&place.work).unwrap();
+            std::fs::rename(moved, &place.work).unwrap();
+        }
+        for name in [".git", "old", "deploy", "decoy", "ran"] {
+            let name = place.work.join(name);
+            drop(std::fs::remove_file(&name));
+            drop(std::fs::remove_dir_all(&name));
+        }
+    }
 }

@@ -127,7 +127,7 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
 }
 
 #[tokio::test]
-async fn one_that_fails_commands_alone_is_not_promised_for_ever() {
+async fn one_that_fails_commands_alone_is_not_given_up() {
     let place = Place::new();
     let Some(works) = place.held(STRICT).await else {
         return;
@@ -143,22 +143,13 @@ async fn one_that_fails_commands_alone_is_not_promised_for_ever() {
         println!("!! not tested: only root can put a program in the place of bubblewrap");
         return;
     }
-    for wanted in [BubblewrapUse::Auto, BubblewrapUse::Require] {
-        let sandbox = with_places(&place, wanted, vec![path.clone()]);
-        for known in [None, Some(Err("bwrap: no room".to_owned()))] {
-            let output = place.run(&sandbox, "echo x > ran").await;
-            let said = "did not run: it cannot be held as was said: bwrap: no room. The next command is held by what works";
-            assert!(output.text.starts_with(said), "{}", output.text);
-            assert_eq!(sandbox.bubblewrap.found(), known);
-        }
-        if wanted == BubblewrapUse::Auto && Support::probe().missing(STRICT).is_none() {
-            let output = place.run(&sandbox, "echo ran; echo x > ../out/new").await;
-            assert!(output.text.contains("ran"), "{}", output.text);
-            assert!(!place.file.with_file_name("new").exists());
-        } else {
-            let refused = place.prepared(&sandbox, "echo ran").await.err().unwrap();
-            assert!(refused.contains("bwrap: no room"), "{refused}");
-        }
+    let sandbox = with_places(&place, BubblewrapUse::Auto, vec![path.clone()]);
+    for _ in 0..3 {
+        // What fails only a command may be the workspace's doing.
+        let output = place.run(&sandbox, "echo x > ran").await;
+        let said = "did not run: it cannot be held as was said: bwrap: no room.";
+        assert!(output.text.starts_with(said), "{}", output.text);
+        assert!(!place.work.join("ran").exists());
     }
 }
 

@@ -151,7 +151,8 @@ impl View {
         })
     }
 
-    /// Returns the mounts as the helper must find them. Leaves out readable places that were removed meanwhile.
+    /// Returns the mounts as the helper must find them. Leaves out entries of a new
+    /// directory that were removed meanwhile.
     fn planned(&mut self) -> Result<PlannedMounts, SandboxError> {
         let mut planned = PlannedMounts::of_machine()?;
         let root = Path::new("/");
@@ -159,11 +160,17 @@ impl View {
             let place = content(root)?.ok_or_else(|| SandboxError::Replaced(root.to_owned()))?;
             planned.add(root, place, Access::Read);
         }
+        // Nobody puts a file into such a directory while the command runs, so that one may be missing.
+        let is_in_new = |path: &Path| {
+            let around = path.parent().and_then(|around| self.mounts.get(around));
+            around == Some(&Mount::Anew)
+        };
         let mut gone = Vec::new();
         for (path, mount) in &self.mounts {
             let (source, access) = match mount {
                 Mount::Write => (Some(path.as_path()), Access::Write),
-                Mount::Read => (Some(path.as_path()), Access::ReadIfThere),
+                Mount::Read if is_in_new(path) => (Some(path.as_path()), Access::ReadIfThere),
+                Mount::Read => (Some(path.as_path()), Access::Read),
                 Mount::Empty | Mount::Anew | Mount::Own => (None, Access::Read),
                 Mount::Temporary => (self.temporary.as_deref(), Access::Write),
                 Mount::Blank => (Some(Path::new(NOTHING)), Access::Read),
