@@ -4,7 +4,7 @@
 
 use bobbin_model::{
     ApprovalId, ContextNote, Decision, EdgeStatus, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader,
-    TokenUsage, TurnFeatures, TurnId,
+    TokenUsage, TurnDiff, TurnFeatures, TurnId,
 };
 
 use crate::index;
@@ -157,14 +157,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             cost_micros,
         } => add_usage(script, thread, *turn, *usage, *cost_micros),
         Event::ContextNoted { turn, note, .. } => set_compacting(script, thread, *turn, *note),
-        Event::DiffUpdated { turn, diff } => {
-            script
-                .then("UPDATE turn SET diff_seq = ?, files_changed = ? WHERE thread_id = ? AND turn_no = ?")
-                .bind(number(seq))
-                .bind(diff.files_changed())
-                .bind(thread.to_owned())
-                .bind(turn.0);
-        }
+        Event::DiffUpdated { turn, diff } => set_diff(script, thread, *turn, diff, seq),
         Event::TurnEnded {
             turn,
             outcome,
@@ -274,6 +267,15 @@ fn set_compacting(script: &mut Script, thread: &str, turn: TurnId, note: Context
     script
         .then("UPDATE turn SET compacting = ? WHERE thread_id = ? AND turn_no = ?")
         .bind(compacting)
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
+fn set_diff(script: &mut Script, thread: &str, turn: TurnId, diff: &TurnDiff, seq: Seq) {
+    script
+        .then("UPDATE turn SET diff_seq = ?, files_changed = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(number(seq))
+        .bind(diff.files_changed())
         .bind(thread.to_owned())
         .bind(turn.0);
 }

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_change_is_left_out() {
-        let content: String = (0..3000).map(|line| format!("{line}\n")).collect();
+        let content = "line\n".repeat(3000);
         let write = json!({ "content": content });
         assert_eq!(of_call("WriteFile", &write, "/nowhere").unwrap().len(), 3000);
         let long = "x\n".repeat(MAX_COMPARED_BYTES);

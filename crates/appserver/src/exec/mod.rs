@@ -350,28 +350,12 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_use_of_a_turn_is_one_line() {
-        let usage = json!({ "inputTokens": 5380, "cachedInputTokens": 4304, "outputTokens": 10 });
-        let line = |cost: Value| used(&usage, &cost).unwrap();
-        assert_eq!(line(json!(0.003_093)), "5,380 in (4,304 cached), 10 out, $0.0031");
-        assert_eq!(line(json!(1234.5)), "5,380 in (4,304 cached), 10 out, $1234.50");
-        assert_eq!(line(Value::Null), "5,380 in (4,304 cached), 10 out");
-        assert_eq!(grouped(1_000_000), "1,000,000");
-        assert_eq!(used(&Value::Null, &Value::Null), None);
-    }
 }
 
 /// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
@@ -391,4 +375,20 @@ fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::R
     }
     console::complain(&sentence);
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_use_of_a_turn_is_one_line() {
+        let usage = json!({ "inputTokens": 5380, "cachedInputTokens": 4304, "outputTokens": 10 });
+        let line = |cost: Value| used(&usage, &cost).unwrap();
+        assert_eq!(line(json!(0.003_093)), "5,380 in (4,304 cached), 10 out, $0.0031");
+        assert_eq!(line(json!(1234.5)), "5,380 in (4,304 cached), 10 out, $1234.50");
+        assert_eq!(line(Value::Null), "5,380 in (4,304 cached), 10 out");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+        assert_eq!(used(&Value::Null, &Value::Null), None);
+    }
 }

@@ -174,17 +174,22 @@ pub async fn an_open_turn_is_loaded_as_it_was_applied(open: Open) {
         .unwrap();
     assert_eq!((turn.usage, turn.completed_at), (usage, Some(UnixMillis(9))));
     assert_eq!(turn.files_changed, 2);
-    // What is billed after its end counts in it too.
+    what_is_billed_later_counts(&mut writer, &thread, turn.id).await;
+}
+
+/// A title is billed after the end of its Turn.
+async fn what_is_billed_later_counts(writer: &mut Writer<'_>, thread: &ThreadId, turn: TurnId) {
+    let usage = usage();
     writer
         .write(vec![Event::HelperUsed {
-            turn: turn.id,
+            turn,
             usage,
             cost_micros: 4,
         }])
         .await
         .unwrap();
     assert_eq!(writer.loaded().await, writer.state);
-    let spent = store.spent(&thread, TurnId(2)).await.unwrap();
+    let spent = writer.store.spent(thread, TurnId(2)).await.unwrap();
     assert_eq!((spent.tokens, spent.cost_micros), (20, 4));
 }
 
