@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { isActing, marked, markedInLine } from "../../node_modules/.unit/marked.js";
+import { isActing, marked, markedInLine } from "../../node_modules/.unit/text/marked.js";
 
 const { cases, acting } = JSON.parse(readFileSync(new URL("../../../../crates/model/tests/marked.json", import.meta.url), "utf8"));
 

@@ -76,7 +76,7 @@ function Body({ tool }: { tool: ToolView }) {
 
 export function Arguments({ tool }: { tool: ToolView }) {
   const given = tool.arguments && Object.entries(tool.arguments);
-  if (!given?.length) return tool.argumentsText ? <pre className="out">{tool.argumentsText}</pre> : null;
+  if (!given?.length) return tool.argumentsText ? <pre className="out">{marked(tool.argumentsText)}</pre> : null;
   return (
     <dl className="arguments">
       {given.map(([name, value]) => (
