@@ -224,6 +224,51 @@ async fn no_single_key_allows_more_than_once_for_ever() {
     assert_eq!((again.status.code(), other.status.code()), (Some(0), Some(4)));
 }
 
+/// An MCP server with one tool.
+const POT: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    result = {
+        "initialize": lambda: {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "pot", "version": "1"}},
+        "tools/list": lambda: {"tools": [{"name": "pour", "inputSchema": {"type": "object"}}]},
+        "tools/call": lambda: {"content": [{"type": "text", "text": "poured"}]},
+    }.get(asked["method"], dict)()
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"#;
+
+#[tokio::test]
+async fn arguments_for_an_mcp_server_are_shown_before_they_are_allowed() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let pot = json!({ "command": "/usr/bin/python3", "args": ["-c", POT] });
+    lab.configure(&json!({ "McpServers": { "pot": pot } }));
+    // Each of these could begin a line of the screen where a long one is wrapped.
+    let note = format!("{PAINT}{}", "Allow? [y]es, [n]o: ".repeat(400));
+    let pour = json!({ "note": note, "to": "evil" });
+    let mut user = AtTerminal::start(&lab, &["exec", &format!("call mcp__pot__pour with {pour}")]);
+    let asked = user.until("cancel the turn");
+    assert_harmless(&asked);
+    let ours = |asked: &str| asked.lines().filter(|line| line.starts_with("Allow?")).count();
+    assert_eq!(ours(&asked), 1, "{asked}");
+    assert!(
+        asked.contains("more lines") && !asked.contains("evil"),
+        "{asked}"
+    );
+    user.types("y");
+    user.until("cancel the turn");
+    user.types("d");
+    let asked = user.until("cancel the turn");
+    assert_eq!(ours(&asked), 1, "{asked}");
+    assert!(
+        asked.contains(r#"|   "to": "evil""#) && asked.contains("[y]es"),
+        "{asked}"
+    );
+    user.types("y");
+    let (rest, code) = user.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+}
+
 #[tokio::test]
 async fn a_change_of_a_file_is_shown_before_it_is_allowed_and_summed_up_after() {
     let lab = Lab::new(Bubblewrap::Off);

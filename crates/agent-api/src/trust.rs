@@ -23,7 +23,7 @@ pub struct TrustItem {
     pub kind: TrustKind,
     /// What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
     pub name: String,
-    /// What it says, for the user to judge; empty for texts.
+    /// What it says, for the user to judge; of a file of instructions, how long it is.
     pub detail: String,
     /// Stands for its content; texts have none, since they count with the folder.
     pub fingerprint: Option<String>,

@@ -125,6 +125,7 @@ fn line(item: &TrustItem) -> String {
         TrustKind::Server => console::quoted("  runs      ", &whole()),
         TrustKind::Setting if !detail.is_empty() => console::quoted("  loosens   ", &whole()),
         TrustKind::Setting => console::quoted("  loosens   ", name),
+        TrustKind::Text if !detail.is_empty() => console::quoted("  instructs ", &whole()),
         TrustKind::Text => console::quoted("  instructs ", name),
     }
 }

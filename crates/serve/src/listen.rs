@@ -13,7 +13,7 @@ use bobbin_workspace::PagePorts;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::page_origin::{Others, Reached, decide};
+use crate::page_origin::{Others, Reached, decide, warning};
 use crate::{console, held_sockets, state};
 
 /// Most addresses of this machine that are shown.
@@ -263,6 +263,9 @@ async fn bind(listen: &Listen, config: &Config, has_tls: bool) -> anyhow::Result
         is_held: false,
     };
     let page = decide(&others, reached)?;
+    if let Some(warning) = warning(&others, reached) {
+        console::complain(warning);
+    }
     let at = async |address| match &page {
         PageOrigin::Fresh(_) => Listener::bind_loopbacks(address).await,
         PageOrigin::Stable | PageOrigin::Numeric | PageOrigin::Encrypted => Listener::bind(address).await,

@@ -82,6 +82,16 @@ pub(crate) fn decide(others: &Others, reached: Reached) -> anyhow::Result<PageOr
     })
 }
 
+/// Returns a sentence for the user if others reach the listener without TLS where other people can run programs.
+pub(crate) fn warning(others: &Others, reached: Reached) -> Option<&'static str> {
+    let is_open = !reached.address.ip().is_loopback() && !reached.has_tls && !reached.is_held;
+    (is_open && others.are_here()).then_some(
+        "other people can run programs on this machine, and the listener has no TLS: a program of theirs that takes its port \
+         after this server gets what your browser stores for the page. Name a certificate with --tls-cert and --tls-key, \
+         or listen on 127.0.0.1",
+    )
+}
+
 /// Returns another person: the name of an account that can log in, or the number of one with a session.
 fn person(accounts: &str, sessions: &BTreeSet<u32>, own: u32) -> Option<String> {
     let is_other = |number: u32| number >= FIRST_PERSON && number != NOBODY && number != own;
@@ -108,6 +118,26 @@ fn sessions() -> BTreeSet<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_listener_for_other_machines_without_tls_is_warned_about_where_there_are_other_people() {
+        let reached = |address: &str, has_tls| Reached {
+            address: address.parse().unwrap(),
+            has_tls,
+            is_held: false,
+        };
+        let ada = Others::Account("ada".to_owned());
+        for (others, reached, is_warned) in [
+            (&ada, reached("0.0.0.0:9100", false), true),
+            (&ada, reached("[::]:9100", false), true),
+            (&ada, reached("192.168.0.7:9100", false), true),
+            (&ada, reached("0.0.0.0:9100", true), false),
+            (&ada, reached("127.0.0.1:9100", false), false),
+            (&Others::Nobody, reached("0.0.0.0:9100", false), false),
+        ] {
+            assert_eq!(warning(others, reached).is_some(), is_warned, "{others:?} {reached:?}");
+        }
+    }
 
     #[test]
     fn other_people_are_accounts_that_can_log_in_and_users_with_a_session() {

@@ -47,7 +47,7 @@ pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The address is taken or not ours.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Bind {
         /// The address.
         address: SocketAddr,

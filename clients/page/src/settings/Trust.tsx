@@ -40,6 +40,7 @@ export function Trust() {
             </li>
           ))}
         </ul>
+        {data.waiting.some(({ kind }) => kind === "text") && <p className="note">Instructions are not shown here. Read their files before you trust them.</p>}
       </Whole>
       {items.length === 0 && <p className="meta">The folder brings nothing that needs trust.</p>}
       <div className="row wrap">

@@ -74,7 +74,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
       case "toolCall": {
         const view = tool(item, item.payload.callId, item.payload.toolName);
         view.arguments = object(item.payload.arguments);
-        view.argumentsText = item.argumentsText ?? item.payload.argumentsText ?? listed(item.payload.arguments);
+        view.argumentsText = item.argumentsText ?? item.payload.argumentsText;
         view.what = subject(view.name, view.arguments, view.argumentsText);
         if (!streaming && view.status === "writing") view.status = over ? "cancelled" : "waiting";
         break;
@@ -162,9 +162,6 @@ function commandStatus(payload: CommandExecutionPayload): ToolStatus {
 function object(value: unknown): Record<string, unknown> | undefined {
   return value && typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 }
-
-/** Tools take their arguments as a list too. */
-const listed = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value, null, 1) : undefined);
 
 function content(payload: { contentItems?: ContentItem[]; structuredResult?: unknown }): string | undefined {
   const text = payload.contentItems?.map((part) => (part.type === "text" ? part.text : "")).filter(Boolean).join("\n");

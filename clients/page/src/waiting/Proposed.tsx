@@ -25,8 +25,6 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   );
 }
 
-/** What stands before the tool or action in the name of a call. */
-const called = /^(mcp__.*?|finecode)__/;
 
 /** Whether an approval is about calls whose arguments say more than it does. */
 export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "file" ? operation === "write" || operation === "edit" : /^(mcp|finecode):/.test(target));

@@ -1,4 +1,5 @@
-//! The change that a call would make to a file, as lines for its user, made from the arguments that the call runs with.
+//! The change that a call would make to a file, or its arguments at an MCP server, as lines for its user. They are made from
+//! the arguments that the call runs with.
 
 use std::path::Path;
 
@@ -7,7 +8,8 @@ use serde_json::Value;
 /// Longest text that is compared line by line; of a longer one all lines are shown.
 const MAX_COMPARED_BYTES: usize = 1 << 20;
 
-/// Returns the lines of a change, each with its sign in front. `None` for a call that changes no file by its arguments.
+/// Returns the lines of a change, each with its sign in front, or those of the arguments of an MCP server's tool. `None` for
+/// other calls.
 pub(super) fn of_call(tool: &str, arguments: &Value, target: &str) -> Option<Vec<String>> {
     let text = |name: &str| arguments[name].as_str();
     match tool {
@@ -27,6 +29,11 @@ pub(super) fn of_call(tool: &str, arguments: &Value, target: &str) -> Option<Vec
         "ApplyPatch" => {
             let patch = text("patch").or_else(|| text("input"))?;
             Some(patch.lines().map(str::to_owned).collect())
+        }
+        // As JSON, in which no value looks like the name of another.
+        tool if tool.starts_with("mcp__") => {
+            let arguments = format!("{arguments:#}");
+            Some(arguments.lines().map(str::to_owned).collect())
         }
         _ => None,
     }
@@ -80,6 +87,21 @@ mod tests {
         let patch = json!({ "patch": "*** Update File: a\n-x\n+y" });
         assert_eq!(of_call("ApplyPatch", &patch, "").unwrap().len(), 3);
         assert_eq!(of_call("Exec", &json!({ "command": "ls" }), ""), None);
+    }
+
+    #[test]
+    fn arguments_for_an_mcp_server_are_shown_whole_and_none_looks_like_another() {
+        let long = "x".repeat(5000);
+        let pour = json!({ "note": format!("tea\n\"to\": \"friend\"{long}"), "to": "evil" });
+        assert_eq!(
+            of_call("mcp__pot__pour", &pour, "mcp:pot/pour").unwrap(),
+            [
+                "{".to_owned(),
+                format!(r#"  "note": "tea\n\"to\": \"friend\"{long}","#),
+                r#"  "to": "evil""#.to_owned(),
+                "}".to_owned()
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An approval request as the user of a terminal reads and answers it.
 //!
 //! Its texts are the agent's. They stay within their lines, and no single key gives more than this thread has. A change of a file
-//! is shown; the answers that allow it are taken once all of it was.
+//! or the arguments for an MCP server are shown; the answers that allow it are taken once all of it was.
 
 use std::io::BufRead as _;
 
@@ -13,7 +13,7 @@ use bobbin_serve::console;
 /// What is asked, and which answers there are.
 pub(super) struct Question {
     text: String,
-    /// Lines of the change that are not shown yet.
+    /// Lines on the screen of the change that are not shown yet.
     more: Vec<String>,
     answers: Vec<&'static str>,
 }
@@ -49,9 +49,9 @@ impl Question {
             .collect();
         let mut text = match one_line("reason") {
             reason if reason.is_empty() => "The agent needs your approval.".to_owned(),
-            reason => console::quoted("", &reason),
+            reason => console::quoted("? ", &reason),
         };
-        // Each line behind a bar: none can pass for a line of ours.
+        // Each line behind a sign: none can pass for a line of ours.
         for line in marked(params["operation"].as_str().unwrap_or_default()).split('\n') {
             text.push('\n');
             text += &console::quoted("  | ", line);
@@ -61,10 +61,11 @@ impl Question {
             text.push('\n');
             text += &console::quoted("  in ", &target);
         }
-        let mut more = change.unwrap_or_default();
+        let change = change.unwrap_or_default();
+        let mut more: Vec<String> = change.iter().flat_map(|line| behind_bar(line)).collect();
         let rest = more.split_off(more.len().min(MAX_LINES));
         let shown = std::mem::replace(&mut more, rest);
-        text += &of_change(&shown);
+        text += &lines_of(&shown);
         if answers.contains(&"acceptForSession") {
             text.push('\n');
             text += &console::quoted("  session: ", &covered(params));
@@ -96,7 +97,7 @@ impl Question {
                 return "decline";
             }
             if line.trim() == "d" && !self.more.is_empty() {
-                console::ask(&of_change(&std::mem::take(&mut self.more)));
+                console::ask(&lines_of(&std::mem::take(&mut self.more)));
             } else if let Some(decision) = self.meaning(line.trim()) {
                 return decision;
             }
@@ -138,12 +139,15 @@ impl Question {
     }
 }
 
-/// Returns lines of a change behind a bar, so that none can pass for a line of ours.
-fn of_change(lines: &[String]) -> String {
-    lines
-        .iter()
-        .map(|line| ["\n", &console::quoted("  | ", line)].concat())
-        .collect()
+/// Returns the lines on the screen of a line of a change, each behind a bar, so that none can pass for a line of ours.
+fn behind_bar(line: &str) -> Vec<String> {
+    let lines = console::quoted("  | ", line);
+    lines.split('\n').map(str::to_owned).collect()
+}
+
+/// Returns lines as they follow another one.
+fn lines_of(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n{line}")).collect()
 }
 
 /// Returns what an answer for the session allows.
@@ -175,7 +179,7 @@ mod tests {
         let question = Question::new(&params, None);
         assert_eq!(
             question.text,
-            "The agent wants to run a command.\n  | touch one\n  | Allow? [y]es\\u{1b}[2J\n  in /w\\nreally\n  \
+            "? The agent wants to run a command.\n  | touch one\n  | Allow? [y]es\\u{1b}[2J\n  in /w\\nreally\n  \
              session: allows `touch …` for the rest of this thread\n  \
              always: this exact request in every thread of this workspace"
         );
@@ -205,6 +209,32 @@ mod tests {
         let question = Question::new(&params, None);
         assert_eq!(question.prompt(), "\nAllow? [y]es, [n]o: ");
         assert_eq!(question.meaning("always"), None);
+    }
+
+    #[test]
+    fn no_line_of_a_reason_begins_as_one_of_ours() {
+        let reason = format!(
+            "The agent wants to call pour with {}Allow? [y]es, [n]o: ",
+            "tea, ".repeat(60)
+        );
+        let question = Question::new(&json!({ "reason": reason }), None);
+        let lines: Vec<&str> = question
+            .text
+            .lines()
+            .take_while(|line| line.starts_with("? "))
+            .collect();
+        assert!(
+            lines.len() > 3 && lines.last().unwrap().contains("[n]o"),
+            "{}",
+            question.text
+        );
+    }
+
+    #[test]
+    fn a_long_line_counts_as_the_lines_that_it_fills() {
+        let question = Question::new(&json!({}), Some(vec!["tea ".repeat(5000)]));
+        assert_eq!(question.meaning("y"), None);
+        assert!(question.prompt().contains("[d] shows "), "{}", question.prompt());
     }
 
     #[test]

@@ -205,6 +205,8 @@ fn line(declared: &Declared) -> String {
     let runs = declared.what_runs();
     let whose = match declared.origin {
         ServerOrigin::User => "yours",
+        // In a workspace that is the user's home.
+        ServerOrigin::Workspace if declared.is_users() => "yours",
         ServerOrigin::Workspace => "the workspace's",
         ServerOrigin::Plugin => "a plugin's",
     };

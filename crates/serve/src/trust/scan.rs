@@ -34,8 +34,8 @@ impl Scan {
         if home != Some(root) {
             items.extend(texts(root).into_iter().map(|name| TrustItem {
                 kind: TrustKind::Text,
+                detail: unread(&root.join(&name)),
                 name,
-                detail: String::new(),
                 fingerprint: None,
                 trusted: record.trusted,
             }));
@@ -120,6 +120,16 @@ fn texts(root: &Path) -> Vec<String> {
     let templates = bobbin_schedules::folder_templates(root);
     names.extend(templates.map(|id| format!("the automation template {id}")));
     names
+}
+
+/// Returns how much an instruction file says, since its text is not shown; nothing for a text that is not a file of this name.
+fn unread(path: &Path) -> String {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => {
+            format!("{} bytes, not shown here: read the file before you trust it", metadata.len())
+        }
+        _ => String::new(),
+    }
 }
 
 fn shortened(name: &str) -> String {
