@@ -247,7 +247,7 @@ async fn arguments_for_an_mcp_server_are_shown_before_they_are_allowed() {
     let note = format!("{PAINT}{}", "Allow? [y]es, [n]o: ".repeat(400));
     let pour = json!({ "note": note, "to": "evil" });
     let mut user = AtTerminal::start(&lab, &["exec", &format!("call mcp__pot__pour with {pour}")]);
-    let asked = user.until("cancel the turn");
+    let asked = user.until("ancel the turn: ");
     assert_harmless(&asked);
     let ours = |asked: &str| asked.lines().filter(|line| line.starts_with("Allow?")).count();
     assert_eq!(ours(&asked), 1, "{asked}");
@@ -256,9 +256,9 @@ async fn arguments_for_an_mcp_server_are_shown_before_they_are_allowed() {
         "{asked}"
     );
     user.types("y");
-    user.until("cancel the turn");
+    user.until("ancel the turn: ");
     user.types("d");
-    let asked = user.until("cancel the turn");
+    let asked = user.until("ancel the turn: ");
     assert_eq!(ours(&asked), 1, "{asked}");
     assert!(
         asked.contains(r#"|   "to": "evil""#) && asked.contains("[y]es"),

@@ -139,8 +139,8 @@ fn is_greeting(bytes: &[u8]) -> bool {
 
 fn refusal(authority: &str) -> String {
     let text = format!(
-        "Open http://{authority}/ instead. At this address your browser would send cookies of other programs of this \
-         machine, and keep what it gets for the next program here. A proxy passes {authority} as Host.\n"
+        "Open http://{authority}/ instead. To this address your browser would send cookies of other programs of this \
+         machine. A proxy passes {authority} as Host.\n"
     );
     format!(
         "HTTP/1.1 421 Misdirected Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
