@@ -251,10 +251,7 @@ async fn arguments_for_an_mcp_server_are_shown_before_they_are_allowed() {
     assert_harmless(&asked);
     let ours = |asked: &str| asked.lines().filter(|line| line.starts_with("Allow?")).count();
     assert_eq!(ours(&asked), 1, "{asked}");
-    assert!(
-        asked.contains("more lines") && !asked.contains("evil"),
-        "{asked}"
-    );
+    assert!(asked.contains("more lines") && !asked.contains("evil"), "{asked}");
     user.types("y");
     user.until("ancel the turn: ");
     user.types("d");

@@ -135,7 +135,11 @@ mod tests {
             (&ada, reached("127.0.0.1:9100", false), false),
             (&Others::Nobody, reached("0.0.0.0:9100", false), false),
         ] {
-            assert_eq!(warning(others, reached).is_some(), is_warned, "{others:?} {reached:?}");
+            assert_eq!(
+                warning(others, reached).is_some(),
+                is_warned,
+                "{others:?} {reached:?}"
+            );
         }
     }
 

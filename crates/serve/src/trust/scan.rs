@@ -126,7 +126,10 @@ fn texts(root: &Path) -> Vec<String> {
 fn unread(path: &Path) -> String {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => {
-            format!("{} bytes, not shown here: read the file before you trust it", metadata.len())
+            format!(
+                "{} bytes, not shown here: read the file before you trust it",
+                metadata.len()
+            )
         }
         _ => String::new(),
     }
