@@ -262,7 +262,14 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let held = match workspace.hold().await {
         Ok(held) => held,
         Err(error) if error.is_busy() => {
-            return borrow(&workspace, listen, (Stdio::Nothing, wants_code), greet, error.into()).await;
+            return borrow(
+                &workspace,
+                listen,
+                (Stdio::Nothing, wants_code),
+                greet,
+                error.into(),
+            )
+            .await;
         }
         Err(error) => return Err(error.into()),
     };
@@ -312,7 +319,17 @@ async fn borrow(
         "process {pid} serves this folder already and listens for you; Ctrl-C ends that alone"
     ));
     greet(&borrowed.opened);
+    let stdio = async {
+        match stdio {
+            Stdio::Client => drop(detached::bridge(workspace, &LogOptions::default()).await),
+            Stdio::Nothing => std::future::pending().await,
+        }
+    };
     tokio::select! {
+        () = stdio => {
+            borrowed.close().await;
+            Ok(ExitCode::SUCCESS)
+        }
         () = signals.next() => {
             borrowed.close().await;
             Ok(ExitCode::SUCCESS)
@@ -388,7 +405,11 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     let held = match workspace.hold().await {
         Ok(held) => held,
         Err(error) if error.is_busy() => {
-            let stdio = if endpoints.stdio { Stdio::Client } else { Stdio::Nothing };
+            let stdio = if endpoints.stdio {
+                Stdio::Client
+            } else {
+                Stdio::Nothing
+            };
             let greet = |opened: &Opened| tracing::info!(address = opened.web_socket, "listening");
             return borrow(&workspace, listen.clone(), (stdio, false), greet, error.into()).await;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use bobbin_framing::{Limits, Transport, WebSocketOptions};
 use bobbin_hub::Managed;
 use bobbin_peer::{Handlers, Peer, PeerOptions};
-use bobbin_workspace::{StateDirectory, Workspace};
+use bobbin_workspace::{State, StateDirectory, Workspace};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
