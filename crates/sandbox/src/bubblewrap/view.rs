@@ -186,7 +186,7 @@ impl View {
         Ok(planned)
     }
 
-    /// Returns the arguments for [`view_arguments`].
+    /// Returns the arguments for [`view_of`].
     pub(super) fn arguments(&self, directory: &Path, network: CommandNetwork) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |flag: &str, paths: &[&Path]| {
