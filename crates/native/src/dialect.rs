@@ -113,17 +113,14 @@ impl Native {
         self.capabilities.event_cursors
     }
 
-    /// Returns a Thread as this client's answers show it: with the policy `sandboxed` if the client knows that.
+    /// Returns a Thread as this client's answers show it: with its policy as it is if the client knows all of them.
     pub(crate) fn thread(&self, state: &bobbin_model::ThreadState) -> wire::Thread {
         let mut thread = convert::thread(state);
         let config = state.header.config.as_ref();
-        let is_sandboxed =
-            config.and_then(|config| config.approval_policy) == Some(bobbin_model::ApprovalPolicy::Sandboxed);
-        if let Some(config) = thread.configuration.as_mut()
-            && is_sandboxed
+        if let Some(shown) = thread.configuration.as_mut()
             && self.capabilities.sandboxed_policy
         {
-            config.approval_policy = Some(wire::ApprovalPolicy::Sandboxed);
+            shown.approval_policy = config.and_then(|config| config.approval_policy);
         }
         thread
     }
