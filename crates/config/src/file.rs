@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 #[schemars(title = "Bobbin configuration")]
 #[schemars(extend("x-unread" = ["$schema", "Skills", "Memory", "ExternalChannels"]))]
 pub struct ConfigFile {
-    /// The usual model, as `PROVIDER/MODEL`; `offline` or `Default` for none.
-    #[schemars(extend("default" = "offline"))]
+    /// The default model, as `PROVIDER/MODEL`; `offline` for none. With `Default`, the only key in the environment chooses one.
+    #[schemars(extend("default" = "Default"))]
     pub model: Option<String>,
     /// Models that answer, in order, when the provider of the usual one fails.
     #[schemars(length(max = 8))]
