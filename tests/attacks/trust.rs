@@ -318,7 +318,7 @@ async fn a_word_lies_where_no_folder_and_no_other_user_writes_it() {
     bring(&lab, &json!({ "McpServers": { "evil": marking("ran") } }));
     let output = lab.run(&["exec", "hello"]).await;
     assert!(
-        String::from_utf8_lossy(&output.stderr).contains("not trusted yet: "),
+        String::from_utf8_lossy(&output.stderr).contains("Untrusted folder: "),
         "{output:?}"
     );
     assert!(!lab.work().join("ran").exists());
