@@ -333,7 +333,7 @@ async fn an_answer_for_ever_is_listed_and_taken_back_at_once() {
         let listed = rules(&lab, &[]).await;
         assert!(listed.contains("deny command `rm **`"), "{listed}");
         assert!(listed.contains(".craft/config.json"), "{listed}");
-        assert!(listed.contains("No answer was given for ever."), "{listed}");
+        assert!(listed.contains("Nothing is always allowed yet."), "{listed}");
         let server = lab.serve().await;
         let mut client = server.client().await;
         let thread = client.start_thread().await;
@@ -356,7 +356,7 @@ async fn an_answer_for_ever_is_listed_and_taken_back_at_once() {
             "{listed}"
         );
         let explained = rules(&lab, &["explain", "touch one"]).await;
-        assert!(explained.contains("you answered for ever"), "{explained}");
+        assert!(explained.contains("you always allow it"), "{explained}");
         let explained = rules(&lab, &["explain", "rm one"]).await;
         assert!(
             explained.contains("It is refused") && explained.contains("nothing is lost"),

@@ -257,12 +257,8 @@ async fn a_client_without_a_model_is_led_to_one() {
     let (mut server, mut client) = mcp::start(&workspace, &home).await;
     let defaults = client.call("workspace/defaults/read", json!({})).await;
     assert_eq!(
-        (
-            &defaults["model"],
-            &defaults["modelSource"],
-            &defaults["approvalPolicy"]
-        ),
-        (&json!("offline"), &json!("nothing"), &json!("default"))
+        (&defaults["model"], &defaults["modelSource"]),
+        (&json!("offline"), &json!("nothing"))
     );
     assert!(defaults["notice"].as_str().unwrap().contains("`bobbin setup`"));
 

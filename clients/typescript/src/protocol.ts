@@ -2658,8 +2658,11 @@ export interface ThreadListParams {
   crossChannelOrigins?: string[];
   /** Extension: go on after an earlier answer's `nextCursor`. */
   cursor?: string;
-  /** Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. */
-  identity: SessionIdentity;
+  /**
+   * Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
+   * server's workspace that have no `channelContext`.
+   */
+  identity?: SessionIdentity;
   /** Archived ones too. Default `false`. */
   includeArchived?: boolean;
   /** Threads of subagents too. Default `false`. */
@@ -4451,9 +4454,9 @@ export interface Requests {
   "server/stats": { params: EmptyParams; result: ServerStatsResult };
   /** Extension: says what would happen to a command, and which rule decides. */
   "policy/explain": { params: PolicyExplainParams; result: PolicyExplainResult };
-  /** Extension: lists the rules in force and the answers that were given for ever. */
+  /** Extension: lists the rules in force and what is always allowed. */
   "approval/rules/list": { params: EmptyParams; result: ApprovalRulesListResult };
-  /** Extension: takes back answers that were given for ever. */
+  /** Extension: removes requests from what is always allowed. */
   "approval/rules/remove": { params: ApprovalRulesRemoveParams; result: ApprovalRulesRemoveResult };
   /** Lists the settings that configuration files can have. Extension: with what the files say, secrets left out. */
   "workspace/config/schema": { params: EmptyParams; result: WorkspaceConfigSchemaResult };
@@ -5225,6 +5228,8 @@ export interface ApprovalRequestParams {
   approvalType: ApprovalKind;
   /** The answers that make sense; absent means all five. */
   availableDecisions?: ApprovalDecision[];
+  /** Extension: the tool call that waits for the answer. */
+  callId?: string;
   /** Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own member. */
   confined?: boolean;
   /** The `approvalRequest` Item. */

@@ -112,8 +112,8 @@ export class ThreadList extends Store<ThreadListSnapshot> {
     if (channelName && thread.originChannel.toLowerCase() !== channelName.toLowerCase()) return false;
     if (query && !thread.displayName?.toLowerCase().includes(query.toLowerCase())) return false;
     if (crossChannelOrigins?.includes(thread.originChannel)) return true;
-    const isUsers = identity.userId === undefined || identity.userId === thread.userId;
-    return isUsers && identity.channelContext === thread.channelContext;
+    const isUsers = identity?.userId === undefined || identity.userId === thread.userId;
+    return isUsers && identity?.channelContext === thread.channelContext;
   }
 
   #change(id: string, change: Partial<ThreadSummary>): void {

@@ -1861,6 +1861,22 @@ class PolicyRule(_PolicyRule, total=False):
     """Why, in the words of who wrote it."""
 
 
+class _ProviderSetting(TypedDict):
+    name: str
+    """Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in."""
+
+
+class ProviderSetting(_ProviderSetting, total=False):
+    """A provider of models."""
+
+    apiKey: str
+    """Its key. With an address and without a key, an earlier key is removed."""
+    baseUrl: str
+    """Its address. A built-in provider has one, and must have none here."""
+    wire: ProviderWire
+    """What it speaks; `chat` when left out."""
+
+
 class _QueuedTurnInput(TypedDict):
     createdAt: str
     """When it was given."""
@@ -2405,6 +2421,10 @@ class Thread(_Thread, total=False):
     """Its configuration, when it has one."""
     contextUsage: ContextUsage
     """How full the model's window is, when known."""
+    cost: float
+    """Extension, on `thread/read`: what all its finished Turns cost, with subagents and titles, in the currency of
+    the models' prices. Left out where no price is known.
+    """
     displayName: str
     """Its title."""
     plan: Union[PlanSnapshot, None]
@@ -2634,6 +2654,8 @@ class Turn(_Turn, total=False):
     """What it cost, in the currency of the models' prices, where a price is known."""
     error: str
     """Why it failed, as a sentence for the user."""
+    filesChanged: int
+    """Extension: how many files it changed, by commands too; left out where there is none."""
     initiator: TurnInitiator
     """Who started this Turn."""
     items: list[Item]
@@ -2865,12 +2887,7 @@ class ThreadResumeParams(_ThreadResumeParams, total=False):
     """Tools that this connection serves, in place of those there were. Absent: it serves those."""
 
 
-class _ThreadListParams(TypedDict):
-    identity: SessionIdentity
-    """Whose Threads: same workspace, same `channelContext`, same `userId` when there is one."""
-
-
-class ThreadListParams(_ThreadListParams, total=False):
+class ThreadListParams(TypedDict, total=False):
     """Params of `thread/list`."""
 
     channelName: str
@@ -2879,6 +2896,10 @@ class ThreadListParams(_ThreadListParams, total=False):
     """Also every Thread of the workspace from these channels."""
     cursor: str
     """Extension: go on after an earlier answer's `nextCursor`."""
+    identity: SessionIdentity
+    """Whose Threads: same workspace, same `channelContext`, same `userId` when there is one. Absent: those of the
+    server's workspace that have no `channelContext`.
+    """
     includeArchived: bool
     """Archived ones too. Default `false`."""
     includeSubAgents: bool
@@ -3863,6 +3884,26 @@ class ModelListResult(_ModelListResult, total=False):
     """The trouble, for the user."""
 
 
+class _WorkspaceDefaultsResult(TypedDict):
+    approvalPolicy: ApprovalPolicy
+    """The policy that `default` means."""
+    model: str
+    """The model; `offline` answers without a provider."""
+    modelSource: DefaultModelSource
+    """Why that one."""
+    reasoningEfforts: list[ReasoningEffort]
+    """The values of `reasoningEffort` that the model can be asked for."""
+
+
+class WorkspaceDefaultsResult(_WorkspaceDefaultsResult, total=False):
+    """Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else."""
+
+    keyVariable: str
+    """The variable of the environment whose key chose the model."""
+    notice: str
+    """What a user should know of a model that no setting names, as one line."""
+
+
 class _ServerStatsResult(TypedDict):
     connection: ConnectionStats
     """The connection that asked."""
@@ -3966,6 +4007,10 @@ class WorkspaceConfigUpdateParams(TypedDict, total=False):
     """Stored for other programs."""
     model: Union[str, None]
     """The usual model; `Default` removes it too. Threads keep theirs."""
+    provider: ProviderSetting
+    """Extension: sets up a provider of models in the user's own file."""
+    saveUserConfig: bool
+    """Extension: writes `model` into the user's own file, for all folders, instead of the workspace's."""
     skillsSelfLearningEnabled: Union[bool, None]
     """Stored for other programs."""
     welcomeSuggestionsEnabled: Union[bool, None]
@@ -4942,6 +4987,8 @@ class ApprovalRequestParams(_ApprovalRequestParams, total=False):
     """What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member."""
     availableDecisions: list[ApprovalDecision]
     """The answers that make sense; absent means all five."""
+    callId: str
+    """Extension: the tool call that waits for the answer."""
     confined: bool
     """Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own
     member.
@@ -5690,6 +5737,29 @@ class TurnRevertedEvent(TypedDict):
     params: TurnRevertedNotification
 
 
+class _TurnWaitingNotification(TypedDict):
+    message: str
+    """A status line, as "Provider overloaded. Retrying in 1 s (2 of 4)"."""
+    threadId: str
+    """The Thread."""
+    turnId: str
+    """The Turn."""
+
+
+class TurnWaitingNotification(_TurnWaitingNotification, total=False):
+    """Params of `turn/waiting`. What the line says is over with the next message of the Turn."""
+
+    seq: int
+    """Extension: the number of the last event, for clients that declared `eventCursors`."""
+
+
+class TurnWaitingEvent(TypedDict):
+    """Extension: the model is asked again after a pause."""
+
+    method: Literal['turn/waiting']
+    params: TurnWaitingNotification
+
+
 class _PlanUpdatedNotification(TypedDict):
     content: str
     """The plan itself, Markdown."""
@@ -6355,6 +6425,8 @@ CronRunStatus = Literal['ok', 'error']
 """How a run ended."""
 DefaultApprovalPolicy = Literal['default', 'autoApprove', 'sandboxed', 'askWrites']
 """A policy that `workspace/config/update` can set."""
+DefaultModelSource = Literal['nothing', 'key', 'setting']
+"""Why a model is the default."""
 DeliveryMode = Literal['normal', 'queued', 'guidance']
 """How a user message came into its Turn."""
 DeltaKind = Literal['agentMessage', 'reasoningContent', 'toolCallArguments']
@@ -6425,6 +6497,8 @@ PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
 PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused']
 """What happens to a command."""
+ProviderWire = Literal['chat', 'responses', 'messages']
+"""What a provider speaks."""
 QueuedInputStatus = Literal['queued', 'guidancePending']
 """State of a queue entry."""
 ReasoningEffort = Literal['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
@@ -6471,14 +6545,14 @@ WorkingDirectoryMode = Literal['workspace', 'specified']
 """Where the command of a profile starts."""
 
 Notification = Union[
-    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
+    ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,
 ]
 """A notification of the server."""
 
 NAMED = frozenset(['thread/start', 'thread/resume', 'thread/rename', 'thread/delete', 'thread/pause', 'thread/archive', 'thread/unarchive', 'thread/mode/set', 'thread/config/update', 'thread/rollback', 'turn/start', 'turn/enqueue', 'turn/interrupt', 'turn/queue/remove', 'turn/steer', 'subagent/close', 'subagent/resume', 'thread/fork', 'turn/revert', 'terminal/write', 'terminal/stop', 'terminal/clean', 'mcp/upsert', 'mcp/remove', 'command/execute', 'approval/rules/remove', 'workspace/trust/set', 'externalChannel/upsert', 'externalChannel/remove', 'channel/send', 'cron/remove', 'cron/enable', 'cron/run', 'heartbeat/trigger', 'automation/task/create', 'automation/task/run', 'automation/task/delete', 'automation/task/updateBinding', 'automation/template/save', 'automation/template/delete', 'subagent/profiles/upsert', 'subagent/profiles/setEnabled', 'subagent/profiles/remove', 'subagent/settings/update'])
 """Requests that take a `clientRequestId`, which makes repeating them safe."""
 
-REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
+REPEATABLE = frozenset(['thread/list', 'thread/read', 'thread/subscribe', 'thread/unsubscribe', 'channel/list', 'subagent/children/list', 'thread/search', 'turn/diff/read', 'turn/picture/read', 'terminal/list', 'terminal/read', 'forward/start', 'forward/list', 'forward/stop', 'mcp/list', 'mcp/get', 'mcp/status/list', 'mcp/test', 'mcp/login', 'mcp/logout', 'mcp/tool/list', 'mcp/resource/list', 'mcp/resource/read', 'mcp/prompt/list', 'mcp/prompt/get', 'skills/list', 'skills/read', 'skills/view', 'skills/restoreOriginal', 'skills/setEnabled', 'skills/uninstall', 'command/list', 'workspace/commitMessage/suggest', 'welcome/suggestions', 'model/list', 'workspace/defaults/read', 'server/stats', 'policy/explain', 'approval/rules/list', 'workspace/config/schema', 'workspace/config/update', 'doctor/run', 'workspace/files/find', 'workspace/trust/get', 'device/list', 'device/invite', 'device/revoke', 'externalChannel/list', 'externalChannel/get', 'channel/status', 'cron/list', 'automation/task/list', 'automation/task/read', 'automation/template/list', 'plugin/list', 'plugin/view', 'plugin/install', 'plugin/remove', 'plugin/setEnabled', 'subagent/profiles/list'])
 """Requests that do no harm when they are repeated."""
 
 
@@ -6580,7 +6654,7 @@ class Requests:
 
     @overload
     async def request(
-        self, method: Literal['thread/list'], params: ThreadListParams, *, timeout: float | None = ...
+        self, method: Literal['thread/list'], params: ThreadListParams | None = None, *, timeout: float | None = ...
     ) -> ThreadListResult:
         """Lists Threads, latest activity first."""
 
@@ -6930,6 +7004,12 @@ class Requests:
 
     @overload
     async def request(
+        self, method: Literal['workspace/defaults/read'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
+    ) -> WorkspaceDefaultsResult:
+        """Extension: reads what a Thread uses whose configuration names nothing else."""
+
+    @overload
+    async def request(
         self, method: Literal['server/stats'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> ServerStatsResult:
         """Extension: the server's counters."""
@@ -6944,13 +7024,13 @@ class Requests:
     async def request(
         self, method: Literal['approval/rules/list'], params: dict[str, Any] | None = None, *, timeout: float | None = ...
     ) -> ApprovalRulesListResult:
-        """Extension: lists the rules in force and the answers that were given for ever."""
+        """Extension: lists the rules in force and what is always allowed."""
 
     @overload
     async def request(
         self, method: Literal['approval/rules/remove'], params: ApprovalRulesRemoveParams | None = None, *, timeout: float | None = ...
     ) -> ApprovalRulesRemoveResult:
-        """Extension: takes back answers that were given for ever."""
+        """Extension: removes requests from what is always allowed."""
 
     @overload
     async def request(

@@ -201,6 +201,11 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
             }
             let ended = client::run(joined.transport, request, &mut signals).await;
             attach::leave(&workspace).await?;
+            // The server has ended with that in its log.
+            let database = workspace.database();
+            if ended.is_err() && !database.exists() {
+                return Err(exit::removed(&database).into());
+            }
             ended?
         }
         Entry::Locked(held) => {

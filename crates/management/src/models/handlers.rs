@@ -40,7 +40,7 @@ pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: Ignor
         model_source,
         key_variable,
         reasoning_efforts: model.efforts,
-        approval_policy: client.hub().settings().approval_policy.get(),
+        approval_policy: client.hub().settings().approval_policy.for_person(),
         notice,
     });
 }
