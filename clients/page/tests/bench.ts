@@ -47,7 +47,12 @@ export class Bench {
   async start(): Promise<void> {
     // Machines of tests have other people or none; a story that needs them says so.
     // Without a model the first screen leads to one; a story about that says so.
-    const alone = { AppServer: { WebSocket: { SharedMachine: false } }, Model: "offline" };
+    // A story about what runs unasked says its policy.
+    const alone = {
+      AppServer: { WebSocket: { SharedMachine: false } },
+      Model: "offline",
+      Permissions: { DefaultApprovalPolicy: "default" },
+    };
     const config = { ...alone, ...this.#options.config, ...(this.#options.scripted && (await this.#startModel())) };
     mkdirSync(join(this.folder, ".craft"), { recursive: true });
     writeFileSync(join(this.folder, ".craft/config.json"), JSON.stringify(config));

@@ -181,7 +181,7 @@ mod tests {
             question.text,
             "? The agent wants to run a command.\n  | touch one\n  | Allow? [y]es\\u{1b}[2J\n  in /w\\nreally\n  \
              session: allows `touch …` for the rest of this thread\n  \
-             always: this exact request in every thread of this workspace"
+             always: this exact request, in every thread of this workspace"
         );
         assert_eq!(
             question.prompt(),

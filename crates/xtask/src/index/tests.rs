@@ -108,6 +108,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         "forward/stop",
         "forward/list",
         "workspace/config/schema",
+        "workspace/defaults/read",
         "doctor/run",
         "workspace/commitMessage/suggest",
         "welcome/suggestions",
