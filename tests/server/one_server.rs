@@ -152,17 +152,12 @@ async fn whoever_came_first_leaves_and_the_turns_of_all_go_on(
     #[values(true, false)] editor_first: bool,
 ) {
     let workspace = Workspace::new();
-    let first_editor = match editor_first {
-        true => Some(start(&workspace, &["eca"])),
-        false => None,
-    };
-    let mut editor = match first_editor {
-        Some((child, mut client)) => {
-            client.call("initialize", hello(&workspace)).await;
-            Some((child, client))
-        }
-        None => None,
-    };
+    let mut editor = None;
+    if editor_first {
+        let (child, mut client) = start(&workspace, &["eca"]);
+        client.call("initialize", hello(&workspace)).await;
+        editor = Some((child, client));
+    }
     let (child, mut client) = desktop(&workspace).await;
     let serving = server(&workspace).expect("one server for both");
     if editor.is_none() {

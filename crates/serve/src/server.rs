@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::groups::groups;
 use crate::listen::{Bound, Listen, Listening};
-use crate::listeners::Listeners;
+use crate::listeners::{Listeners, OpenListener};
 use crate::local::{Local, Usage, unused};
 use crate::opened::{Opened, open, services};
 use crate::signals::Signals;
@@ -71,55 +71,14 @@ pub async fn run(
     greet: impl FnOnce(Greeting<'_>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
-    let files = bobbin_children::raise_file_limit().unwrap_or_else(|error| {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-        USUAL_FILES
-    });
     let held = Arc::new(held);
-    let bound = match &endpoints.listen {
-        Some(listen) => Some(Bound::new(listen, config, files).await?),
-        None => None,
-    };
     let removed = CancellationToken::new();
-    // Before anything that counts.
-    let metrics = Metrics::start()?;
-    // A server that was started for its clients runs jobs once one is there that stays.
-    let by_clock = match endpoints.idle {
-        Some(_) => ByClock::Waits,
-        None => ByClock::Runs,
-    };
-    let opened = open(&held, config, &removed, by_clock).await?;
-    if let Some(notice) = opened.models.get().default_model().notice() {
-        tracing::info!("{notice}");
-    }
+    let (listeners, listener) = assemble(&held, config, &endpoints, &removed).await?;
+    let opened = &listeners.opened;
     let notice = opened.trust.notice().await;
-    let warnings = config
-        .warnings
-        .iter()
-        .chain(&opened.complaints)
-        .cloned()
-        .collect();
-    let native = Arc::new(bobbin_native::Server::new(
-        opened.hub.clone(),
-        services(&opened),
-        groups(),
-    ));
+    let warnings = config.warnings.iter().chain(&opened.complaints);
+    let warnings = warnings.cloned().collect();
     let stop = CancellationToken::new();
-    let listeners = Arc::new(Listeners {
-        state: State {
-            socket: true,
-            detached: endpoints.idle.is_some(),
-            ..State::of_this_process()
-        },
-        held: held.clone(),
-        config: config.clone(),
-        opened: opened.clone(),
-        metrics,
-        files,
-        native: Mutex::new(native),
-        is_open: AtomicBool::new(false),
-    });
-    let listener = bound.map(|bound| listeners.serve(bound)).transpose()?;
     let wanted_end = CancellationToken::new();
     let usage = Usage::new(endpoints.idle == Some(Duration::ZERO), wanted_end.clone());
     let local = LocalListener::bind(&held.workspace().folder(), bobbin_local::SOCKET)?;
@@ -144,15 +103,7 @@ pub async fn run(
             None => std::future::pending().await,
         }
     };
-    let unused = async {
-        let Some(idle) = endpoints.idle else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            () = unused(&listeners, idle) => {}
-            () = gone(held.workspace()) => {}
-        }
-    };
+    let unused = unused_or_gone(&listeners, endpoints.idle);
     tokio::pin!(stdio);
     let mut stdio_open = endpoints.stdio;
     tokio::select! {
@@ -187,6 +138,62 @@ pub async fn run(
         return Err(exit::removed(&held.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the workspace, and its listener if one is wanted.
+async fn assemble(
+    held: &Arc<LockedWorkspace>,
+    config: &Config,
+    endpoints: &Endpoints,
+    removed: &CancellationToken,
+) -> anyhow::Result<(Arc<Listeners>, Option<OpenListener>)> {
+    let files = bobbin_children::raise_file_limit().unwrap_or_else(|error| {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+        USUAL_FILES
+    });
+    let bound = match &endpoints.listen {
+        Some(listen) => Some(Bound::new(listen, config, files).await?),
+        None => None,
+    };
+    // Before anything that counts.
+    let metrics = Metrics::start()?;
+    // A server that was started for its clients runs jobs once one is there that stays.
+    let by_clock = match endpoints.idle {
+        Some(_) => ByClock::Waits,
+        None => ByClock::Runs,
+    };
+    let opened = open(held, config, removed, by_clock).await?;
+    if let Some(notice) = opened.models.get().default_model().notice() {
+        tracing::info!("{notice}");
+    }
+    let native = bobbin_native::Server::new(opened.hub.clone(), services(&opened), groups());
+    let listeners = Arc::new(Listeners {
+        state: State {
+            socket: true,
+            detached: endpoints.idle.is_some(),
+            ..State::of_this_process()
+        },
+        held: held.clone(),
+        config: config.clone(),
+        opened,
+        metrics,
+        files,
+        native: Mutex::new(Arc::new(native)),
+        is_open: AtomicBool::new(false),
+    });
+    let listener = bound.map(|bound| listeners.serve(bound)).transpose()?;
+    Ok((listeners, listener))
+}
+
+/// Returns once a server that was started for its clients is to end by itself; never for another one.
+async fn unused_or_gone(listeners: &Listeners, idle: Option<Duration>) {
+    let Some(idle) = idle else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        () = unused(listeners, idle) => {}
+        () = gone(listeners.held.workspace()) => {}
+    }
 }
 
 /// Returns once the folder of a workspace or its database is no longer there: nobody would end such a server by hand.

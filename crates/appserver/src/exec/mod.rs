@@ -26,14 +26,16 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use bobbin_config::Config;
 use bobbin_config::file::Profile as SandboxProfile;
+use bobbin_local::Joined;
 use bobbin_serve::signals::Signals;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::trust::{Scan, TrustFile};
 use bobbin_serve::{attach, config};
 use bobbin_serve::{console, exit, opened, server, telemetry};
-use bobbin_workspace::{State, Workspace};
+use bobbin_workspace::{LockedWorkspace, State, Workspace};
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 use entry::Entry;
@@ -195,45 +197,61 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         Err(code) => return Ok(code),
     };
     let ended = match entered {
-        Entry::Server(joined) => {
-            for warning in joined.started.iter().flat_map(|ready| &ready.warnings) {
-                console::complain(warning);
-            }
-            let ended = client::run(joined.transport, request, &mut signals).await;
-            attach::leave(&workspace).await?;
-            // The server has ended with that in its log.
-            let database = workspace.database();
-            if ended.is_err() && !database.exists() {
-                return Err(exit::removed(&database).into());
-            }
-            ended?
-        }
-        Entry::Locked(held) => {
-            let state = State {
-                one_prompt: true,
-                ..State::of_this_process()
-            };
-            held.announce(&state, None)?;
-            let removed = CancellationToken::new();
-            let opened = opened::open(&held, &config, &removed, opened::ByClock::Waits).await?;
-            for complaint in config.warnings.iter().chain(&opened.complaints) {
-                console::complain(complaint);
-            }
-            let (ours, serving) = server::serve_in_memory(&opened);
-            let ended = tokio::select! {
-                ended = client::run(ours, request, &mut signals) => ended,
-                () = removed.cancelled() => Err(exit::removed(&workspace.database()).into()),
-            };
-            opened.end().await;
-            drop(serving.await);
-            ended?
-        }
+        Entry::Server(joined) => with_server(&workspace, joined, request, &mut signals).await?,
+        Entry::Locked(held) => alone(&held, &config, request, &mut signals).await?,
     };
     if let (Some(file), End::Done(answer)) = (&mut last_message, &ended.end) {
         file.write_all(answer.as_bytes())
             .context("the last message cannot be written")?;
     }
     Ok(conclude(&ended, output))
+}
+
+/// Runs the request with the server of the workspace, and leaves it.
+async fn with_server(
+    workspace: &Workspace,
+    joined: Joined,
+    request: Request,
+    signals: &mut Signals,
+) -> anyhow::Result<Ended> {
+    for warning in joined.started.iter().flat_map(|ready| &ready.warnings) {
+        console::complain(warning);
+    }
+    let ended = client::run(joined.transport, request, signals).await;
+    attach::leave(workspace).await?;
+    // The server has ended with that in its log.
+    let database = workspace.database();
+    if ended.is_err() && !database.exists() {
+        return Err(exit::removed(&database).into());
+    }
+    ended
+}
+
+/// Runs the request in a workspace that this process has for itself.
+async fn alone(
+    held: &LockedWorkspace,
+    config: &Config,
+    request: Request,
+    signals: &mut Signals,
+) -> anyhow::Result<Ended> {
+    let state = State {
+        one_prompt: true,
+        ..State::of_this_process()
+    };
+    held.announce(&state, None)?;
+    let removed = CancellationToken::new();
+    let opened = opened::open(held, config, &removed, opened::ByClock::Waits).await?;
+    for complaint in config.warnings.iter().chain(&opened.complaints) {
+        console::complain(complaint);
+    }
+    let (ours, serving) = server::serve_in_memory(&opened);
+    let ended = tokio::select! {
+        ended = client::run(ours, request, signals) => ended,
+        () = removed.cancelled() => Err(exit::removed(&held.workspace().database()).into()),
+    };
+    opened.end().await;
+    drop(serving.await);
+    ended
 }
 
 /// Waits for what comes before the Turn. Returns the exit code where the user or the time ends it.
@@ -268,7 +286,7 @@ async fn read_prompt(words: Vec<String>) -> anyhow::Result<String> {
 /// Says how the run ended, and returns the exit code.
 fn conclude(ended: &Ended, output: Output) -> ExitCode {
     let (code, complaint) = match &ended.end {
-        End::Done(_) => (0, None),
+        End::Done(_) | End::Detached => (0, None),
         End::Refused(operation) => (
             exit::REFUSED,
             Some(format!("an approval was refused: {operation}")),
@@ -283,7 +301,6 @@ fn conclude(ended: &Ended, output: Output) -> ExitCode {
         ),
         End::Failed(error) => (exit::TURN_FAILED, Some(format!("the turn failed: {error}"))),
         End::Interrupted(how) => (exit::INTERRUPTED, Some(format!("the turn was interrupted {how}"))),
-        End::Detached => (0, None),
         End::TimedOut => (
             exit::TIMED_OUT,
             Some("the turn was interrupted: the time given with --timeout is over".to_owned()),

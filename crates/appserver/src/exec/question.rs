@@ -147,7 +147,7 @@ fn behind_bar(line: &str) -> Vec<String> {
 
 /// Returns lines as they follow another one.
 fn lines_of(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("\n{line}")).collect()
+    lines.iter().flat_map(|line| ["\n", line]).collect()
 }
 
 /// Returns what an answer for the session allows.
@@ -199,7 +199,7 @@ mod tests {
         }
         params["alwaysScopeKey"] = json!("shell:pytest");
         assert!(Question::new(&params, None).text.contains(
-            "\n  always: each request of shell:pytest in the sandbox, in every thread of this workspace\n"
+            "\n  always: each request of shell:pytest in the sandbox, in every thread of this workspace"
         ));
         assert_eq!(question.meaning("sandbox"), None);
         params["confined"] = json!(true);
