@@ -73,7 +73,7 @@ impl Question {
         if answers.contains(&"acceptAlways") {
             let scope = match one_line("alwaysScopeKey") {
                 scope if scope.is_empty() => "this exact request".to_owned(),
-                scope => format!("each request of {scope} in the sandbox"),
+                scope => format!("{scope} in the sandbox"),
             };
             text.push('\n');
             text += &console::quoted(
@@ -198,9 +198,11 @@ mod tests {
             assert_eq!(question.meaning(typed), meaning, "{typed}");
         }
         params["alwaysScopeKey"] = json!("shell:pytest");
-        assert!(Question::new(&params, None).text.contains(
-            "\n  always: each request of shell:pytest in the sandbox, in every thread of this workspace"
-        ));
+        assert!(
+            Question::new(&params, None)
+                .text
+                .contains("\n  always: shell:pytest in the sandbox, in every")
+        );
         assert_eq!(question.meaning("sandbox"), None);
         params["confined"] = json!(true);
         assert_eq!(Question::new(&params, None).meaning("sandbox"), Some(ASK_LESS));
