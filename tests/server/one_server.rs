@@ -220,7 +220,7 @@ async fn serve_has_a_running_server_listen_and_ends_that_alone() {
     let workspace = Workspace::new();
     let (_child, mut editor) = start(&workspace, &["eca"]);
     editor.call("initialize", hello(&workspace)).await;
-    let prompt = json!({ "chatId": "c", "message": "run `sleep 1; echo tea > pot`" });
+    let prompt = json!({ "chatId": "c", "message": "run `touch begun; sleep 1; echo tea > pot`" });
     editor.call("chat/prompt", prompt).await;
     let run = editor
         .find("a call", |message| content(message, "toolCallRun"))
@@ -237,9 +237,7 @@ async fn serve_has_a_running_server_listen_and_ends_that_alone() {
     .await;
     let approve = json!({ "chatId": "c", "toolCallId": run["params"]["content"]["id"] });
     editor.notify("chat/toolCallApprove", approve).await;
-    editor
-        .find("the run", |message| content(message, "toolCallRunning"))
-        .await;
+    until("the command runs", || workspace.path().join("begun").exists()).await;
     let opened = workspace.run(&["open", "--print"]).await;
     assert!(
         opened.status.success(),
@@ -306,7 +304,8 @@ async fn a_server_whose_state_was_removed_ends() {
     let (_child, mut editor) = start(&workspace, &["eca"]);
     editor.call("initialize", hello(&workspace)).await;
     let process = format!("/proc/{}", server(&workspace).unwrap()["pid"]);
-    std::fs::remove_dir_all(workspace.state_folder()).unwrap();
+    // At once: the server still writes there.
+    std::fs::rename(workspace.state_folder(), workspace.state().join("aside")).unwrap();
     until("the server has ended", || {
         !std::path::Path::new(&process).exists()
     })

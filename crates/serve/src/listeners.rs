@@ -100,10 +100,14 @@ impl Listeners {
             address: Some(shown.web_socket.clone()),
             ..self.state.clone()
         };
-        self.held.announce(&state, managed::base_url())?;
+        // First: who finds the address finds what is offered there.
+        let before = std::mem::replace(&mut *self.native.lock(), native);
+        if let Err(error) = self.held.announce(&state, managed::base_url()) {
+            *self.native.lock() = before;
+            return Err(error.into());
+        }
         self.is_open.store(true, Ordering::Release);
         self.opened.start_clock();
-        let before = std::mem::replace(&mut *self.native.lock(), native);
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
         let is_ready: Readiness = readiness(hub);
         let bound = bound.with_cut(cut.clone());
