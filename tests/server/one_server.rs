@@ -226,6 +226,9 @@ async fn serve_has_a_running_server_listen_and_ends_that_alone() {
         .find("a call", |message| content(message, "toolCallRun"))
         .await;
     let pid = server(&workspace).unwrap()["pid"].clone();
+    let early = workspace.run(&["open", "--print"]).await;
+    let said = String::from_utf8_lossy(&early.stderr);
+    assert!(said.contains("has no page: run `bobbin`"), "{said}");
     let mut serve = workspace
         .bobbin(&["serve", "--listen", "ws://127.0.0.1:0"])
         .stderr(Stdio::inherit())

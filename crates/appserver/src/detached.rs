@@ -86,7 +86,7 @@ async fn serve(detached: Detached, has_reported: &mut bool) -> anyhow::Result<Ex
 fn say(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
     let mut stdout = std::io::stdout();
-    // Whoever has started us may have gone.
+    // The program that started this one may have ended.
     drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
     if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
         let _ = nix::unistd::dup2_stdout(nothing);

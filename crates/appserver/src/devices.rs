@@ -133,6 +133,10 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
 async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<wire::DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
+    if workspace.holder().is_some_and(|server| server.can_listen()) {
+        let root = workspace.root.display();
+        bail!("the server of {root} has no page: run `bobbin` there, which has it listen");
+    }
     ask_running(&workspace, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-devices", &capabilities).await?;

@@ -2,7 +2,7 @@
 //!
 //! A server answers at a socket file in the workspace's state, for programs of the same user that can read the key beside it.
 //! A program that finds no server starts one as a process of its own session, which listens on no port and ends when nothing
-//! uses it. The operating system lock of the workspace decides who serves; whoever does not get it looks again.
+//! uses it. The operating system lock of the workspace decides which process serves; another one looks again.
 
 mod control;
 mod hello;
