@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bobbin_editor_kit::bridge;
-use bobbin_editor_kit::handover::Taken;
 use bobbin_local::{Ready, Report};
 use bobbin_serve::attach::{self, IDLE, Start};
 use bobbin_serve::exit::{self, Failure};
@@ -101,11 +100,11 @@ pub(crate) async fn bridge(workspace: &Workspace, log: &LogOptions) -> anyhow::R
     for warning in reached.started.iter().flat_map(|ready| &ready.warnings) {
         console::complain(warning);
     }
-    let taken = Taken {
+    let both = bridge::Joined {
         editor,
         first: None,
         parent: None,
         server: reached.transport,
     };
-    joined(bridge::run(taken, signals.next()).await)
+    joined(bridge::run(both, signals.next()).await)
 }

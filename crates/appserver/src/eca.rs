@@ -6,14 +6,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use bobbin_eca::End;
-use bobbin_editor_kit::{bridge, handover};
+use bobbin_editor_kit::bridge;
 use clap::{Args, ValueEnum};
-use futures_util::FutureExt;
 
-use bobbin_serve::eca::EditorWorkspace;
+use bobbin_serve::attach;
 use bobbin_serve::exit::Failure;
 use bobbin_serve::signals::Signals;
 use bobbin_serve::telemetry::LogOptions;
@@ -69,31 +66,40 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         tracing::warn!("{file} is not read; settings belong in .craft/config.json");
     }
     let mut signals = Signals::listen()?;
-    let workspace = Arc::new(EditorWorkspace::new(log));
-    let looking = workspace.clone();
-    let (transport, handover) = handover::wrap(
-        bobbin_transport::stdio_with_headers()?,
-        bobbin_eca::open_request_in,
-        Box::new(move |wanted| looking.clone().look(wanted).boxed()),
-    );
-    let serving = bobbin_eca::serve(transport, workspace.clone());
-    let end = tokio::select! {
-        end = serving => end,
-        () = signals.next() => End::Closed,
+    let mut editor = bobbin_transport::stdio_with_headers()?;
+    let reaching = async {
+        let (first, wanted) = match bridge::handshake(&mut editor, bobbin_eca::early).await {
+            Ok(hello) => hello,
+            Err(end) => return Ok(Err(end)),
+        };
+        let parent = wanted.parent;
+        match attach::editor(wanted, &log).await {
+            Ok(server) => Ok(Ok((first, parent, server))),
+            Err(error) => {
+                let answer = bobbin_eca::cannot_open(&first, format!("{error:#}"));
+                // Its process says the same, where the editor is gone.
+                drop(editor.send(answer).await);
+                Err(error)
+            }
+        }
     };
-    if let Some(taken) = handover.taken() {
-        return joined(bridge::run(taken, signals.next()).await);
-    }
-    match (workspace.refused(), end) {
-        (Some(error), _) => Err(error),
-        (
-            None,
-            End::Exited {
-                after_shutdown: false,
-            },
-        ) => Ok(ExitCode::from(exit::FAILED)),
-        (None, _) => Ok(ExitCode::SUCCESS),
-    }
+    let reached = tokio::select! {
+        reached = reaching => reached?,
+        () = signals.next() => Err(bridge::End::Left),
+    };
+    let end = match reached {
+        Ok((first, parent, server)) => {
+            let both = bridge::Joined {
+                editor,
+                first: Some(first),
+                parent,
+                server,
+            };
+            bridge::run(both, signals.next()).await
+        }
+        Err(end) => end,
+    };
+    joined(end)
 }
 
 /// Returns how a process ends that has passed messages to a server.

@@ -4,9 +4,6 @@ use std::path::PathBuf;
 
 use bobbin_editor_kit::{EditorOptions, EditorServices, NoticeKind, OpenRequest, UserNotice, path_of};
 use bobbin_model::ApprovalPolicy;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::dialect::Chosen;
@@ -54,24 +51,6 @@ pub(crate) fn notices(params: &InitializeParams) -> Vec<UserNotice> {
     }]
 }
 
-/// Returns what a message wants of the workspace, if it is an `initialize` that can be served: for a program
-/// that only passes messages on.
-pub fn open_request_in(message: &[u8]) -> Option<OpenRequest> {
-    #[derive(Deserialize)]
-    struct Request<'a> {
-        method: String,
-        id: Option<IgnoredAny>,
-        #[serde(borrow)]
-        params: Option<&'a RawValue>,
-    }
-    let request: Request<'_> = serde_json::from_slice(message).ok()?;
-    if request.method != "initialize" || request.id.is_none() {
-        return None;
-    }
-    let params: InitializeParams = wire::params(request.params).ok()?;
-    Some(wanted(&params))
-}
-
 /// Returns what the options choose for chats that say nothing (4.6).
 pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> Chosen {
     let policy = match options.by_default() {
@@ -85,37 +64,5 @@ pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> 
         model: options.default_model.and_then(|model| offer.models.find(&model)),
         policy,
         ..Chosen::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_handshake_wants_a_workspace() {
-        let hello = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":7,
-            "workspaceFolders":[{"uri":"file:///srv/teapot","name":"teapot"},{"uri":"file:///srv/cup","name":"cup"}],
-            "initializationOptions":{"pureConfig":true}}}"#;
-        let wanted = OpenRequest {
-            root: Some(PathBuf::from("/srv/teapot")),
-            pure_config: true,
-            parent: Some(7),
-            options: EditorOptions::default(),
-        };
-        assert_eq!(open_request_in(hello), Some(wanted));
-        assert_eq!(
-            open_request_in(br#"{"id":0,"method":"initialize"}"#),
-            Some(OpenRequest::default())
-        );
-        for other in [
-            r#"{"id":0,"method":"initialize","params":{"workspaceFolders":7}}"#,
-            r#"{"method":"initialize"}"#,
-            r#"{"id":1,"method":"shutdown"}"#,
-            r#"[{"id":1,"method":"initialize"}]"#,
-            "tea",
-        ] {
-            assert_eq!(open_request_in(other.as_bytes()), None, "{other}");
-        }
     }
 }

@@ -12,6 +12,7 @@ mod commands;
 mod connection;
 mod diagnostics;
 mod dialect;
+mod early;
 mod errors;
 mod flags;
 mod handshake;
@@ -22,4 +23,4 @@ mod view;
 mod wire;
 
 pub use connection::{End, serve};
-pub use handshake::open_request_in;
+pub use early::{cannot_open, early};

@@ -7,14 +7,13 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError};
+use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 
-use crate::handover::{Taken, next};
 use crate::ledger::Ledger;
-use crate::process;
+use crate::{Early, OpenRequest, process};
 
 /// How long the end may take once the editor has left, and how long what it asked may take.
 const END: Duration = Duration::from_secs(2);
@@ -40,16 +39,59 @@ pub enum End {
     },
 }
 
+/// An editor and the server that it is joined to.
+pub struct Joined {
+    /// The editor's stdio.
+    pub editor: Transport,
+    /// What was read of it already: its handshake.
+    pub first: Option<Bytes>,
+    /// The process that started us, as said there.
+    pub parent: Option<i64>,
+    /// The server.
+    pub server: Transport,
+}
+
 type Writer = Mutex<Box<dyn FrameWriter>>;
 
+/// Reads an editor's messages up to the one that names its workspace, and answers those before. Nothing behind it is read.
+///
+/// # Errors
+/// The editor has left: how.
+pub async fn handshake(
+    editor: &mut Transport,
+    early: fn(&[u8]) -> Early,
+) -> Result<(Bytes, OpenRequest), End> {
+    loop {
+        let answer = match editor.next().await {
+            Some(Ok(message)) => match early(&message) {
+                Early::Open(wanted) => return Ok((message, wanted)),
+                Early::Answer(answer) => Some(answer),
+                Early::Exit => {
+                    return Err(End::Exited {
+                        after_shutdown: false,
+                    });
+                }
+                Early::Nothing => None,
+            },
+            Some(Err(error)) => refusal(Some(&error)),
+            None => return Err(End::Left),
+        };
+        if let Some(answer) = answer
+            && editor.send(answer).await.is_err()
+        {
+            return Err(End::Left);
+        }
+    }
+}
+
 /// Passes messages until one side leaves or `stop` resolves.
-pub async fn run(taken: Taken, stop: impl Future<Output = ()>) -> End {
-    let Taken {
+pub async fn run(joined: Joined, stop: impl Future<Output = ()>) -> End {
+    let Joined {
         mut editor,
         first,
         parent,
         mut server,
-    } = taken;
+    } = joined;
     let (to_editor, to_server) = (Mutex::new(editor.writer), Mutex::new(server.writer));
     let ledger = Ledger::default();
     let mut up = Box::pin(up(first, &mut *editor.reader, &to_server, &to_editor, &ledger));
@@ -196,6 +238,11 @@ async fn down(reader: &mut dyn FrameReader, to_editor: &Writer, ledger: &Ledger)
     }
 }
 
+/// Waits for the next frame of a reader.
+async fn next(reader: &mut dyn FrameReader) -> Option<Result<Bytes, FramingError>> {
+    poll_fn(|cx| reader.poll_frame(cx)).await
+}
+
 async fn send(writer: &Writer, message: Bytes) -> Result<(), FramingError> {
     let mut writer = writer.lock().await;
     writer.feed(message)?;
@@ -223,16 +270,16 @@ mod tests {
 
     #[tokio::test]
     async fn messages_pass_whole_in_both_directions_until_the_server_closes() {
-        let (mut editor, editor_side) = bobbin_framing::Transport::memory_pair();
-        let (mut server, server_side) = bobbin_framing::Transport::memory_pair();
+        let (mut editor, editor_side) = Transport::memory_pair();
+        let (mut server, server_side) = Transport::memory_pair();
         let first = "{ \"first\":\t1 }\n";
-        let taken = Taken {
+        let joined = Joined {
             editor: editor_side,
             first: Some(Bytes::from_static(first.as_bytes())),
             parent: None,
             server: server_side,
         };
-        let running = tokio::spawn(run(taken, std::future::pending()));
+        let running = tokio::spawn(run(joined, std::future::pending()));
         assert_eq!(server.next().await.unwrap().unwrap(), first);
         for text in ["{ \"tea\" : \"th\u{e9}\" }\n", "garbage", "[]"] {
             editor.send(Bytes::from(text)).await.unwrap();

@@ -11,6 +11,7 @@ use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_core::Hub;
 use bobbin_model::Effort;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -25,7 +26,7 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
 
-    /// Returns how long a client has for its `initialize`. `None`: no limit, as for a program that passes the messages on.
+    /// Returns how long a client has for its `initialize`, if there is a limit.
     fn handshake(&self) -> Option<Duration> {
         None
     }
@@ -67,6 +68,19 @@ pub trait EditorModels: Send + Sync + 'static {
 
     /// Asks the providers for their models, unless they were asked a moment ago. `known` has them afterwards.
     fn refresh(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What becomes of a message of an editor whose workspace is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Early {
+    /// The server of the workspace answers it: it is the handshake.
+    Open(OpenRequest),
+    /// This is its answer.
+    Answer(Bytes),
+    /// The editor leaves.
+    Exit,
+    /// Nothing.
+    Nothing,
 }
 
 /// What a client asks for in its handshake.

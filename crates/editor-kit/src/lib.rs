@@ -2,8 +2,8 @@
 //!
 //! [`Context`]s of a prompt as bounded text for the model ([`Attached`] reads them), files for menus ([`find`]), what
 //! a user types with a slash ([`typed`]), the editor's own diagnostics as a tool ([`EditorTools`]), and a process on an
-//! editor's stdio that passes messages on to a running server ([`handover`], [`bridge`]). [`EditorServices`] is what
-//! the program around a dialect provides.
+//! editor's stdio that passes messages on to a running server ([`bridge`]). [`EditorServices`] is what the program around a
+//! dialect provides.
 //!
 //! Knows no method of a protocol; [`bridge`] knows `shutdown` and `exit`, which editors' protocols share.
 
@@ -13,7 +13,6 @@ mod commands;
 mod context;
 mod diagnostics;
 mod error;
-pub mod handover;
 mod host;
 mod ledger;
 mod process;
@@ -28,7 +27,7 @@ pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
 pub use host::{
-    EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Pages,
+    Early, EditorModels, EditorOptions, EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Pages,
     UserNotice,
 };
 pub use process::gone;

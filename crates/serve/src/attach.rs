@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bobbin_config::Config;
-use bobbin_editor_kit::EditorOptions;
+use bobbin_editor_kit::{EditorOptions, OpenRequest};
+use bobbin_framing::Transport;
 use bobbin_local::{
     CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, JoinError, Joined, Launch, LaunchError, Leave, Left,
     ListenRequest, Opened, join,
@@ -111,6 +112,18 @@ pub async fn native(
     Ok(join(workspace, &hello, Some(&launch))
         .await
         .map_err(Failure::from)?)
+}
+
+/// Joins the server of the workspace that an editor names, and starts it where there is none.
+///
+/// # Errors
+/// There is no such folder; else a [`Failure`] with its exit code.
+pub async fn editor(wanted: OpenRequest, log: &LogOptions) -> anyhow::Result<Transport> {
+    let workspace = crate::state::workspace(wanted.root.as_deref())?;
+    let launch = launch(&workspace, IDLE, log, &Start::from(wanted.options))?;
+    let hello = Hello::new(Dialect::Eca, &workspace.root);
+    let joined = join(&workspace, &hello, Some(&launch)).await;
+    Ok(joined.map_err(Failure::from)?.transport)
 }
 
 /// Joins the server of a workspace as a native client, if one runs.
