@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use bobbin_testkit::{Client, Link};
+use bobbin_testkit::{Client, Link, ModelServer, Part, Reply, Script, ScriptedCall};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rstest::rstest;
@@ -334,4 +334,144 @@ async fn a_server_alone_has_a_running_one_listen_and_speaks_through_it() {
     })
     .await;
     assert_eq!(server(&workspace).unwrap()["pid"], pid);
+}
+
+fn said(output: &std::process::Output) -> (Option<i32>, String) {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), stderr)
+}
+
+#[tokio::test]
+async fn what_one_exec_allows_counts_for_no_other_client() {
+    let workspace = Workspace::asking();
+    let (_desktop, mut client) = desktop(&workspace).await;
+    let pid = server(&workspace).unwrap()["pid"].clone();
+    let (code, stderr) = said(
+        &workspace
+            .run(&["exec", "--allow", "touch *", "run `touch one`"])
+            .await,
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(workspace.path().join("one").exists());
+    assert_eq!(server(&workspace).unwrap()["pid"], pid);
+    ask(&mut client, &workspace, "touch two").await;
+    client.wait_for("item/approval/request").await;
+    // Neither do those of an earlier Turn of the same Thread.
+    let (code, stderr) = said(&workspace.run(&["exec", "--last", "run `touch three`"]).await);
+    assert_ne!(code, Some(0), "{stderr}");
+    let full = ["exec", "--approve", "--sandbox", "full"];
+    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let write = format!("run `touch {}/cup`", outside.path().display());
+    let (_, stderr) = said(&workspace.run(&["exec", "--approve", &write]).await);
+    assert!(!outside.path().join("cup").exists(), "{stderr}");
+    let (code, stderr) = said(&workspace.run(&[&full[..], &[&write]].concat()).await);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(outside.path().join("cup").exists(), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_client_on_a_web_socket_loosens_nothing() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client("desktop").await;
+    let thread = client.start_thread().await;
+    let input = json!([{ "type": "text", "text": "run `touch one`" }]);
+    for (member, value) in [("allow", json!(["touch *"])), ("sandbox", json!("full"))] {
+        let mut turn = json!({ "threadId": thread, "input": input });
+        turn[member] = value;
+        let error = client.error("turn/start", turn).await;
+        let error = error.to_string();
+        assert!(error.contains("bobbin exec"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_has_its_own_rules_after_a_crash() {
+    let call = |id: &str, command: &str| {
+        Part::Call(ScriptedCall {
+            id: id.into(),
+            tool: "Exec".into(),
+            arguments: json!({ "command": command }),
+        })
+    };
+    let script = Script {
+        replies: vec![
+            Reply::of([call("c1", "touch one; sleep 60")]),
+            Reply::of([call("c2", "touch two")]),
+            Reply::of([Part::Text("Done.".into())]),
+        ],
+        models: vec!["m".into()],
+        ..Script::default()
+    };
+    let model = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::asking();
+    workspace.configure(&json!({
+        "Permissions": { "DefaultApprovalPolicy": "default" },
+        "Model": "kiln/m",
+        "Providers": { "kiln": { "Wire": "chat", "BaseUrl": model.base_url() } },
+    }));
+    let (_desktop, _client) = desktop(&workspace).await;
+    let args = [
+        "exec", "--detach", "--allow", "touch *", "--allow", "sleep *", "go",
+    ];
+    let (code, stderr) = said(&workspace.run(&args).await);
+    assert_eq!(code, Some(0), "{stderr}");
+    until("the command runs", || workspace.path().join("one").exists()).await;
+    signal(&server(&workspace).unwrap()["pid"], Signal::SIGKILL);
+    until("the server has ended", || server(&workspace).is_none()).await;
+    let (_desktop, _client) = desktop(&workspace).await;
+    until("the second command has run", || {
+        workspace.path().join("two").exists()
+    })
+    .await;
+}
+
+/// Whether a file in a folder, at any depth, has a text.
+fn is_anywhere(folder: &std::path::Path, text: &str) -> bool {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return is_anywhere(&path, text);
+        }
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.windows(text.len()).any(|part| part == text.as_bytes())
+    })
+}
+
+#[tokio::test]
+async fn a_key_that_the_server_lacks_counts_for_the_turns_of_its_client() {
+    const KEY: &str = "sk-of-the-terminal";
+    let script = Script {
+        models: vec!["m".into()],
+        key: Some(KEY.into()),
+        ..Script::default()
+    };
+    let model = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::new();
+    workspace.configure(&json!({
+        "Model": "kiln/m",
+        "Providers": { "kiln": { "Wire": "chat", "BaseUrl": model.base_url(), "ApiKeyEnv": "KILN_KEY" } },
+    }));
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    let (_desktop, mut client) = desktop(&workspace).await;
+    let with_key = workspace
+        .bobbin(&["exec", "--log", "trace", "say hi"])
+        .env("KILN_KEY", KEY)
+        .output()
+        .await
+        .unwrap();
+    let (code, stderr) = said(&with_key);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(!stderr.contains(KEY));
+    // It is nobody else's, and a missing one is named.
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "say hi").await;
+    let failed = client.wait_for("turn/failed").await;
+    let error = failed["params"]["error"].as_str().unwrap();
+    assert!(error.contains("KILN_KEY"), "{error}");
+    let (code, stderr) = said(&workspace.run(&["exec", "say hi"]).await);
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("KILN_KEY"), "{stderr}");
+    assert!(!is_anywhere(workspace.state(), KEY));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bobbin_model::{ContextWindow, Effort, InputPart, Json, TokenUsage, TurnId};
+use bobbin_model::{ClientKeys, ContextWindow, Effort, InputPart, Json, TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
 
 use crate::TurnGone;
@@ -74,6 +74,8 @@ pub struct ModelRequest<'a> {
     pub conversation: Option<&'a str>,
     /// The Thread's choice among several models; none means the usual one.
     pub model: Option<&'a str>,
+    /// The keys that the client of the Turn has, for a provider whose key the server lacks.
+    pub keys: Option<&'a ClientKeys>,
     /// How much the model is to reason; `None` leaves it to the model.
     pub effort: Option<Effort>,
     /// The text before the conversation.

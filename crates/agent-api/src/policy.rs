@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobbin_model::{ApprovalKind, ApprovalPolicy, Coverage, Scope};
 
@@ -183,6 +184,16 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     /// Returns the rules in force, in the order in which they are written.
     fn rules(&self) -> Vec<AppliedRule> {
         Vec::new()
+    }
+
+    /// Returns these rules with further ones that allow, as `bobbin exec --allow` takes them: `tool:NAME`, `path:PATTERN` or
+    /// a pattern of commands. Rules that ask or refuse go on counting.
+    ///
+    /// # Errors
+    /// Why one cannot be used, as a sentence for its user.
+    fn allowing(&self, rules: &[String]) -> Result<Arc<dyn Policy>, String> {
+        let _ = rules;
+        Err("no rules are taken here".to_owned())
     }
 
     /// Returns files and directories, absolute and there now, that a rule keeps every command in `root` from reading. Looks

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, QuestionAnswer, Scope,
-    SeenFile, Sender, ThreadConfig, ThreadId, ToolAnswer, TurnId,
+    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, QuestionAnswer,
+    SandboxProfile, Scope, SeenFile, Sender, ThreadConfig, ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -290,6 +290,12 @@ pub trait Tool: Send + Sync + 'static {
     /// has allowed that in advance, as far as [`PreparedCall::allowed_in_advance`] says. Such a call that fails has
     /// something to say to the model.
     fn after_edits(&self) -> Option<&Json> {
+        None
+    }
+
+    /// Returns the tool for a Turn whose commands have another sandbox than the configured one. `None` if it runs none.
+    fn in_sandbox(&self, profile: SandboxProfile) -> Option<Arc<dyn Tool>> {
+        let _ = profile;
         None
     }
 

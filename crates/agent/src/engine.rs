@@ -103,7 +103,7 @@ impl Engine for AgentEngine {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
         let run = TurnRun::new(
             self.model.clone(),
-            self.tools.clone(),
+            self.tools.clone().in_sandbox(turn.at_start().features.sandbox),
             self.settings.clone(),
             self.undo.clone(),
             turn.clone(),

@@ -56,7 +56,7 @@ impl<'a> Execution<'a> {
         command: Option<CommandLine>,
         stop: &CancellationToken,
     ) -> Result<Self, TurnGone> {
-        let features = turn.at_start().features;
+        let features = &turn.at_start().features;
         let lifecycle = if features.tool_execution {
             Some(
                 turn.open(lifecycle(call, ExecutionStatus::InProgress, None))

@@ -1,5 +1,6 @@
 //! What an agent gets at the start, besides its model and its tools.
 
+use bobbin_model::SandboxProfile;
 use bobbin_tools::Sandbox;
 
 use super::{TurnLimits, instructions};
@@ -7,8 +8,8 @@ use super::{TurnLimits, instructions};
 /// Settings of an [`AgentEngine`](super::AgentEngine).
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// How commands are sandboxed, as a sentence for the model.
-    pub commands: &'static str,
+    /// How commands are sandboxed, for the model.
+    pub sandbox: Sandbox,
     /// The limits of a Turn.
     pub limits: TurnLimits,
     /// Whether conversations that are getting too long are compacted.
@@ -20,7 +21,7 @@ pub struct AgentSettings {
 impl Default for AgentSettings {
     fn default() -> Self {
         Self {
-            commands: instructions::held(&Sandbox::default()),
+            sandbox: Sandbox::default(),
             limits: TurnLimits::default(),
             compaction: true,
             tool_search: true,
@@ -29,10 +30,18 @@ impl Default for AgentSettings {
 }
 
 impl AgentSettings {
-    /// Sets the sentence on how commands are sandboxed.
+    /// Sets how commands are sandboxed.
     #[must_use]
     pub fn with_sandbox(mut self, sandbox: &Sandbox) -> Self {
-        self.commands = instructions::held(sandbox);
+        self.sandbox = sandbox.clone();
         self
+    }
+
+    /// Returns how the commands of a Turn are sandboxed, as a sentence for the model.
+    pub(super) fn commands(&self, of_turn: Option<SandboxProfile>) -> &'static str {
+        match of_turn {
+            Some(profile) => instructions::held(&self.sandbox.with_profile(profile)),
+            None => instructions::held(&self.sandbox),
+        }
     }
 }

@@ -83,6 +83,7 @@ impl TurnRun {
             begins: false,
             conversation: None,
             model: self.turn.environment().config.model.as_deref(),
+            keys: Some(&self.turn.at_start().features.keys),
             effort: None,
             instructions: &instructions,
             messages: &asked,

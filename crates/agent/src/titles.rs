@@ -13,7 +13,7 @@ use bobbin_agent_api::model::Model;
 use bobbin_core::engine::TurnContext;
 use bobbin_core::{Command, CoreError, Hub, Retitle};
 use bobbin_model::input::written_text;
-use bobbin_model::{Item, ItemBody, ThreadId, TurnId, title_of_input};
+use bobbin_model::{ClientKeys, Item, ItemBody, ThreadId, TurnId, title_of_input};
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -46,6 +46,7 @@ struct Wanted {
     /// The title that it replaces.
     before: String,
     model: Option<String>,
+    keys: ClientKeys,
     question: String,
 }
 
@@ -105,6 +106,7 @@ impl Titles {
             thread: turn.thread().clone(),
             before: title_of_input(&said.native)?,
             model,
+            keys: turn.at_start().features.keys.clone(),
             question: question(&written_text(&said.native), &items),
         })
     }
@@ -139,7 +141,13 @@ fn question(said: &str, items: &[Item]) -> String {
 }
 
 async fn write(model: &dyn Model, wanted: Wanted) -> Result<(), String> {
-    let written = ask::ask(model, wanted.model.as_deref(), wanted.question).await;
+    let written = ask::ask(
+        model,
+        wanted.model.as_deref(),
+        Some(&wanted.keys),
+        wanted.question,
+    )
+    .await;
     let written = written.map_err(|error| error.to_string())?;
     let title = title(&written.text).ok_or("the model's answer is no title")?;
     let failed = |error: CoreError| error.to_string();

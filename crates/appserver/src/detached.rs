@@ -96,7 +96,7 @@ fn say(report: &Report) {
 pub(crate) async fn bridge(workspace: &Workspace, log: &LogOptions) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
     let editor = bobbin_transport::stdio()?;
-    let reached = attach::native(workspace, IDLE, log, false).await?;
+    let reached = attach::native(workspace, IDLE, log, attach::keys_of(workspace), false).await?;
     for warning in reached.started.iter().flat_map(|ready| &ready.warnings) {
         console::complain(warning);
     }

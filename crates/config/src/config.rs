@@ -9,12 +9,11 @@ use bobbin_agent_api::hook::HookEvent;
 use bobbin_agent_api::trust::TrustItem;
 use bobbin_children::VariableRules;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
-use bobbin_rules::RuleText;
 use serde_json::{Map, Value};
 
 use crate::channels::{self, DeclaredChannel};
 use crate::check::{Checked, check};
-use crate::file::{self, ConfigFile, Mode, Profile as SandboxProfile};
+use crate::file::{self, ConfigFile, Mode};
 use crate::gate::Gate;
 use crate::hermes::{self, DeclaredExtension};
 use crate::hooks::{self, Hook};
@@ -158,23 +157,6 @@ impl Config {
         }
         config.warnings.append(&mut config.models.warnings);
         Ok(config)
-    }
-
-    /// Takes what the user says for one run, over both files. Rules that refuse or ask stay in force.
-    ///
-    /// # Errors
-    /// A rule cannot be used.
-    pub fn set_for_run(
-        &mut self,
-        profile: Option<SandboxProfile>,
-        rules: Vec<RuleText>,
-        home: Option<&Path>,
-    ) -> anyhow::Result<()> {
-        if let Some(profile) = profile {
-            self.sandbox.set_profile(profile);
-        }
-        self.rules.add_for_run(rules);
-        self.rules.compile(home).map(drop)
     }
 
     /// Adds what the user's own file says.

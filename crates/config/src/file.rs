@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::Effort;
+use bobbin_model::{Effort, SandboxProfile};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Deserialize;
@@ -217,7 +217,7 @@ pub enum Wire {
 pub struct Sandbox {
     /// Which files a command may write.
     #[schemars(extend("default" = "workspaceWrite"))]
-    pub profile: Option<Profile>,
+    pub profile: Option<SandboxProfile>,
     /// Whether a command has a network; `true` when left out beside the profile `full`.
     #[schemars(extend("default" = false))]
     pub network: Option<bool>,
@@ -283,19 +283,6 @@ pub struct SandboxLimits {
     #[serde(rename = "FileMiB")]
     #[schemars(range(min = 1), extend("default" = 65536))]
     pub file_mib: Option<u64>,
-}
-
-/// Which files a command may write.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema, clap::ValueEnum)]
-#[serde(rename_all = "camelCase")]
-#[value(rename_all = "camelCase")]
-pub enum Profile {
-    /// None.
-    ReadOnly,
-    /// Those of the workspace and of a temporary directory.
-    WorkspaceWrite,
-    /// All that you may; with the network nothing is confined.
-    Full,
 }
 
 /// What happens where commands cannot be confined.

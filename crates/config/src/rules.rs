@@ -57,11 +57,6 @@ impl Rules {
         }
     }
 
-    /// Adds rules of the command line.
-    pub(crate) fn add_for_run(&mut self, rules: Vec<RuleText>) {
-        self.0.extend(rules);
-    }
-
     /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.0.len()

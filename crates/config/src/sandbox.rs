@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 use anyhow::bail;
 use bobbin_children::ResourceLimits;
 use bobbin_sandbox::{Files, Network, Profile};
-use bobbin_tools::{BubblewrapUse, WhenMissing};
+use bobbin_tools::{BubblewrapUse, WhenMissing, profile_of};
 
 use crate::file;
 use crate::gate::Gate;
@@ -77,7 +77,7 @@ impl SandboxSettings {
     pub(crate) fn add(&mut self, said: file::Sandbox, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         let is_folder = gate.is_of_folder();
         if let Some(profile) = said.profile {
-            let files = files(profile);
+            let files = profile_of(profile, self.profile.network).files;
             let is_stricter = files <= self.profile.files;
             if is_stricter || gate.passes("Sandbox.Profile") {
                 // A file that names the profile `full` means the network too, unless it says otherwise. A folder's file lifts
@@ -151,24 +151,6 @@ impl SandboxSettings {
             narrow(limit, most, || gate.passes(name));
         }
         Ok(())
-    }
-}
-
-impl SandboxSettings {
-    /// Sets the profile as a user's file would; `full` has a network.
-    pub(crate) fn set_profile(&mut self, profile: file::Profile) {
-        self.profile.files = files(profile);
-        if self.profile.files == Files::Full {
-            self.profile.network = Network::On;
-        }
-    }
-}
-
-fn files(profile: file::Profile) -> Files {
-    match profile {
-        file::Profile::ReadOnly => Files::ReadOnly,
-        file::Profile::WorkspaceWrite => Files::WorkspaceWrite,
-        file::Profile::Full => Files::Full,
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId};
+use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreStats};
 use parking_lot::Mutex;
@@ -289,9 +289,11 @@ impl Hub {
     }
 
     pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
-        let turn = state.live.as_ref().map(|live| live.features).unwrap_or_default();
-        self.settings
-            .approval_policy_of(state.header.config.as_ref(), turn)
+        let config = state.header.config.as_ref();
+        match &state.live {
+            Some(live) => self.settings.approval_policy_of(config, &live.features),
+            None => self.settings.approval_policy_of(config, &TurnFeatures::default()),
+        }
     }
 
     /// Returns the answers that users gave for ever, at most `MAX_STANDING_ANSWERS`.

@@ -165,7 +165,7 @@ impl Settings {
     }
 
     /// Returns the approval policy of a Thread, for a Turn with these features.
-    pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: TurnFeatures) -> ApprovalPolicy {
+    pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ApprovalPolicy {
         match config.and_then(|config| config.approval_policy) {
             None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
             None | Some(ApprovalPolicy::Default) => self.approval_policy.get(),
@@ -221,9 +221,21 @@ impl Settings {
         Ok((!is_led || real.starts_with(&self.workspace)).then_some(real))
     }
 
+    /// Returns the rules of a Turn.
+    fn policy_of(&self, turn: &TurnFeatures) -> Arc<dyn Policy> {
+        if turn.allow.is_empty() {
+            return self.policy.clone();
+        }
+        // They were checked when the Turn started, but maybe by another version.
+        self.policy.allowing(&turn.allow).unwrap_or_else(|why| {
+            tracing::warn!(why, "the rules of a turn are not used");
+            self.policy.clone()
+        })
+    }
+
     /// Returns where and under which rules the calls of a Thread run: in the workspace where it has no folder of its own that
     /// counts.
-    pub fn environment_of(&self, config: Option<&ThreadConfig>, turn: TurnFeatures) -> ToolEnvironment {
+    pub fn environment_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ToolEnvironment {
         let approvals = self.approval_policy_of(config, turn);
         let config = config.cloned().unwrap_or_default();
         let root = config
@@ -243,7 +255,7 @@ impl Settings {
                 OutsideWorkspace::Refuse
             },
             config: Arc::new(config),
-            policy: self.policy.clone(),
+            policy: self.policy_of(turn),
             approvals,
             clients: ThreadClients::default(),
         }
@@ -274,7 +286,7 @@ mod tests {
                 ..ThreadConfig::default()
             };
             settings
-                .environment_of(Some(&config), TurnFeatures::default())
+                .environment_of(Some(&config), &TurnFeatures::default())
                 .root
         };
         assert_eq!(root(&work.join("sub")), work.join("sub"));

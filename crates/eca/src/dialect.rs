@@ -10,8 +10,8 @@ use bobbin_agent_api::tool_server::ToolServerNews;
 use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_editor_kit::{MAX_READERS, NoticeKind};
 use bobbin_model::{
-    Approval, ApprovalPolicy, Decision, Effort, Event, Mode, Question, ServerState, TerminalChange, ThreadId,
-    ToolServer, TurnFeatures,
+    Approval, ApprovalPolicy, ClientKeys, Decision, Effort, Event, Mode, Question, ServerState,
+    TerminalChange, ThreadId, ToolServer, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, LogSource, QuestionReply};
@@ -157,11 +157,12 @@ impl Eca {
         self.current.store(true, Ordering::Release);
     }
 
-    /// What every client of this dialect can do for the Turns it starts.
-    pub(crate) fn features() -> TurnFeatures {
+    /// What every client of this dialect can do for the Turns it starts; `keys` are this client's.
+    pub(crate) fn features(keys: ClientKeys) -> TurnFeatures {
         TurnFeatures {
             approvals: true,
             person: true,
+            keys,
             ..TurnFeatures::default()
         }
     }

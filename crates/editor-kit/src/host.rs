@@ -10,7 +10,7 @@ use std::time::Duration;
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_core::Hub;
-use bobbin_model::Effort;
+use bobbin_model::{ClientKeys, Effort};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -156,6 +156,8 @@ pub struct EditorServices {
     pub home: Option<PathBuf>,
     /// What the user should know at once.
     pub notices: Vec<UserNotice>,
+    /// The keys of model providers that this client has.
+    pub keys: ClientKeys,
 }
 
 /// A sentence for the user.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_framing::Transport;
+use bobbin_model::ClientKeys;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub const SOCKET: &str = "server.sock";
 /// How long a client may take to say its line.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest line in bytes: a path and a few words.
-const MAX_BYTES: usize = 16 << 10;
+/// Longest line in bytes: a path, a few words and keys.
+const MAX_BYTES: usize = 64 << 10;
 
 /// The first line of a connection, after the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct Hello {
     /// Whether the Turns that this connection starts end with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_turns: bool,
+    /// Keys of model providers in the client's environment. They count for the Turns that this connection starts.
+    #[serde(default, skip_serializing_if = "ClientKeys::is_empty")]
+    pub keys: ClientKeys,
 }
 
 /// A protocol that the socket carries.
@@ -60,6 +64,7 @@ impl Hello {
             actor: Actor::Owner,
             pid: std::process::id(),
             ends_turns: false,
+            keys: ClientKeys::default(),
         }
     }
 

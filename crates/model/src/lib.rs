@@ -7,6 +7,7 @@
 //! into state. [`event::Event`] is also the stored form, see [`event::PAYLOAD_VERSION`].
 
 pub mod approval;
+pub mod client_keys;
 pub mod config;
 pub mod context;
 pub mod dynamic_tool;
@@ -21,6 +22,7 @@ pub mod model_list;
 pub mod plan;
 pub mod question;
 pub mod refusal;
+pub mod sandbox_profile;
 pub mod state;
 pub mod sub_agent;
 pub mod terminal;
@@ -32,6 +34,7 @@ pub mod visible;
 pub use approval::{
     Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope, StandingAnswer,
 };
+pub use client_keys::ClientKeys;
 pub use config::{Mode, ThreadConfig};
 pub use context::{ContextNote, ContextUsage, ContextWindow};
 pub use dynamic_tool::{
@@ -52,6 +55,7 @@ pub use model_list::ModelListErrorCode;
 pub use plan::{Plan, PlanChange, Todo, TodoPriority, TodoStatus};
 pub use question::{Choice, Inquiry, Question, QuestionAnswer};
 pub use refusal::Refusal;
+pub use sandbox_profile::SandboxProfile;
 pub use state::{LiveTurn, ThreadState};
 pub use sub_agent::{Edge, EdgeStatus, SubAgentProfile, SubAgentProgress, SubAgentRuntime, SubAgentSource};
 pub use terminal::{BackgroundReason, Terminal, TerminalChange, TerminalFacts, TerminalStatus};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Effort, Item, TurnId, UnixMillis};
+use crate::{ClientKeys, Effort, Item, SandboxProfile, TurnId, UnixMillis};
 
 /// Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
@@ -148,7 +148,7 @@ impl Spent {
 
 /// What the client that started a Turn can do, and wants of it. It decides which extra Items the Turn gets and whether
 /// a client can be asked (AppServer protocol 01 §5, 04 §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a client")]
 pub struct TurnFeatures {
@@ -167,6 +167,16 @@ pub struct TurnFeatures {
     /// How much the model reasons in this Turn, where the client does not leave it to the Thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,
+    /// Rules that allow in this Turn alone, and in the Turns of its subagents, beside those of the configuration:
+    /// `tool:NAME`, `path:PATTERN` or a pattern of commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// What its commands and those of its subagents may reach, in the place of what is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxProfile>,
+    /// The keys that its client has. After a restart the server's own count alone.
+    #[serde(skip)]
+    pub keys: ClientKeys,
 }
 
 /// A Turn, with all or some of its Items.

@@ -15,7 +15,7 @@ use reqwest::{Client, NoProxy, Proxy, Response, Url, redirect};
 
 use crate::address::base_url;
 use crate::refusal::{self, Refusal};
-use crate::{Limits, ProviderError, ProviderSettings, Proxies};
+use crate::{Key, Limits, ProviderError, ProviderSettings, Proxies};
 
 /// Longest time to make a connection (a guess: a slow handshake takes two seconds).
 const CONNECT: Duration = Duration::from_secs(15);
@@ -31,8 +31,14 @@ pub(crate) type Body = BoxStream<'static, Result<Bytes, ProviderError>>;
 
 /// Sends one request and returns the body of its reply. Tests replace this with a provider of their own.
 pub(crate) trait Exchange: Send + Sync {
-    /// Posts a body for a model. Dropping the future or the reply drops the connection.
-    fn post<'a>(&'a self, model: &'a str, body: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>>;
+    /// Posts a body for a model, with a client's key where the settings have none. Dropping the future or the reply drops the
+    /// connection.
+    fn post<'a>(
+        &'a self,
+        model: &'a str,
+        body: Bytes,
+        key: Option<&'a Key>,
+    ) -> BoxFuture<'a, Result<Body, ProviderError>>;
 }
 
 /// Connections, shared by all providers. Cheap to clone.
@@ -122,12 +128,21 @@ impl Http {
         model: &str,
         request: reqwest::RequestBuilder,
         limits: &Limits,
+        key: Option<&Key>,
     ) -> Result<Response, ProviderError> {
-        if self.settings.needs_key && self.settings.key.is_none() {
+        if self.settings.needs_key && self.settings.key.is_none() && key.is_none() {
             let how = self.settings.key_source.clone();
             return Err(ProviderError::NoKey { name, how });
         }
-        let sent = tokio::time::timeout(limits.idle, request.headers(self.headers.clone()).send()).await;
+        let mut headers = self.headers.clone();
+        if let Some(key) = key {
+            let (header, value) = key_header(&self.settings, key).map_err(|why| ProviderError::Settings {
+                name: name.clone(),
+                why,
+            })?;
+            headers.insert(header, value);
+        }
+        let sent = tokio::time::timeout(limits.idle, request.headers(headers).send()).await;
         let response = match sent {
             Err(_) => {
                 return Err(ProviderError::Stalled {
@@ -136,7 +151,7 @@ impl Http {
                 });
             }
             Ok(Err(error)) => {
-                let why = self.scrub(&refusal::network_words(&error));
+                let why = self.scrub(&refusal::network_words(&error), key);
                 return Err(ProviderError::Unreachable { name, why });
             }
             Ok(Ok(response)) => response,
@@ -147,13 +162,20 @@ impl Http {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = beginning(response, limits.idle).await;
         let mut refusal = Refusal::of_answer(status, &headers, &text);
-        refusal.said = self.scrub(&refusal.said);
+        refusal.said = self.scrub(&refusal.said, key);
         Err(refusal.into_error(name, model, &self.settings))
     }
 
     /// Returns the error for a response that reports success but is no event stream. Some gateways report errors
     /// so.
-    async fn instead(&self, response: Response, name: String, model: &str, why: String) -> ProviderError {
+    async fn instead(
+        &self,
+        response: Response,
+        name: String,
+        model: &str,
+        why: String,
+        key: Option<&Key>,
+    ) -> ProviderError {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let is_json = headers
             .get(CONTENT_TYPE)
@@ -161,7 +183,7 @@ impl Http {
         if is_json {
             let text = beginning(response, self.settings.limits.idle).await;
             let mut refusal = Refusal::of_answer(status, &headers, &text);
-            refusal.said = self.scrub(&refusal.said);
+            refusal.said = self.scrub(&refusal.said, key);
             if !refusal.said.is_empty() {
                 return refusal.into_error(name, model, &self.settings);
             }
@@ -186,7 +208,9 @@ impl Http {
                 address.query_pairs_mut().append_pair(query.0, query.1);
             }
             let request = self.client.get(address).header(ACCEPT, "application/json");
-            let mut response = self.send(name(), "a list of models", request, &limits).await?;
+            let mut response = self
+                .send(name(), "a list of models", request, &limits, None)
+                .await?;
             let mut whole = Vec::new();
             while let Some(piece) = response
                 .chunk()
@@ -213,9 +237,9 @@ impl Http {
         })
     }
 
-    /// Returns a text of the provider with our secrets removed.
-    pub(crate) fn scrub(&self, text: &str) -> String {
-        let mut text = match &self.settings.key {
+    /// Returns a text of the provider with our secrets removed, and the client's key.
+    pub(crate) fn scrub(&self, text: &str, key: Option<&Key>) -> String {
+        let mut text = match self.settings.key.as_ref().or(key) {
             Some(key) => key.scrub(text),
             None => text.to_owned(),
         };
@@ -236,7 +260,12 @@ impl Http {
 }
 
 impl Exchange for Http {
-    fn post<'a>(&'a self, model: &'a str, body: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>> {
+    fn post<'a>(
+        &'a self,
+        model: &'a str,
+        body: Bytes,
+        key: Option<&'a Key>,
+    ) -> BoxFuture<'a, Result<Body, ProviderError>> {
         async move {
             let request = self
                 .client
@@ -246,7 +275,7 @@ impl Exchange for Http {
                 .body(body);
             let name = self.shown(model);
             let response = self
-                .send(name.clone(), model, request, &self.settings.limits)
+                .send(name.clone(), model, request, &self.settings.limits, key)
                 .await?;
             let kind = response
                 .headers()
@@ -256,7 +285,7 @@ impl Exchange for Http {
                 kind.filter(|kind| !kind.starts_with("text/event-stream") && !kind.starts_with("text/plain"))
             {
                 let why = format!("it is {}, no stream of events", refusal::clean(kind));
-                return Err(self.instead(response, name, model, why).await);
+                return Err(self.instead(response, name, model, why, key).await);
             }
             let pieces = response.bytes_stream();
             Ok(pieces
@@ -296,11 +325,8 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     if let Some(key) = &settings.key {
-        let (name, before) = settings.wire.key_header();
-        let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
-        let mut value = value.map_err(|_| "its key has characters that no header can have".to_owned())?;
-        value.set_sensitive(true);
-        headers.insert(HeaderName::from_static(name), value);
+        let (name, value) = key_header(settings, key)?;
+        headers.insert(name, value);
     }
     for (name, value) in &settings.headers {
         let name: HeaderName = name
@@ -313,4 +339,13 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// Returns the header that has the key.
+fn key_header(settings: &ProviderSettings, key: &Key) -> Result<(HeaderName, HeaderValue), String> {
+    let (name, before) = settings.wire.key_header();
+    let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
+    let mut value = value.map_err(|_| "its key has characters that no header can have".to_owned())?;
+    value.set_sensitive(true);
+    Ok((HeaderName::from_static(name), value))
 }

@@ -151,6 +151,7 @@ mod tests {
             models: Vec::new(),
             offered: true,
             key: None,
+            key_variable: None,
             needs_key: false,
             key_source: String::new(),
             headers: Vec::new(),

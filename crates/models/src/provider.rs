@@ -20,7 +20,7 @@ use crate::http::{Exchange, Http, Network};
 use crate::memory::Memory;
 use crate::refusal::Refusal;
 use crate::wires::{Fault, Flow};
-use crate::{ProviderError, ProviderSettings, retry, schema};
+use crate::{Key, ProviderError, ProviderSettings, retry, schema};
 
 #[cfg(test)]
 #[path = "provider_tests.rs"]
@@ -152,9 +152,13 @@ impl Provider {
             };
             sink.event(note).await.map_err(Ended::Sink)?;
         }
+        let key = self.key_of_client(&request);
         let mut attempt = 1;
         loop {
-            let error = match self.attempt(model, body.clone(), &request, sink).await {
+            let error = match self
+                .attempt(model, body.clone(), &request, key.as_ref(), sink)
+                .await
+            {
                 Err(Ended::Provider(error, Shown::Nothing)) => error,
                 Err(ended) => return Err(ended),
                 Ok(reply) => return Ok(reply),
@@ -178,17 +182,26 @@ impl Provider {
         }
     }
 
+    /// Returns the key of the Turn's client, where the settings have none.
+    fn key_of_client(&self, request: &ModelRequest<'_>) -> Option<Key> {
+        let settings = self.settings();
+        let variable = settings.key_variable.as_deref()?;
+        let key = Key::new(request.keys?.get(variable)?);
+        (!key.is_empty()).then_some(key)
+    }
+
     async fn attempt(
         &self,
         model: &str,
         body: Bytes,
         request: &ModelRequest<'_>,
+        key: Option<&Key>,
         sink: &mut dyn ModelSink,
     ) -> Result<ModelReply, Ended> {
         let settings = self.settings();
         let name = self.http.shown(model);
         let mut shown = Shown::Nothing;
-        let body = self.exchange.post(model, body).await;
+        let body = self.exchange.post(model, body, key).await;
         let mut events = Events::new(
             body.map_err(|error| Ended::Provider(error, shown))?,
             &name,
@@ -218,7 +231,7 @@ impl Provider {
                 }
                 Ok(Flow::More) => {}
                 Ok(Flow::Over) => break,
-                Err(fault) => return Err(Ended::Provider(self.error(fault, model), shown)),
+                Err(fault) => return Err(Ended::Provider(self.error(fault, model, key), shown)),
             }
         }
         let Some((last, end)) = reply.end() else {
@@ -274,7 +287,7 @@ impl Provider {
         Ended::Provider(error, Shown::Nothing)
     }
 
-    fn error(&self, fault: Fault, model: &str) -> ProviderError {
+    fn error(&self, fault: Fault, model: &str, key: Option<&Key>) -> ProviderError {
         let name = self.http.shown(model);
         match fault {
             Fault::Malformed(why) => ProviderError::Malformed { name, why },
@@ -282,7 +295,7 @@ impl Provider {
             Fault::Provider { kind, said } => {
                 let refusal = Refusal {
                     kind,
-                    said: self.http.scrub(&said),
+                    said: self.http.scrub(&said, key),
                     ..Refusal::default()
                 };
                 refusal.into_error(name, model, self.settings())

@@ -29,7 +29,12 @@ struct Answers {
 }
 
 impl Exchange for Answers {
-    fn post<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>> {
+    fn post<'a>(
+        &'a self,
+        _: &'a str,
+        _: Bytes,
+        _: Option<&'a Key>,
+    ) -> BoxFuture<'a, Result<Body, ProviderError>> {
         self.asked.lock().unwrap().push(Instant::now());
         let answer = self.left.lock().unwrap().pop_front().expect("no further attempt");
         async move { answer.map(|pieces| stream::iter(pieces).boxed()) }.boxed()
@@ -48,6 +53,7 @@ fn named(name: &str, wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (
         models: Vec::new(),
         offered: true,
         key: Some(Key::new("sesame")),
+        key_variable: None,
         needs_key: false,
         key_source: "P_KEY".into(),
         headers: Vec::new(),
@@ -137,6 +143,7 @@ fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: 
         begins,
         conversation: None,
         model: None,
+        keys: None,
         instructions,
         messages,
         pictures: &NO_PICTURES,
@@ -381,7 +388,12 @@ enum Untidy {
 }
 
 impl Exchange for Untidy {
-    fn post<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>> {
+    fn post<'a>(
+        &'a self,
+        _: &'a str,
+        _: Bytes,
+        _: Option<&'a Key>,
+    ) -> BoxFuture<'a, Result<Body, ProviderError>> {
         let stop = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
         let usage = json!({ "choices": [], "usage": { "prompt_tokens": 5, "completion_tokens": 6 } });
         let said = events(&[text("hello"), stop, usage]);

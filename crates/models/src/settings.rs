@@ -69,6 +69,8 @@ pub struct ProviderSettings {
     pub offered: bool,
     /// The key.
     pub key: Option<Key>,
+    /// The variable that a client may have the key in, where there is none here.
+    pub key_variable: Option<String>,
     /// Whether requests need a key.
     pub needs_key: bool,
     /// Where the key comes from, or why there is none. Errors about keys show this.
@@ -159,6 +161,7 @@ mod tests {
             models: Vec::new(),
             offered: true,
             key: Some(Key::new(" sesame\n")),
+            key_variable: None,
             needs_key: true,
             key_source: "a test".into(),
             headers: vec![("x-team".into(), "sesame".into())],

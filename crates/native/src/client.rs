@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{InputPart, ThreadId, ThreadState, TurnFeatures};
+use bobbin_model::{ClientKeys, InputPart, ThreadId, ThreadState, TurnFeatures};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Lifetime, Session, Start, SubscribeOptions, until_answered};
 use serde::Deserialize;
@@ -93,7 +93,14 @@ impl Client {
 
     /// Returns the features of the Turns that the client starts.
     pub fn turn_features(&self) -> TurnFeatures {
-        self.native.features()
+        let keys = match &self.endpoint {
+            Endpoint::Local(local) => local.keys.clone(),
+            Endpoint::Stdio | Endpoint::WebSocket | Endpoint::Adapter(_) => ClientKeys::default(),
+        };
+        TurnFeatures {
+            keys,
+            ..self.native.features()
+        }
     }
 
     /// Returns the external channel that the client says it is the adapter of.
@@ -128,7 +135,7 @@ impl Client {
             input,
             sender: sender.map(input::sender),
             channel: Some(self.native.channels().of(thread)),
-            features: self.native.features(),
+            features: self.turn_features(),
         }
     }
 

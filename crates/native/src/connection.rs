@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::{ServerProcess, Services};
 use bobbin_core::Hub;
+use bobbin_model::ClientKeys;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
@@ -51,14 +52,20 @@ pub enum Endpoint {
     /// Our stdin and stdout: what was read is answered before the end.
     Stdio,
     /// The socket of the workspace, which programs of its user reach: what was read is answered before the end.
-    Local {
-        /// Whether the Turns that the client starts end with its connection.
-        ends_turns: bool,
-    },
+    Local(LocalClient),
     /// A WebSocket: a client that is gone needs no answer.
     WebSocket,
     /// The pipes of an adapter that we started for the external channel of this name.
     Adapter(Arc<str>),
+}
+
+/// What a program of the server's user says of itself before its handshake.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalClient {
+    /// Whether the Turns that it starts end with its connection.
+    pub ends_turns: bool,
+    /// The keys of model providers in its environment.
+    pub keys: ClientKeys,
 }
 
 /// What the connections of one server share.
@@ -106,7 +113,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
         held_back: Arc::default(),
-        own_turns: matches!(endpoint, Endpoint::Local { ends_turns: true }).then(Arc::default),
+        own_turns: matches!(&endpoint, Endpoint::Local(local) if local.ends_turns).then(Arc::default),
     });
     let started = Peer::start(transport, options(&endpoint, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
@@ -118,7 +125,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
     let handshake = async {
         match &endpoint {
             Endpoint::Stdio => std::future::pending().await,
-            Endpoint::Local { .. } | Endpoint::WebSocket | Endpoint::Adapter(_) => {
+            Endpoint::Local(_) | Endpoint::WebSocket | Endpoint::Adapter(_) => {
                 tokio::time::sleep(HANDSHAKE).await;
             }
         }
@@ -165,7 +172,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
 fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
     PeerOptions {
         eof_policy: match endpoint {
-            Endpoint::Stdio | Endpoint::Local { .. } => EofPolicy::DrainFirst(DRAIN),
+            Endpoint::Stdio | Endpoint::Local(_) => EofPolicy::DrainFirst(DRAIN),
             Endpoint::WebSocket | Endpoint::Adapter(_) => EofPolicy::CancelNow,
         },
         version_check: VersionCheck::Lenient,

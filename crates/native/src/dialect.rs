@@ -73,7 +73,7 @@ impl Native {
             tool_execution: self.capabilities.tool_execution_lifecycle,
             approvals: self.capabilities.approval_support,
             person: self.is_person(),
-            reasoning_effort: None,
+            ..TurnFeatures::default()
         }
     }
 

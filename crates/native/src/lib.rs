@@ -19,7 +19,7 @@ mod own_turns;
 mod repeats;
 pub mod wire;
 
-pub use connection::{Endpoint, Server, serve};
+pub use connection::{Endpoint, LocalClient, Server, serve};
 pub use encode::message;
 pub use groups::GROUPS;
 pub use groups::serving::dynamic::answer_in as tool_answer;

@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobbin_agent_api::policy::{
     AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, SearchBound, WritableProgram,
@@ -111,6 +112,15 @@ fn applied(rule: &Rule) -> AppliedRule {
 impl Policy for RulesPolicy {
     fn rules(&self) -> Vec<AppliedRule> {
         self.rules.rules().iter().map(applied).collect()
+    }
+
+    fn allowing(&self, rules: &[String]) -> Result<Arc<dyn Policy>, String> {
+        Ok(Arc::new(Self {
+            rules: self.rules.allowing(rules).map_err(|error| error.to_string())?,
+            guarded: self.guarded.clone(),
+            outputs: self.outputs.clone(),
+            programs: self.programs.clone(),
+        }))
     }
 
     fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
@@ -304,6 +314,23 @@ mod tests {
             reason: Some("we release on Fridays".to_owned()),
             ..RuleText::default()
         }
+    }
+
+    #[test]
+    fn what_one_turn_allows_beats_no_rule_that_refuses() {
+        let workspace = Workspace::new();
+        let rules = RuleSet::new([command("deny", "git push *")], None).unwrap();
+        let configured = RulesPolicy::new(rules);
+        let own = ["make *", "git *", "tool:mcp__pot__pour"].map(str::to_owned);
+        let of_turn = configured.allowing(&own).unwrap();
+        let judged =
+            |policy: &dyn Policy, line: &str| policy.command(line, workspace.root()).ruling.judgement;
+        assert_eq!(judged(&configured, "make tea"), Judgement::Ask);
+        assert_eq!(judged(&*of_turn, "make tea"), Judgement::Allow);
+        assert_eq!(judged(&*of_turn, "git push origin"), Judgement::Deny);
+        let tool = of_turn.tool("mcp__pot__pour").unwrap();
+        assert_eq!(tool.rule.unwrap().source, "--allow");
+        assert!(configured.allowing(&[String::new()]).is_err());
     }
 
     #[test]

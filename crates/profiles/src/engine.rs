@@ -48,7 +48,7 @@ impl<E: Engine> Engine for ProfileEngine<E> {
         let prepared = prepare(
             name,
             self.profiles.clone(),
-            self.commands.clone(),
+            self.commands.clone().in_sandbox(turn.at_start().features.sandbox),
             self.variables.clone(),
             turn.clone(),
         );

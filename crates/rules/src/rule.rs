@@ -28,7 +28,7 @@ pub struct RuleText {
 }
 
 /// A rule after parsing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Rule {
     /// Its judgement.
     pub judgement: Judgement,
@@ -41,10 +41,10 @@ pub struct Rule {
 }
 
 /// The subject of a rule.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Subject(pub(crate) Kind);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Command(CommandPattern),
     Path(Option<PathUse>, PathPattern),
@@ -69,6 +69,28 @@ pub enum RuleError {
     /// There are more rules than the limit.
     #[error("there are more than {0} rules")]
     TooMany(usize),
+}
+
+impl RuleText {
+    /// Returns the rule that `--allow` means: `tool:NAME`, `path:PATTERN`, or a pattern of commands.
+    pub fn allowing(text: &str) -> Self {
+        let (mut tool, mut path, mut command) = (None, None, None);
+        match text.split_once(':') {
+            Some(("tool", name)) => tool = Some(name.to_owned()),
+            Some(("path", pattern)) => path = Some(pattern.to_owned()),
+            Some(("command", pattern)) => command = Some(pattern.to_owned()),
+            _ => command = Some(text.to_owned()),
+        }
+        Self {
+            action: "allow".to_owned(),
+            tool,
+            command,
+            path,
+            operation: None,
+            reason: None,
+            source: "--allow".to_owned(),
+        }
+    }
 }
 
 impl Rule {
@@ -131,5 +153,19 @@ impl std::fmt::Display for Rule {
             }
             Kind::Tool(name) => write!(f, "{judgement} tool `{name}`"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_a_pattern_of_commands_unless_it_says_otherwise() {
+        let rule = RuleText::allowing;
+        assert_eq!(rule("git log *").command.as_deref(), Some("git log *"));
+        assert_eq!(rule("echo a:b").command.as_deref(), Some("echo a:b"));
+        assert_eq!(rule("tool:mcp__a__b").tool.as_deref(), Some("mcp__a__b"));
+        assert_eq!(rule("path:docs").path.as_deref(), Some("docs"));
     }
 }

@@ -39,6 +39,24 @@ impl RuleSet {
         })
     }
 
+    /// Returns these rules with further ones that allow, as `--allow` takes them.
+    ///
+    /// # Errors
+    /// As [`RuleSet::new`].
+    pub fn allowing(&self, texts: &[String]) -> Result<Self, RuleError> {
+        if self.rules.len() + texts.len() > MAX_RULES {
+            return Err(RuleError::TooMany(MAX_RULES));
+        }
+        let mut rules = self.rules.clone();
+        for text in texts {
+            rules.push(Rule::new(RuleText::allowing(text), self.home())?);
+        }
+        Ok(Self {
+            rules,
+            home: self.home.clone(),
+        })
+    }
+
     /// Returns all rules; [`Because::Rule`](crate::Because::Rule) is an index into them.
     pub fn rules(&self) -> &[Rule] {
         &self.rules

@@ -229,7 +229,7 @@ impl One {
                 // No client is there by itself: what needs an answer is declined, unless one has joined the Thread.
                 approvals: false,
                 person: false,
-                reasoning_effort: None,
+                ..TurnFeatures::default()
             },
         }
     }

@@ -1,16 +1,18 @@
 //! How the programs of a user reach the server of a workspace: they find it, or start it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use bobbin_config::Config;
+use bobbin_config::{Config, KeyPlace, ModelSettings};
 use bobbin_editor_kit::{EditorOptions, OpenRequest};
 use bobbin_framing::Transport;
 use bobbin_local::{
     CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, JoinError, Joined, Launch, LaunchError, Leave, Left,
     ListenRequest, Opened, join,
 };
+use bobbin_model::ClientKeys;
 use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
 use bobbin_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::{self, Failure};
 use crate::managed;
+use crate::models::variable;
 use crate::telemetry::LogOptions;
 
 /// How long a server goes on when its last editor or desktop has left: a window that is opened again finds it.
@@ -28,6 +31,11 @@ pub const DETACHED: &str = "detached";
 const LOG: &str = "server.log";
 /// How long a server has to decide whether it ends.
 const LEAVING: Duration = Duration::from_secs(5);
+
+/// Longest key that is handed to a server in bytes; keys of today have less than 300.
+const MAX_KEY_BYTES: usize = 2 << 10;
+/// Most keys that are.
+const MAX_KEYS: usize = 16;
 
 /// The line that a server which is started gets on its stdin.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -94,6 +102,31 @@ pub fn launch(
     })
 }
 
+/// Returns the keys of model providers in the environment of this process, of the variables that a configuration names.
+pub fn keys(models: &ModelSettings) -> ClientKeys {
+    let named = models
+        .providers
+        .iter()
+        .filter_map(|provider| match &provider.key {
+            KeyPlace::Variable(name) | KeyPlace::VariableOr(name, _) => Some(name),
+            _ => None,
+        });
+    let set = named.filter_map(|name| Some((name.clone(), variable(name)?)));
+    let set = set.filter(|(_, key)| key.len() <= MAX_KEY_BYTES).take(MAX_KEYS);
+    ClientKeys::from(set.collect::<BTreeMap<_, _>>())
+}
+
+/// Returns the same for the configuration of a workspace; none where that cannot be read, which its server reports.
+pub fn keys_of(workspace: &Workspace) -> ClientKeys {
+    match crate::config::read(&workspace.root, crate::state::home().as_deref()) {
+        Ok(config) => keys(&config.models),
+        Err(error) => {
+            tracing::warn!("the server gets no keys of this process: {error:#}");
+            ClientKeys::default()
+        }
+    }
+}
+
 /// Joins the server of a workspace as a native client, and starts it where there is none.
 ///
 /// # Errors
@@ -102,11 +135,13 @@ pub async fn native(
     workspace: &Workspace,
     idle: Duration,
     log: &LogOptions,
+    keys: ClientKeys,
     ends_turns: bool,
 ) -> anyhow::Result<Joined> {
     let launch = launch(workspace, idle, log, &Start::default())?;
     let hello = Hello {
         ends_turns,
+        keys,
         ..Hello::new(Dialect::Native, &workspace.root)
     };
     Ok(join(workspace, &hello, Some(&launch))
@@ -121,7 +156,10 @@ pub async fn native(
 pub async fn editor(wanted: OpenRequest, log: &LogOptions) -> anyhow::Result<Transport> {
     let workspace = crate::state::workspace(wanted.root.as_deref())?;
     let launch = launch(&workspace, IDLE, log, &Start::from(wanted.options))?;
-    let hello = Hello::new(Dialect::Eca, &workspace.root);
+    let hello = Hello {
+        keys: keys_of(&workspace),
+        ..Hello::new(Dialect::Eca, &workspace.root)
+    };
     let joined = join(&workspace, &hello, Some(&launch)).await;
     Ok(joined.map_err(Failure::from)?.transport)
 }

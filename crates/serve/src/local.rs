@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_local::{CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, Leave, Left, ListenRequest, Opened};
-use bobbin_native::Endpoint;
+use bobbin_native::{Endpoint, LocalClient};
 use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
 use bobbin_transport::Connections;
 use futures_util::FutureExt as _;
@@ -146,12 +146,13 @@ impl Connections for Local {
             match hello.dialect {
                 Dialect::Native => {
                     let native = listeners.native.lock().clone();
-                    let endpoint = Endpoint::Local {
+                    let client = LocalClient {
                         ends_turns: hello.ends_turns,
+                        keys: hello.keys,
                     };
-                    bobbin_native::serve(transport, endpoint, native).await;
+                    bobbin_native::serve(transport, Endpoint::Local(client), native).await;
                 }
-                Dialect::Eca => editors.serve(transport).await,
+                Dialect::Eca => editors.serve_with(transport, hello.keys).await,
                 Dialect::Control => {
                     let control = Control {
                         listeners,

@@ -100,7 +100,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
                 *turn,
                 stored.at.0,
                 origin_channel.clone(),
-                *features,
+                features,
             );
         }
         Event::HistoryGiven { turn, messages, .. } => set_history(script, thread, *turn, messages),
@@ -213,7 +213,7 @@ fn insert_turn(
     turn: TurnId,
     at: i64,
     origin_channel: Option<String>,
-    features: TurnFeatures,
+    features: &TurnFeatures,
 ) {
     script
         .then(
@@ -224,7 +224,7 @@ fn insert_turn(
         .bind(turn.0)
         .bind(at)
         .bind(origin_channel)
-        .bind(json(&features));
+        .bind(json(features));
 }
 
 fn start_call(script: &mut Script, thread: &str, turn: TurnId, call_id: &str) {

@@ -91,7 +91,7 @@ impl SubAgentScope {
         profile: Option<&SubAgentProfile>,
     ) -> ThreadConfig {
         let mut config = configuration(&self.config, role, profile);
-        let turn = self.turn.at_start().features;
+        let turn = &self.turn.at_start().features;
         let own = self.hub().settings().approval_policy_of(Some(&config), turn);
         let now = self
             .hub()
@@ -145,7 +145,7 @@ impl SubAgentScope {
             input: vec![InputPart::Text { text }],
             sender: Some(parent_agent(self.turn.thread())),
             channel: live.turn.origin_channel.clone(),
-            features: live.features,
+            features: live.features.clone(),
         }
     }
 }

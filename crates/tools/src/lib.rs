@@ -47,7 +47,7 @@ pub use find_tools::{FIND_TOOLS, FindTools};
 pub use patch::patch_paths;
 pub use paths::{Access, locate};
 pub use program_sandbox::{NotConfined, ProgramNeeds, ProgramNetwork, ProgramSandbox};
-pub use sandbox::{CommandSandbox, Sandbox, WhenMissing};
+pub use sandbox::{CommandSandbox, Sandbox, WhenMissing, profile_of};
 pub use shell::{CommandRequest, Commands};
 pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
 pub use view_image::VIEW_IMAGE;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
+use bobbin_model::SandboxProfile;
 use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, SandboxError, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
@@ -68,6 +69,21 @@ pub enum CommandSandbox {
     Refused(String),
 }
 
+/// Returns what commands may do under a profile as users name it, where the network is configured so.
+pub fn profile_of(profile: SandboxProfile, network: Network) -> Profile {
+    match profile {
+        SandboxProfile::ReadOnly => Profile {
+            files: Files::ReadOnly,
+            network,
+        },
+        SandboxProfile::WorkspaceWrite => Profile {
+            files: Files::WorkspaceWrite,
+            network,
+        },
+        SandboxProfile::Full => Profile::OPEN,
+    }
+}
+
 impl Default for Sandbox {
     fn default() -> Self {
         Self {
@@ -91,6 +107,14 @@ impl Default for Sandbox {
 }
 
 impl Sandbox {
+    /// Returns the same sandbox with another profile; `full` has a network.
+    #[must_use]
+    pub fn with_profile(&self, profile: SandboxProfile) -> Self {
+        let mut sandbox = self.clone();
+        sandbox.profile = profile_of(profile, self.profile.network);
+        sandbox
+    }
+
     /// Runs the trial of bubblewrap if necessary. Before that, nothing that depends on it is promised.
     pub async fn settle(&self) {
         if self.profile.holds_something() {

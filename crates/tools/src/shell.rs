@@ -15,7 +15,9 @@ use bobbin_agent_api::tool::{
     Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec,
 };
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
-use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Mode, Scope};
+use bobbin_model::{
+    ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Mode, SandboxProfile, Scope,
+};
 use bobbin_sandbox::{Files, GitSettings, Outer, Plan};
 use bobbin_terminals::Terminals;
 use serde::Deserialize;
@@ -80,6 +82,15 @@ impl Commands {
         Self(Arc::new(ShellTool::new(terminals, environment, shell, sandbox)))
     }
 
+    /// Returns the same for a Turn that has another sandbox than the configured one.
+    #[must_use]
+    pub fn in_sandbox(self, profile: Option<SandboxProfile>) -> Self {
+        match profile {
+            Some(profile) => Self(Arc::new(self.0.with_profile(profile))),
+            None => self,
+        }
+    }
+
     /// Prepares a command, as [`Tool::prepare`] does.
     ///
     /// # Errors
@@ -117,6 +128,8 @@ pub(super) struct ShellTool {
     environment: Environment,
     shell: Shell,
     sandbox: Sandbox,
+    /// The profile, where it is that of one Turn alone.
+    of_turn: Option<Files>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -186,6 +199,21 @@ impl ShellTool {
             environment,
             shell,
             sandbox,
+            of_turn: None,
+        }
+    }
+
+    /// Returns the tool of a Turn that has a profile of its own.
+    fn with_profile(&self, profile: SandboxProfile) -> Self {
+        let sandbox = self.sandbox.with_profile(profile);
+        Self {
+            of_turn: Some(sandbox.profile.files),
+            ..Self::new(
+                self.terminals.clone(),
+                self.environment.clone(),
+                self.shell.clone(),
+                sandbox,
+            )
         }
     }
 }
@@ -193,6 +221,10 @@ impl ShellTool {
 impl Tool for ShellTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn in_sandbox(&self, profile: SandboxProfile) -> Option<Arc<dyn Tool>> {
+        Some(Arc::new(self.with_profile(profile)))
     }
 
     fn prepare(
@@ -263,6 +295,16 @@ impl ShellTool {
         let permission = match (&terminal, &hold) {
             (Some(_), Some(CommandSandbox::Confined(_))) => leaving(command, &ruled),
             (_, hold) => permission(command, &ruled, hold.as_ref(), &sandbox, environment)?,
+        };
+        let permission = match (permission, self.of_turn) {
+            // An answer given in this sandbox covers nothing in another one.
+            (Permission::Ask { mut scope, reason }, Some(files)) => {
+                scope
+                    .conditions
+                    .push(format!("in the sandbox {} of one run", files.name()));
+                Permission::Ask { scope, reason }
+            }
+            (permission, _) => permission,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
         for (name, value) in &request.variables {

@@ -217,6 +217,39 @@ fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
 }
 
 #[test]
+fn a_profile_of_one_turn_has_answers_of_its_own() {
+    let workspace = Workspace::new();
+    let kernel = Support {
+        landlock: 6,
+        seccomp: true,
+        ..Support::NONE
+    };
+    let configured = held(kernel, WhenMissing::Ask);
+    let asks = workspace.environment();
+    let make = json!({ "command": "make" });
+    let key = |tool: &dyn Tool| {
+        let call = tool.prepare(&Workspace::json(&make), &asks).unwrap();
+        match call.permission() {
+            Permission::Ask { scope, .. } => (scope.grant(), call.command().unwrap().sandboxed),
+            Permission::Free => panic!("free"),
+        }
+    };
+    let profiles = [
+        SandboxProfile::ReadOnly,
+        SandboxProfile::WorkspaceWrite,
+        SandboxProfile::Full,
+    ];
+    let own = profiles.map(|profile| key(&*configured.in_sandbox(profile).unwrap()));
+    assert_eq!(own.clone().map(|(_, sandboxed)| sandboxed), [true, true, false]);
+    let keys: std::collections::HashSet<_> = own
+        .into_iter()
+        .chain([key(&configured)])
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(keys.len(), 4);
+}
+
+#[test]
 fn without_a_sandbox_nothing_runs_that_a_person_has_not_seen() {
     let workspace = Workspace::new();
     let rules = bobbin_rules::RuleText {

@@ -11,7 +11,7 @@ use bobbin_agent_api::tool::{
     CallContext, CallOrigin, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
 };
-use bobbin_model::{ApprovalKind, ApprovalPolicy, Json, Scope, Terminal, TerminalStatus};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, Json, SandboxProfile, Scope, Terminal, TerminalStatus};
 use bobbin_sandbox::Profile;
 use bobbin_terminals::Terminals;
 use futures_util::FutureExt as _;
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::arguments::{decode, done, failed, spec};
+use super::sandbox::profile_of;
 
 /// Default time for a command to react to its input.
 const USUAL_YIELD: Duration = Duration::from_secs(1);
@@ -120,6 +121,15 @@ struct Arguments {
 impl Tool for TerminalTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn in_sandbox(&self, profile: SandboxProfile) -> Option<Arc<dyn Tool>> {
+        Some(Arc::new(Self {
+            spec: self.spec.clone(),
+            terminals: self.terminals.clone(),
+            profile: profile_of(profile, self.profile.network),
+            action: self.action,
+        }))
     }
 
     fn prepare(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool::{DeclaredTools, Effect, Tool, ToolSource, ToolSpec, TurnScope};
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_model::{Json, Mode, ThreadId};
+use bobbin_model::{Json, Mode, SandboxProfile, ThreadId};
 use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
@@ -135,6 +135,18 @@ impl ToolSet {
     pub fn with_source(self, source: Arc<dyn ToolSource>) -> Self {
         let sources = self.sources.iter().cloned().chain([source]).collect();
         Self { sources, ..self }
+    }
+
+    /// Returns the set for a Turn that has another sandbox than the configured one.
+    #[must_use]
+    pub fn in_sandbox(self, profile: Option<SandboxProfile>) -> Self {
+        let Some(profile) = profile else { return self };
+        let own = |tool: &Arc<dyn Tool>| tool.in_sandbox(profile).unwrap_or_else(|| tool.clone());
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), own(tool)));
+        Self {
+            tools: Arc::new(tools.collect()),
+            ..self
+        }
     }
 
     /// Adds permanent tools, except those whose name is taken.

@@ -52,9 +52,6 @@ pub struct State {
     /// Whether it was started for its clients, and ends when nothing uses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
-    /// Whether it runs one prompt and ends then.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub one_prompt: bool,
 }
 
 /// The workspace, locked by this process. Dropping it unlocks the workspace.
@@ -75,7 +72,6 @@ impl State {
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             socket: false,
             detached: false,
-            one_prompt: false,
         }
     }
 
@@ -241,11 +237,6 @@ impl Workspace {
             }) => {
                 format!("process {pid} at {address}; connect there or stop it")
             }
-            Some(State {
-                pid,
-                one_prompt: true,
-                ..
-            }) => format!("process {pid}, an exec with settings of its own; wait for its end"),
             Some(State {
                 pid, socket: true, ..
             }) => format!("process {pid}; `bobbin stop` ends it"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bobbin_agent_api::suggest::SuggestError;
-use bobbin_model::{InputPart, TokenUsage, TurnId};
+use bobbin_model::{ClientKeys, InputPart, TokenUsage, TurnId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -37,6 +37,7 @@ pub(crate) struct Answer {
 pub(crate) async fn ask(
     model: &dyn Model,
     name: Option<&str>,
+    keys: Option<&ClientKeys>,
     question: String,
 ) -> Result<Answer, SuggestError> {
     let messages = [Message::User {
@@ -52,6 +53,7 @@ pub(crate) async fn ask(
         turn: TurnId(0),
         conversation: None,
         model: name,
+        keys,
         effort: None,
         instructions: &instructions,
         messages: &messages,

@@ -45,7 +45,7 @@ pub(super) async fn suggest(
             request.max_diff_chars.min(MAX_DIFF_CHARS),
         )
         .await?;
-    let message = clean(&ask(model, name, question(&changes, &diff)).await?.text);
+    let message = clean(&ask(model, name, None, question(&changes, &diff)).await?.text);
     if message.is_empty() {
         return Err(SuggestError::Unusable("The model gave no message.".to_owned()));
     }

@@ -54,7 +54,7 @@ pub(super) async fn suggest(
         return Ok(found);
     }
     let items = read(
-        &ask(model, None, question(request)).await?.text,
+        &ask(model, None, None, question(request)).await?.text,
         request.max_items,
     );
     let made = Welcome { items, fingerprint };

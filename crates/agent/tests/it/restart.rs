@@ -22,7 +22,7 @@ async fn a_call_that_ran_is_not_run_again_and_the_model_decides() {
     let mut bench = Bench::open(&workspace, first, tools.clone()).await;
     bench.features = TurnFeatures {
         tool_execution: true,
-        ..bench.features
+        ..bench.features.clone()
     };
     bench.start("go").await;
     bench

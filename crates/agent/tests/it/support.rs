@@ -187,7 +187,7 @@ impl Bench {
         Self {
             hub,
             thread,
-            features: self.features,
+            features: self.features.clone(),
         }
     }
 
@@ -246,7 +246,7 @@ impl Bench {
         Self {
             hub,
             thread,
-            features: self.features,
+            features: self.features.clone(),
         }
     }
 
@@ -266,7 +266,7 @@ impl Bench {
             input,
             sender: None,
             channel: None,
-            features: self.features,
+            features: self.features.clone(),
         };
         let begun: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { request, reply }).await;
         Log {
@@ -304,7 +304,7 @@ impl Bench {
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,
-            features: self.features,
+            features: self.features.clone(),
         };
         let queued: Enqueued = answer(&self.thread, |reply| Command::Enqueue { request, reply }).await;
         let expected = self.snapshot().await.state.live_turn().unwrap().to_string();

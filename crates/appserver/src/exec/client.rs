@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use bobbin_model::Effort;
+use bobbin_model::{Effort, SandboxProfile};
 use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use bobbin_prompts::OwnCommand;
 use serde_json::{Value, json};
@@ -25,10 +25,16 @@ pub(super) struct Request {
     pub(super) input: Value,
     pub(super) thread: ThreadChoice,
     pub(super) model: Option<String>,
+    /// The model of a new Thread that this process's environment chooses, where nothing else names one.
+    pub(super) own_default: Option<String>,
     pub(super) effort: Option<Effort>,
     /// `agent` or `plan`.
     pub(super) mode: Option<&'static str>,
     pub(super) approvals: Approvals,
+    /// Rules that allow in this run alone.
+    pub(super) allow: Vec<String>,
+    /// What commands may reach in this run.
+    pub(super) sandbox: Option<SandboxProfile>,
     /// What of the folder its user trusts since this run.
     pub(super) trusted: Option<Vec<String>>,
     pub(super) output: Output,
@@ -255,6 +261,13 @@ impl Client<'_> {
         }
         let thread = match &request.thread {
             ThreadChoice::New => {
+                if let (None, Some(own)) = (&request.model, &request.own_default) {
+                    // The server may have been started by a program without these variables.
+                    let defaults = call(peer, "workspace/defaults/read", &json!({})).await?;
+                    if defaults["model"] != own.as_str() {
+                        config["model"] = own.as_str().into();
+                    }
+                }
                 let params = json!({ "identity": identity, "config": config });
                 let started = call(peer, "thread/start", &params).await?;
                 return text(&started, "/thread/id");
@@ -311,12 +324,15 @@ impl Client<'_> {
     }
 
     async fn start(&self, thread: &str, input: &Value) -> anyhow::Result<String> {
-        let started = call(
-            &self.peer,
-            "turn/start",
-            &json!({ "threadId": thread, "input": input, "reasoningEffort": self.request.effort }),
-        )
-        .await?;
+        let mut params =
+            json!({ "threadId": thread, "input": input, "reasoningEffort": self.request.effort });
+        if !self.request.allow.is_empty() {
+            params["allow"] = json!(self.request.allow);
+        }
+        if let Some(profile) = self.request.sandbox {
+            params["sandbox"] = json!(profile);
+        }
+        let started = call(&self.peer, "turn/start", &params).await?;
         let turn = text(&started, "/turn/id")?;
         if self.request.output == Output::Json {
             console::data(

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use bobbin_rules::RuleText;
 use nix::sys::stat::{SFlag, fstat};
 use serde_json::{Value, json};
 
@@ -119,26 +118,6 @@ fn image(path: &Path) -> anyhow::Result<Value> {
     Ok(json!({ "type": "localImage", "path": path, "mimeType": media_type, "fileName": name }))
 }
 
-/// Returns the rule that `--allow` means: `tool:NAME`, `path:PATTERN`, or a pattern of commands.
-pub(super) fn allow_rule(text: &str) -> RuleText {
-    let (mut tool, mut path, mut command) = (None, None, None);
-    match text.split_once(':') {
-        Some(("tool", name)) => tool = Some(name.to_owned()),
-        Some(("path", pattern)) => path = Some(pattern.to_owned()),
-        Some(("command", pattern)) => command = Some(pattern.to_owned()),
-        _ => command = Some(text.to_owned()),
-    }
-    RuleText {
-        action: "allow".to_owned(),
-        tool,
-        command,
-        path,
-        operation: None,
-        reason: None,
-        source: "--allow".to_owned(),
-    }
-}
-
 /// Reads a time such as `90`, `90s`, `10m` or `1h 30m`.
 ///
 /// # Errors
@@ -178,14 +157,6 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("are possible"), "{error}");
-    }
-
-    #[test]
-    fn a_rule_is_a_pattern_of_commands_unless_it_says_otherwise() {
-        assert_eq!(allow_rule("git log *").command.as_deref(), Some("git log *"));
-        assert_eq!(allow_rule("echo a:b").command.as_deref(), Some("echo a:b"));
-        assert_eq!(allow_rule("tool:mcp__a__b").tool.as_deref(), Some("mcp__a__b"));
-        assert_eq!(allow_rule("path:docs").path.as_deref(), Some("docs"));
     }
 
     #[test]

@@ -1,13 +1,11 @@
 //! `bobbin exec`: one prompt, as a client of the native endpoint like any other.
 //!
-//! Joins the server of the workspace, and starts it where there is none. A run with settings of its own (`--allow`,
-//! `--sandbox`) opens the workspace by itself and speaks to it over a pair in memory: its settings are nobody else's. The
-//! agent's text goes to stdout, everything else to stderr. Everything that can be wrong with the request is found before
-//! anything runs.
+//! Joins the server of the workspace, and starts it where there is none. Settings of the run (`--allow`, `--sandbox`) go along
+//! with its Turn and count for no other. The agent's text goes to stdout, everything else to stderr. Everything that can be
+//! wrong with the request is found before anything runs.
 
 mod change;
 mod client;
-mod entry;
 mod input;
 mod question;
 mod render;
@@ -19,26 +17,26 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_agent_api::trust::TrustChange;
-use bobbin_model::Effort;
+use bobbin_model::{Effort, SandboxProfile};
+use bobbin_models::OFFLINE;
+use bobbin_rules::{Rule, RuleText};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use bobbin_config::Config;
-use bobbin_config::file::Profile as SandboxProfile;
 use bobbin_local::Joined;
+use bobbin_serve::models::variable;
 use bobbin_serve::signals::Signals;
 use bobbin_serve::state;
 use bobbin_serve::telemetry::LogOptions;
 use bobbin_serve::trust::{Scan, TrustFile};
 use bobbin_serve::{attach, config};
-use bobbin_serve::{console, exit, opened, server, telemetry};
-use bobbin_workspace::{LockedWorkspace, State, Workspace};
+use bobbin_serve::{console, exit, telemetry};
+use bobbin_workspace::Workspace;
 
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
-use entry::Entry;
 use render::Output;
 use schema::OutputSchema;
 
@@ -79,9 +77,9 @@ pub(crate) struct Exec {
     allow: Vec<String>,
     /// What commands may reach in this run.
     #[arg(long, value_name = "PROFILE", value_enum)]
-    sandbox: Option<SandboxProfile>,
+    sandbox: Option<Profile>,
     /// Start the turn and end: it goes on without this process, and waits where it has a question.
-    #[arg(long, conflicts_with_all = ["timeout", "output_last_message", "output_schema", "allow", "sandbox"])]
+    #[arg(long, conflicts_with_all = ["timeout", "output_last_message", "output_schema"])]
     detach: bool,
     /// Trust this folder: what it brings along to run, to loosen or to instruct counts from now on.
     #[arg(long)]
@@ -113,6 +111,18 @@ enum Mode {
     Plan,
 }
 
+/// What commands may reach.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[value(rename_all = "camelCase")]
+enum Profile {
+    /// No file can be written.
+    ReadOnly,
+    /// Files of the workspace and of a temporary directory can be written.
+    WorkspaceWrite,
+    /// All that you may; with the network nothing is confined.
+    Full,
+}
+
 /// Opens the file that `--output-last-message` names.
 fn last_message_file(path: &Path, workspace: &Path) -> anyhow::Result<std::fs::File> {
     let folders = state::others_folders(Some(workspace));
@@ -130,9 +140,11 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
-    let mut config = config::read(&workspace.root, state::home().as_deref())?;
-    let rules = exec.allow.iter().map(|text| input::allow_rule(text)).collect();
-    config.set_for_run(exec.sandbox, rules, state::home().as_deref())?;
+    let config = config::read(&workspace.root, state::home().as_deref())?;
+    for text in &exec.allow {
+        let rule = Rule::new(RuleText::allowing(text), state::home().as_deref());
+        rule.with_context(|| format!("--allow {text}"))?;
+    }
     let schema = exec
         .output_schema
         .as_deref()
@@ -166,16 +178,29 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         (false, Some(_)) => Output::Nothing,
         (false, None) => Output::Text,
     };
+    let chooses =
+        variable("BOBBIN_MODEL").is_some() || matches!(config.models.source, DefaultSource::Key { .. });
+    let own_default = chooses.then(|| {
+        let model = config.models.model.clone();
+        model.unwrap_or_else(|| OFFLINE.to_owned())
+    });
     let request = Request {
         input,
         thread,
         model: exec.model.map(|name| config.models.meaning(&name)),
+        own_default,
         effort: exec.effort,
         mode: exec.mode.map(|mode| match mode {
             Mode::Agent => "agent",
             Mode::Plan => "plan",
         }),
         approvals,
+        allow: exec.allow,
+        sandbox: exec.sandbox.map(|profile| match profile {
+            Profile::ReadOnly => SandboxProfile::ReadOnly,
+            Profile::WorkspaceWrite => SandboxProfile::WorkspaceWrite,
+            Profile::Full => SandboxProfile::Full,
+        }),
         trusted,
         output,
         schema,
@@ -183,23 +208,13 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         detach: exec.detach,
         workspace: workspace.root.to_string_lossy().into_owned(),
     };
-    let has_own_settings = exec.sandbox.is_some() || !exec.allow.is_empty();
-    let entering = async {
-        entry::wait_for_another(&workspace).await?;
-        if has_own_settings {
-            return entry::alone(&workspace).await.map(Entry::Locked);
-        }
-        let joined = attach::native(&workspace, Duration::ZERO, &exec.log, !exec.detach).await?;
-        Ok(Entry::Server(joined))
-    };
-    let entered = match unless_ended(entering, &mut signals, deadline).await {
-        Ok(entered) => entered?,
+    let keys = attach::keys(&config.models);
+    let joining = attach::native(&workspace, Duration::ZERO, &exec.log, keys, !exec.detach);
+    let joined = match unless_ended(joining, &mut signals, deadline).await {
+        Ok(joined) => joined?,
         Err(code) => return Ok(code),
     };
-    let ended = match entered {
-        Entry::Server(joined) => with_server(&workspace, joined, request, &mut signals).await?,
-        Entry::Locked(held) => alone(&held, &config, request, &mut signals).await?,
-    };
+    let ended = with_server(&workspace, joined, request, &mut signals).await?;
     if let (Some(file), End::Done(answer)) = (&mut last_message, &ended.end) {
         file.write_all(answer.as_bytes())
             .context("the last message cannot be written")?;
@@ -224,33 +239,6 @@ async fn with_server(
     if ended.is_err() && !database.exists() {
         return Err(exit::removed(&database).into());
     }
-    ended
-}
-
-/// Runs the request in a workspace that this process has for itself.
-async fn alone(
-    held: &LockedWorkspace,
-    config: &Config,
-    request: Request,
-    signals: &mut Signals,
-) -> anyhow::Result<Ended> {
-    let state = State {
-        one_prompt: true,
-        ..State::of_this_process()
-    };
-    held.announce(&state, None)?;
-    let removed = CancellationToken::new();
-    let opened = opened::open(held, config, &removed, opened::ByClock::Waits).await?;
-    for complaint in config.warnings.iter().chain(&opened.complaints) {
-        console::complain(complaint);
-    }
-    let (ours, serving) = server::serve_in_memory(&opened);
-    let ended = tokio::select! {
-        ended = client::run(ours, request, signals) => ended,
-        () = removed.cancelled() => Err(exit::removed(&held.workspace().database()).into()),
-    };
-    opened.end().await;
-    drop(serving.await);
     ended
 }
 

@@ -38,7 +38,7 @@ impl Owner {
             thread: self.state.header.id.clone(),
             turn,
             root: settings
-                .environment_of(self.state.header.config.as_ref(), TurnFeatures::default())
+                .environment_of(self.state.header.config.as_ref(), &TurnFeatures::default())
                 .root,
             changed_since,
         };

@@ -78,7 +78,7 @@ impl Owner {
                 ..self
                     .hub
                     .settings
-                    .environment_of(self.state.header.config.as_ref(), live.features)
+                    .environment_of(self.state.header.config.as_ref(), &live.features)
             }),
             sub_agents: Arc::new(NoSubAgents),
             declared: self.state.tools.clone(),

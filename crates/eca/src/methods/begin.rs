@@ -121,7 +121,7 @@ impl Prompt {
         let text = self.message.clone();
         let message = brought.message.unwrap_or(InputPart::Text { text });
         let input: Vec<InputPart> = std::iter::once(message).chain(brought.parts).collect();
-        let request = turn_of(input.clone());
+        let request = turn_of(input.clone(), self.client.offer.keys.clone());
         let handle = self.handle.clone();
         let (tell, requested) = oneshot::channel();
         let reply: Reply<StartedTurn> = Box::new(move |started| {
@@ -190,7 +190,7 @@ impl Prompt {
         });
         // Its client sees no queue: it has to run whatever becomes of the Turn before it.
         let command = Command::EnqueueNext {
-            request: turn_of(input),
+            request: turn_of(input, client.offer.keys.clone()),
             reply,
         };
         handle.send(command).await;

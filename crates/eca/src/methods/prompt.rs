@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_editor_kit::{Attached, Context, NoticeKind, Typed, sentence, typed};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ApprovalPolicy, Effort, InputPart, Mode, Spent, ThreadConfig, ThreadId};
+use bobbin_model::{ApprovalPolicy, ClientKeys, Effort, InputPart, Mode, Spent, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
@@ -355,13 +355,13 @@ impl Prompt {
     }
 }
 
-/// The Turn of an input of this endpoint.
-pub(super) fn turn_of(input: Vec<InputPart>) -> StartTurn {
+/// The Turn of an input of this endpoint, from a client with these keys.
+pub(super) fn turn_of(input: Vec<InputPart>, keys: ClientKeys) -> StartTurn {
     StartTurn {
         trigger: None,
         input,
         sender: None,
         channel: Some(CHANNEL.to_owned()),
-        features: Eca::features(),
+        features: Eca::features(keys),
     }
 }

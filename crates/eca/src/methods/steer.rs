@@ -26,7 +26,7 @@ pub(super) async fn steer(client: &Client, notification: &NotificationContext) -
     let (done, guided) = oneshot::channel();
     let text = message.to_owned();
     let command = Command::Guide {
-        request: turn_of(vec![InputPart::Text { text }]),
+        request: turn_of(vec![InputPart::Text { text }], client.offer.keys.clone()),
         turn,
         replaces: earlier,
         reply: Box::new(move |result| drop(done.send(result))),

@@ -134,6 +134,7 @@ impl Host for Opened {
             pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),
             home: None,
+            keys: bobbin_model::ClientKeys::default(),
             notices: vec![UserNotice {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),

@@ -52,8 +52,8 @@ async fn answer(
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
     // Of the Turn that runs, else of one that this client would start.
     let live = snapshot.and_then(|snapshot| snapshot.state.live.as_ref());
-    let turn = live.map_or_else(|| client.turn_features(), |live| live.features);
-    let environment = settings.environment_of(config, turn);
+    let turn = live.map_or_else(|| client.turn_features(), |live| live.features.clone());
+    let environment = settings.environment_of(config, &turn);
     let ToolEnvironment { root, policy, .. } = environment;
     // It parses, and looks where paths lead.
     let judge = move || {
@@ -74,7 +74,7 @@ async fn answer(
         Judgement::Ask if ruled.shows_reserved && settings.approval_policy.confines() => {
             wire::PolicyOutcome::Runs
         }
-        Judgement::Ask => match settings.approval_policy_of(config, turn) {
+        Judgement::Ask => match settings.approval_policy_of(config, &turn) {
             ApprovalPolicy::AutoApprove => match ruled.unseen {
                 Some(why) => {
                     reason = why;

@@ -40,7 +40,7 @@ pub(super) async fn commit_message(
             let snapshot = hub.snapshot(&thread).await?;
             let environment = hub
                 .settings()
-                .environment_of(snapshot.state.header.config.as_ref(), TurnFeatures::default());
+                .environment_of(snapshot.state.header.config.as_ref(), &TurnFeatures::default());
             let max = asked.max_diff_chars.unwrap_or(USUAL_DIFF_CHARS);
             let request = CommitRequest {
                 root: environment.root.clone(),

@@ -44,7 +44,7 @@ impl ThreadState {
                 self.turn_count += 1;
                 self.plan_pending = false;
                 self.drop_queued(from_queue.as_ref());
-                self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
+                self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), features.clone()));
             }
             Event::HistoryGiven { messages, .. } => self.put_history(messages),
             Event::TurnRecovered { crashed, .. } => self.set_crashes(|before| before + i32::from(*crashed)),

@@ -32,7 +32,7 @@ impl ThreadState {
             input: head.native,
             sender: head.sender,
             channel: Some(head.channel.unwrap_or_else(origin)),
-            features: head.features,
+            features: head.features.clone(),
         };
         let mut events = self.turn_events(request, Some(head.id), now);
         events.push(Event::QueueChanged { queue });

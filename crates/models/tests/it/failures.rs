@@ -1,8 +1,9 @@
 //! What each failure of a provider means for the user: the words, the record, the attempts.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bobbin_model::{ItemBody, Turn, TurnStatus};
+use bobbin_model::{ClientKeys, ItemBody, Turn, TurnStatus};
 use bobbin_models::Wire;
 use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
 use rstest::rstest;
@@ -283,4 +284,59 @@ async fn a_provider_that_goes_silent_is_given_up() {
     );
     assert_eq!(text(&turn), "Half of");
     server.until_abandoned(1).await;
+}
+
+#[rstest]
+#[case::chat(Wire::ChatCompletions)]
+#[case::messages(Wire::Messages)]
+#[tokio::test]
+async fn a_client_has_the_key_that_is_missing_here(#[case] wire: Wire) {
+    let script = Script {
+        key: Some(KEY.to_owned()),
+        ..Script::default()
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    let workspace = TestWorkspace::default();
+    let keyless = bobbin_models::ProviderSettings {
+        key: None,
+        key_variable: Some("P_KEY".into()),
+        needs_key: true,
+        key_source: "set the variable P_KEY".into(),
+        ..settings(wire, &server.base_url())
+    };
+    let bench = Bench::with(&workspace, keyless, None).await;
+    let keys = |name: &str, key: &str| {
+        ClientKeys::from(
+            [(name.to_owned(), key.to_owned())]
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
+        )
+    };
+    let failed = bench.run("hello").await.error.unwrap();
+    assert!(failed.contains("P_KEY"), "{failed}");
+    let other = bench.run_with_keys("hello", keys("OTHER_KEY", KEY)).await;
+    assert_eq!(other.error, Some(failed));
+    assert_eq!(server.asked_count(), 0);
+    let turn = bench.run_with_keys("hello", keys("P_KEY", KEY)).await;
+    assert_eq!(turn.status, TurnStatus::Completed, "{:?}", turn.error);
+}
+
+#[tokio::test]
+async fn a_clients_key_is_in_no_error() {
+    let refusal = Reply::error(
+        401,
+        "invalid_api_key",
+        "Incorrect API key provided: sk-of-the-client.",
+    );
+    let server = ModelServer::start(Script::of(vec![refusal])).await.unwrap();
+    let workspace = TestWorkspace::default();
+    let keyless = bobbin_models::ProviderSettings {
+        key: None,
+        key_variable: Some("P_KEY".into()),
+        ..settings(Wire::ChatCompletions, &server.base_url())
+    };
+    let bench = Bench::with(&workspace, keyless, None).await;
+    let keys = BTreeMap::from([("P_KEY".to_owned(), "sk-of-the-client".to_owned())]);
+    let error = bench.run_with_keys("hello", keys.into()).await.error.unwrap();
+    assert!(!error.contains("sk-of-the-client"), "{error}");
 }

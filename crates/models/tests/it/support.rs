@@ -10,7 +10,8 @@ use bobbin_core::engine::Answer;
 use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Approval, Decision, Effort, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures,
+    Approval, ClientKeys, Decision, Effort, HistoryMode, Identity, InputPart, ThreadConfig, Turn,
+    TurnFeatures,
 };
 use bobbin_models::{Key, Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{ModelServer, TestWorkspace};
@@ -31,6 +32,7 @@ pub(crate) fn settings(wire: Wire, base_url: &str) -> ProviderSettings {
         models: Vec::new(),
         offered: true,
         key: Some(Key::new(KEY)),
+        key_variable: None,
         needs_key: false,
         key_source: "the variable P_KEY".into(),
         headers: Vec::new(),
@@ -148,16 +150,31 @@ impl Bench {
 
     /// Runs a Turn with an effort to its end.
     pub(crate) async fn run_with(&self, text: &str, effort: Effort) -> Turn {
-        self.start_with(vec![InputPart::Text { text: text.into() }], Some(effort))
+        let features = TurnFeatures {
+            reasoning_effort: Some(effort),
+            ..TurnFeatures::default()
+        };
+        self.start_with(vec![InputPart::Text { text: text.into() }], features)
+            .await;
+        self.end().await
+    }
+
+    /// Runs a Turn of a client that has these keys to its end.
+    pub(crate) async fn run_with_keys(&self, text: &str, keys: ClientKeys) -> Turn {
+        let features = TurnFeatures {
+            keys,
+            ..TurnFeatures::default()
+        };
+        self.start_with(vec![InputPart::Text { text: text.into() }], features)
             .await;
         self.end().await
     }
 
     async fn start_parts(&self, input: Vec<InputPart>) {
-        self.start_with(input, None).await;
+        self.start_with(input, TurnFeatures::default()).await;
     }
 
-    async fn start_with(&self, input: Vec<InputPart>, effort: Option<Effort>) {
+    async fn start_with(&self, input: Vec<InputPart>, features: TurnFeatures) {
         let request = StartTurn {
             trigger: None,
             input,
@@ -165,8 +182,7 @@ impl Bench {
             channel: None,
             features: TurnFeatures {
                 approvals: true,
-                reasoning_effort: effort,
-                ..TurnFeatures::default()
+                ..features
             },
         };
         answer::<StartedTurn>(&self.thread, |reply| Command::StartTurn { request, reply }).await;

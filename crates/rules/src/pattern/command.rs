@@ -16,6 +16,7 @@ pub(crate) enum Reach {
 }
 
 /// The words of a rule.
+#[derive(Clone)]
 pub(crate) struct CommandPattern {
     text: String,
     words: Vec<Element<Glob>>,

@@ -5,6 +5,7 @@ use crate::shell::{Piece, Word};
 use crate::work::Work;
 
 /// The possible texts of one word, or of one part of a path.
+#[derive(Clone)]
 pub(crate) struct Mask {
     elements: Vec<Element<Option<char>>>,
 }

@@ -25,7 +25,7 @@ pub enum RefusedPlace {
 }
 
 /// The paths of a rule.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
     text: String,
     base: Base,

@@ -5,6 +5,7 @@
 use crate::work::Work;
 
 /// One element of a pattern.
+#[derive(Clone)]
 pub(super) enum Element<T> {
     /// Any number of things, none included.
     Any,
@@ -56,6 +57,7 @@ pub(super) fn fits<P, T>(
 }
 
 /// A word with `*` (any characters) and `?` (one character).
+#[derive(Clone)]
 pub(super) struct Glob(Vec<Element<Option<char>>>, bool);
 
 impl Glob {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bobbin_agent_api::ServerProcess;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_editor_kit::{EditorServices, Failure, Host, NoticeKind, OpenRequest, UserNotice};
-use bobbin_model::Mode;
+use bobbin_model::{ClientKeys, Mode};
 use bobbin_peer::Transport;
 use bobbin_transport::Connections;
 use futures_util::FutureExt;
@@ -27,17 +27,30 @@ use bobbin_workspace::Workspace;
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// Serves every editor that connects.
-pub(crate) struct Editors(Arc<Served>);
+#[derive(Clone)]
+pub(crate) struct Editors(Served);
 
 impl Editors {
     pub(crate) fn new(workspace: &Workspace, config: &Config, opened: &Opened) -> Self {
         let warnings = config.warnings.iter().chain(&opened.complaints);
-        Self(Arc::new(Served {
+        Self(Served {
             root: workspace.root.clone(),
             trust: opened.trust.clone(),
             offer: offer(opened, config, warnings.map(|text| warning(text)).collect()),
             options: config.editors_options.clone(),
-        }))
+        })
+    }
+}
+
+impl Editors {
+    /// Serves one editor that has these keys.
+    pub(crate) async fn serve_with(&self, transport: Transport, keys: ClientKeys) {
+        let process = self.0.offer.services.process.clone();
+        let _open = process.as_ref().map(ServerProcess::connection);
+        let mut served = self.0.clone();
+        served.offer.keys = keys;
+        let end = bobbin_eca::serve(transport, Arc::new(served)).await;
+        tracing::debug!(?end, "an editor has left");
     }
 }
 
@@ -53,23 +66,19 @@ fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorSe
         config_files: config.sources.clone(),
         home: home(),
         notices,
+        keys: ClientKeys::default(),
     }
 }
 
 impl Connections for Editors {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        let served = self.0.clone();
-        async move {
-            let process = served.offer.services.process.clone();
-            let _open = process.as_ref().map(ServerProcess::connection);
-            let end = bobbin_eca::serve(transport, served).await;
-            tracing::debug!(?end, "an editor has left");
-        }
-        .boxed()
+        let editors = self.clone();
+        async move { editors.serve_with(transport, ClientKeys::default()).await }.boxed()
     }
 }
 
 /// The workspace that is open already.
+#[derive(Clone)]
 struct Served {
     root: PathBuf,
     trust: Arc<Folder>,

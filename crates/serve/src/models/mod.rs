@@ -70,6 +70,10 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         models: entry.models.clone(),
         // A built-in provider is offered once there is a key for it.
         offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
+        key_variable: match (&entry.key, &found.key) {
+            (KeyPlace::Variable(name), None) => Some(name.clone()),
+            _ => None,
+        },
         key: found.key,
         needs_key: !matches!(entry.key, KeyPlace::Nowhere | KeyPlace::Withheld),
         key_source: found.source,

@@ -2,7 +2,7 @@
 //!
 //! AppServer protocol 03 §2.
 
-use bobbin_model::Effort;
+use bobbin_model::{Effort, SandboxProfile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -37,6 +37,13 @@ pub struct TurnStartParams {
     pub sender: Option<SenderContext>,
     /// How much the model reasons in this Turn; as the Thread's configuration says when left out.
     pub reasoning_effort: Option<Effort>,
+    /// Extension: rules that allow in this Turn alone, and in the Turns of its subagents: `tool:NAME`, `path:PATTERN` or a
+    /// pattern of commands; at most 64. Rules that ask or refuse go on counting. Taken over the socket of the workspace only.
+    #[schemars(length(max = 64))]
+    pub allow: Option<Vec<String>>,
+    /// Extension: what commands of this Turn and of its subagents may reach, in the place of what is configured. Taken over
+    /// the socket of the workspace only.
+    pub sandbox: Option<SandboxProfile>,
     /// The model's whole history; required in the history mode `client`, forbidden in `server`.
     pub messages: Option<Vec<Json>>,
     /// Extension: makes a repeated request safe.

@@ -47,7 +47,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
         input,
         sender: params.sender.map(input::sender),
         channel: Some(client.native.channels().of(thread.id())),
-        features: client.native.features(),
+        features: client.turn_features(),
     };
     client.command(&thread, Command::Enqueue { request, reply }).await;
 }

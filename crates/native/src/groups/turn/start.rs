@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Reply, StartedTurn, ThreadHandle};
-use bobbin_model::{ItemBody, Refusal};
+use bobbin_model::{ItemBody, Refusal, TurnFeatures};
 use bobbin_peer::Responder;
 use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::{history, input};
-use crate::client::{Client, fail, handle, refuse};
+use crate::client::{Client, fail, handle, refuse, refuse_params};
+use crate::connection::Endpoint;
 use crate::convert;
 use crate::groups::thread::lifecycle;
 use crate::wire;
+
+/// Most rules of one Turn.
+const MAX_ALLOWED: usize = 64;
 
 pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
@@ -28,6 +32,11 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     };
     let mut request = client.turn(thread.id(), input, params.sender);
     request.features.reasoning_effort = params.reasoning_effort;
+    request.features.allow = params.allow.unwrap_or_default();
+    request.features.sandbox = params.sandbox;
+    if let Err(detail) = check_permissions(client, &request.features) {
+        return refuse_params(responder, detail);
+    }
     let (follower, attached) = (client.clone(), thread.clone());
     let shown = client.native.tool_executions();
     let reply: Reply<StartedTurn> = Box::new(move |started| match started {
@@ -55,6 +64,31 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
         None => Command::StartTurn { request, reply },
     };
     client.command(&thread, command).await;
+}
+
+/// Checks what a client allows its Turn. Only a program of the server's user may: one that has read the key of the socket.
+///
+/// # Errors
+/// It may not, or a rule cannot be used: a sentence for its user.
+fn check_permissions(client: &Client, features: &TurnFeatures) -> Result<(), String> {
+    if features.allow.is_empty() && features.sandbox.is_none() {
+        return Ok(());
+    }
+    if !matches!(client.endpoint(), Endpoint::Local(_)) {
+        return Err(
+            "'allow' and 'sandbox' are taken over the workspace's socket only: start the turn with `bobbin exec`, or set \
+             Permissions.Rules and Sandbox.Profile in ~/.craft/config.json."
+                .to_owned(),
+        );
+    }
+    if features.allow.len() > MAX_ALLOWED {
+        return Err(format!("'allow' has more than {MAX_ALLOWED} rules."));
+    }
+    if features.allow.is_empty() {
+        return Ok(());
+    }
+    let checked = client.hub().settings().policy.allowing(&features.allow);
+    checked.map(drop).map_err(|why| format!("'allow': {why}."))
 }
 
 /// Has an adapter asked what a Turn of its channel waits for: after a restart of either side nothing else of the chat asks
