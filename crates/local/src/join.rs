@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two looks, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(100);
+/// Pause between two looks for the end of a server: it takes a few milliseconds, and the caller has nothing else to do.
+const END_PAUSE: Duration = Duration::from_millis(1);
 
 /// A connection to the server of a workspace, after the client's first line.
 pub struct Joined {
@@ -109,7 +111,11 @@ fn is_to_be_replaced(server: &State) -> bool {
     server.detached && is_older
 }
 
-async fn connect(workspace: &Workspace, hello: &Hello) -> std::io::Result<Transport> {
+/// Joins the server of a workspace, if one answers now.
+///
+/// # Errors
+/// None does.
+pub async fn connect(workspace: &Workspace, hello: &Hello) -> std::io::Result<Transport> {
     let mut transport = connect_local(&workspace.folder(), SOCKET).await?;
     hello.send(&mut transport).await?;
     Ok(transport)
@@ -142,7 +148,7 @@ pub async fn ended(workspace: &Workspace, pid: u32) -> Result<(), JoinError> {
                 detail: "it does not end".to_owned(),
             });
         }
-        sleep(FIRST_PAUSE).await;
+        sleep(END_PAUSE).await;
     }
     Ok(())
 }

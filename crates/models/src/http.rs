@@ -4,6 +4,7 @@
 //! are read up to a limit.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -43,42 +44,75 @@ pub(crate) trait Exchange: Send + Sync {
 
 /// Connections, shared by all providers. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Network(Client);
+pub struct Network {
+    proxies: Vec<Proxy>,
+    /// Made with the first request: the certificates of a machine are hundreds of files.
+    client: Arc<OnceLock<Client>>,
+}
 
 impl Network {
-    /// Makes the client; opens no connection.
+    /// Checks the proxies; opens no connection.
     ///
     /// # Errors
-    /// [`ProviderError::Settings`]: a proxy's address cannot be used, or TLS is not available.
+    /// [`ProviderError::Settings`]: a proxy's address cannot be used.
     pub fn new(proxies: &Proxies) -> Result<Self, ProviderError> {
-        let wrong = |error: reqwest::Error| ProviderError::Settings {
-            name: "network".to_owned(),
-            why: refusal::network_words(&error),
-        };
         let except = [Some(THIS_MACHINE), proxies.except.as_deref()];
         let except = except.into_iter().flatten().collect::<Vec<_>>().join(",");
         let except = NoProxy::from_string(&except);
-        // The client does not read the environment; the caller passes the environment's proxies.
-        let mut client = Client::builder().no_proxy();
+        let mut used = Vec::new();
         if let Some(http) = &proxies.http {
-            client = client.proxy(Proxy::http(http).map_err(wrong)?.no_proxy(except.clone()));
+            used.push(
+                Proxy::http(http)
+                    .map_err(|error| wrong(&error))?
+                    .no_proxy(except.clone()),
+            );
         }
         if let Some(https) = &proxies.https {
-            client = client.proxy(Proxy::https(https).map_err(wrong)?.no_proxy(except));
+            used.push(
+                Proxy::https(https)
+                    .map_err(|error| wrong(&error))?
+                    .no_proxy(except),
+            );
+        }
+        Ok(Self {
+            proxies: used,
+            client: Arc::default(),
+        })
+    }
+
+    /// Returns the client.
+    ///
+    /// # Errors
+    /// [`ProviderError::Settings`]: there is no TLS on this machine.
+    fn client(&self) -> Result<&Client, ProviderError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // The client does not read the environment; the caller passes the environment's proxies.
+        let mut client = Client::builder().no_proxy();
+        for proxy in &self.proxies {
+            client = client.proxy(proxy.clone());
         }
         let client = client
             .connect_timeout(CONNECT)
             .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
             .redirect(redirect::Policy::none())
             .build()
-            .map_err(wrong)?;
-        Ok(Self(client))
+            .map_err(|error| wrong(&error))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+fn wrong(error: &reqwest::Error) -> ProviderError {
+    ProviderError::Settings {
+        name: "network".to_owned(),
+        why: refusal::network_words(error),
     }
 }
 
 /// One provider's addresses and headers.
 pub(crate) struct Http {
-    client: Client,
+    network: Network,
     settings: ProviderSettings,
     base: Url,
     headers: HeaderMap,
@@ -93,7 +127,7 @@ impl Http {
         let base = base_url(&settings.base_url).map_err(|why| wrong(format!("BaseUrl {why}")))?;
         let headers = headers(&settings).map_err(wrong)?;
         Ok(Self {
-            client: network.0.clone(),
+            network: network.clone(),
             settings,
             base,
             headers,
@@ -207,7 +241,8 @@ impl Http {
             if let Some(query) = self.settings.wire.models_query() {
                 address.query_pairs_mut().append_pair(query.0, query.1);
             }
-            let request = self.client.get(address).header(ACCEPT, "application/json");
+            let client = self.network.client()?;
+            let request = client.get(address).header(ACCEPT, "application/json");
             let mut response = self
                 .send(name(), "a list of models", request, &limits, None)
                 .await?;
@@ -267,8 +302,8 @@ impl Exchange for Http {
         key: Option<&'a Key>,
     ) -> BoxFuture<'a, Result<Body, ProviderError>> {
         async move {
-            let request = self
-                .client
+            let client = self.network.client()?;
+            let request = client
                 .post(self.address(self.settings.wire.path()))
                 .header(CONTENT_TYPE, "application/json")
                 .header(ACCEPT, "text/event-stream")

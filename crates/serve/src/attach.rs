@@ -10,7 +10,7 @@ use bobbin_editor_kit::{EditorOptions, OpenRequest};
 use bobbin_framing::Transport;
 use bobbin_local::{
     CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, JoinError, Joined, Launch, LaunchError, Leave, Left,
-    ListenRequest, Opened, join,
+    ListenRequest, Opened, connect, join,
 };
 use bobbin_model::ClientKeys;
 use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
@@ -193,8 +193,9 @@ pub async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
 /// Returns the server's answer, if there is one.
 async fn ask_to_leave(workspace: &Workspace) -> Option<Left> {
     let hello = Hello::new(Dialect::Control, &workspace.root);
-    let joined = join(workspace, &hello, None).await.ok()?;
-    let peer = Peer::start(joined.transport, PeerOptions::default(), |_| Handlers::new()).ok()?;
+    // A server that nothing uses any more may have closed its socket: that is no reason to wait for another one.
+    let transport = connect(workspace, &hello).await.ok()?;
+    let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new()).ok()?;
     let params = Leave {
         pid: std::process::id(),
     };

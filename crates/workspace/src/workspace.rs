@@ -281,8 +281,10 @@ impl LockedWorkspace {
 
 impl Drop for LockedWorkspace {
     fn drop(&mut self) {
-        // Only tidiness: without the lock nobody believes it.
-        drop(std::fs::remove_file(self.workspace.state_file()));
+        // Only tidiness: without the lock nobody believes it. The state file comes last: a process that waits for the end of this
+        // one looks for it.
+        drop(self.announced.lock().take());
         drop(temporary::remove(&self.workspace.temporary()));
+        drop(std::fs::remove_file(self.workspace.state_file()));
     }
 }

@@ -26,6 +26,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use bobbin_config::Config;
 use bobbin_local::Joined;
 use bobbin_serve::models::variable;
 use bobbin_serve::signals::Signals;
@@ -139,8 +140,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         console::note(&format!("workspace {}", workspace.root.display()));
     }
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
-    let trusted = settle_trust(&workspace, exec.trust, stdin_is_free)?;
-    let config = config::read(&workspace.root, state::home().as_deref())?;
+    let (config, trusted) = settle_trust(&workspace, exec.trust, stdin_is_free)?;
     for text in &exec.allow {
         let rule = Rule::new(RuleText::allowing(text), state::home().as_deref());
         rule.with_context(|| format!("--allow {text}"))?;
@@ -368,23 +368,29 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
-fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::Result<Option<Vec<String>>> {
+/// Reads the configuration, and says what of the folder waits, or takes the user's trust in it. Returns also the fingerprints of
+/// what is trusted anew.
+fn settle_trust(
+    workspace: &Workspace,
+    trusts: bool,
+    may_ask: bool,
+) -> anyhow::Result<(Config, Option<Vec<String>>)> {
     let file = TrustFile::of(&state::directory()?, &workspace.root);
     let (record, home) = (file.read(), state::home());
     let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
     let Some(sentence) = scan.sentence() else {
-        return Ok(None);
+        return Ok((config, None));
     };
     let asks = may_ask && std::io::stderr().is_terminal();
     if trusts || asks && crate::trust::ask(&scan) {
         file.change(|record| scan.apply(&TrustChange::TrustAll, record))?;
-        let fingerprints = scan.fingerprints().into_iter().map(str::to_owned);
-        return Ok(Some(fingerprints.collect()));
+        let fingerprints = scan.fingerprints().into_iter().map(str::to_owned).collect();
+        let config = config::read(&workspace.root, home.as_deref())?;
+        return Ok((config, Some(fingerprints)));
     }
     console::complain(&sentence);
-    Ok(None)
+    Ok((config, None))
 }
 
 #[cfg(test)]

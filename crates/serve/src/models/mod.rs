@@ -29,7 +29,7 @@ pub struct Opened {
 /// `compact_percent` is the share of a window at which conversations are compacted.
 ///
 /// # Errors
-/// There is no TLS on this machine.
+/// The address of a proxy cannot be used.
 pub fn open(
     settings: &ModelSettings,
     home: Option<&Path>,
