@@ -101,7 +101,7 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
     let prepared = place.prepared(&sandbox, "echo x > ran").await.unwrap();
     let (reason, line) = told(&*prepared);
     assert!(
-        reason.contains("It is held by bubblewrap") && line.sandboxed_by[0] == "bubblewrap",
+        reason.contains("(bubblewrap, ") && line.sandboxed_by[0] == "bubblewrap",
         "{reason}"
     );
     std::fs::write(&broken, "").unwrap();
@@ -110,7 +110,7 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
     assert!(
         output
             .text
-            .starts_with("did not run: it cannot be held as was said: bwrap: no room"),
+            .starts_with("did not run: it cannot be confined as planned: bwrap: no room"),
         "{}",
         output.text
     );
@@ -147,7 +147,7 @@ async fn one_that_fails_commands_alone_is_not_given_up() {
     for _ in 0..3 {
         // What fails only a command may be the workspace's doing.
         let output = place.run(&sandbox, "echo x > ran").await;
-        let said = "did not run: it cannot be held as was said: bwrap: no room.";
+        let said = "did not run: it cannot be confined as planned: bwrap: no room.";
         assert!(output.text.starts_with(said), "{}", output.text);
         assert!(!place.work.join("ran").exists());
     }
@@ -178,7 +178,7 @@ async fn one_that_hangs_is_tried_again_before_the_next_command() {
     std::fs::write(&hangs, "").unwrap();
     let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
     let output = prepared.run(context).await;
-    let said = "did not run: it cannot be held as was said: it had not started after ";
+    let said = "did not run: it cannot be confined as planned: it had not started after ";
     assert!(output.text.starts_with(said), "{}", output.text);
     assert!(!output.success && !place.work.join("ran").exists());
     assert_eq!(sandbox.bubblewrap.found(), None);

@@ -106,7 +106,7 @@ pub struct ProfileDefinition {
     pub resume_session_id_json_path: Option<String>,
     /// Finds the session's id in the output: its first group, else all of it.
     pub resume_session_id_regex: Option<String>,
-    /// How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word.
+    /// How far its user trusts it: `trusted` runs outside of the sandbox, each time after its user's approval.
     #[schemars(extend("default" = "prompt"))]
     pub trust_level: Option<TrustLevel>,
     /// Arguments for `interactive`, `auto-approve` and `restricted` Threads.
@@ -159,7 +159,7 @@ pub enum OutputFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrustLevel {
-    /// It runs outside of the sandbox, each time with a user's word.
+    /// It runs outside of the sandbox, each time after its user's approval.
     Trusted,
     /// It runs as other commands do.
     Prompt,

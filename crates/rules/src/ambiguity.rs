@@ -100,7 +100,7 @@ impl fmt::Display for Ambiguity {
             Self::Wrapper(name) => {
                 return write!(
                     f,
-                    "{name} runs another command in a way that needs a person's word"
+                    "{name} runs another command in a way that needs a person's approval"
                 );
             }
             Self::WrapperArguments(name) => return write!(f, "it is not clear what {name} runs"),

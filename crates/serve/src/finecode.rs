@@ -123,7 +123,7 @@ fn runner_sandbox(sandbox: &Sandbox, root: &Path, over_pipes: bool) -> RunnerSan
         CommandSandbox::Confined(plan)
             if plan.is_apart() || plan.profile.network == Network::On || over_pipes =>
         {
-            RunnerSandbox::Confined(format!("{}. It is held by {}", plan.profile, plan.holders()))
+            RunnerSandbox::Confined(format!("{} ({})", plan.profile, plan.holders()))
         }
         CommandSandbox::Confined(_) => missing(
             "without bubblewrap a runner in the sandbox has no port (install bubblewrap, or set Transport to stdio in \

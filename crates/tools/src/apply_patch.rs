@@ -98,7 +98,7 @@ impl Tool for ApplyPatch {
         if asked.len() > 1 {
             let names: Vec<_> = asked.iter().map(|path| path.to_string_lossy()).collect();
             return Err(ToolRefusal::Unusable(format!(
-                "a person's word is needed for each of these files, and a patch can ask for one; change them one by \
+                "each of these files needs a person's approval, and a patch can ask for one file only; change them one by \
                  one: {}",
                 names.join(", ")
             )));

@@ -46,8 +46,8 @@ const UNCONFINED: &str = "without a sandbox";
 /// The condition of an answer about a command that leaves a sandbox.
 const OUTSIDE: &str = "outside of the sandbox";
 /// What a lasting answer about such a command means.
-const LASTING: &str = " An answer for the session or for ever covers exactly this line. Whatever it uses in the workspace \
-                       (scripts, hooks, a Makefile) then runs like that too, also after the agent has changed it.";
+const LASTING: &str = " A lasting answer covers this exact command only. Scripts and hooks that it calls run outside of the \
+                       sandbox too, even if the agent edits them later.";
 
 /// What the question about a command says that may write git's settings.
 const GIT_SETTINGS: &str = " It may change the settings of git repositories in the workspace, which name programs that your own git runs.";
@@ -64,7 +64,7 @@ pub struct CommandRequest {
     pub variables: Vec<(String, OsString)>,
     /// What it reads on standard input.
     pub input: Option<Vec<u8>>,
-    /// Whether it is to run outside of the sandbox, which takes a user's word for this very line.
+    /// Whether it is to run outside of the sandbox, which takes a user's approval of this very line.
     pub outside_sandbox: bool,
     /// When it is killed.
     pub time_limit: Duration,
@@ -441,13 +441,13 @@ fn permission(
         let (written, reach) = (written(ruled), reach(&scope));
         let why = upper_first(why);
         // The particular comes first: some clients show one line of it.
-        let reason = format!("{why}: the agent wants to run a command.{written}{how}{reach}");
+        let reason = format!("{why}.{written}{how}{reach}");
         Permission::Ask { scope, reason }
     };
     match hold {
         // Rules, and answers about sandboxed commands, do not cover it.
         None if asks_nobody => Err(ToolRefusal::Denied(
-            "nothing runs outside of the sandbox without a person's word, and this thread asks nobody"
+            "a command outside of the sandbox needs a person's approval, and this thread asks nobody"
                 .to_owned(),
         )),
         None => Ok(outside(command, ruled, &environment.root)),
@@ -465,10 +465,7 @@ fn permission(
                 let mut scope = scope();
                 // An answer given for sandboxed commands covers no others.
                 scope.conditions.push(UNCONFINED.to_owned());
-                Ok(ask(
-                    scope,
-                    &format!(" It would run without a sandbox: {missing}."),
-                ))
+                Ok(ask(scope, &format!(" It runs without a sandbox: {missing}.")))
             }
         },
         Some(CommandSandbox::NotNeeded) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
@@ -480,11 +477,7 @@ fn permission(
                 GitSettings::ReadOnly => "",
             };
             let lost = if ruled.loses { LOSES } else { "" };
-            let how = format!(
-                "{lost} It runs in a sandbox: {}. It is held by {}.{git}",
-                plan.profile,
-                plan.holders()
-            );
+            let how = format!("{lost} Sandbox: {} ({}).{git}", plan.profile, plan.holders());
             Ok(ask(scope, &how))
         }
         Some(CommandSandbox::NotNeeded | CommandSandbox::Confined(_)) => Ok(Permission::Free),
@@ -496,8 +489,7 @@ fn permission(
 /// A lasting answer is offered for one program whose line says all that runs, except for what the program finds in the
 /// workspace, of which the question warns. It is an answer about this very line outside of the sandbox, and covers no other.
 fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
-    let asked =
-        "Outside of the sandbox, with your own rights and with network: the agent wants to run a command.";
+    let asked = "Outside of the sandbox, with your own rights and with network.";
     let may_last =
         ruled.single_program && !ruled.rule_asks && ruled.unseen.is_none() && ruled.programs.is_empty();
     if !may_last {
@@ -544,7 +536,7 @@ fn hide_reserved(ruled: &mut CommandRuling, plan: &mut Plan, environment: &ToolE
 
 fn not_confined(why: &str) -> ToolRefusal {
     ToolRefusal::Denied(format!(
-        "commands run in a sandbox only, and there is none: {why}"
+        "commands run only in their sandbox, which cannot be made: {why}"
     ))
 }
 
@@ -559,13 +551,13 @@ fn reads_by_git(ruled: &CommandRuling) -> bool {
         && commands.all(|(_, ruling)| ruling.judgement == Judgement::Allow && ruling.rule.is_none())
 }
 
-/// Returns a text on what an answer for the session covers beside this line.
+/// Returns a text on what a lasting answer covers beside this line.
 fn reach(scope: &Scope) -> String {
     match &scope.coverage {
-        Coverage::Head(head) => format!(" An answer for the session covers every `{head} …`."),
+        Coverage::Head(head) => format!(" An answer for this thread covers every `{head} …`."),
         Coverage::Programs(programs) => {
             let each = programs.replace(" && ", " …` and `");
-            format!(" An answer for the session or for ever covers every `{each} …` in the sandbox.")
+            format!(" A lasting answer covers every `{each} …` in the sandbox.")
         }
         Coverage::Exact | Coverage::Once => String::new(),
     }
@@ -595,7 +587,7 @@ fn leaving(command: &str, ruled: &CommandRuling) -> Permission {
         )
         .once(),
         reason: format!(
-            "In a terminal of the editor, where no sandbox holds it: the agent wants to run a command. {}.{}",
+            "In a terminal of the editor, without a sandbox. {}.{}",
             upper_first(&ruled.ruling.reason),
             written(ruled)
         ),

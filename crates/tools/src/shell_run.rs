@@ -447,7 +447,7 @@ fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutp
 
 /// The result of a command that should be sandboxed and cannot be. Nothing of it has run.
 fn not_held(why: &str) -> ToolOutput {
-    not_run(format!("did not run: it cannot be held as was said: {why}."))
+    not_run(format!("did not run: it cannot be confined as planned: {why}."))
 }
 
 /// The result of a command that was interrupted before it was started.

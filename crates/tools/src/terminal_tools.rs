@@ -182,8 +182,7 @@ impl TerminalTool {
         let outside = !facts.sandboxed && self.profile.holds_something();
         if outside && environment.approvals == ApprovalPolicy::AutoApprove {
             return Err(ToolRefusal::Denied(
-                "nothing is written to a command outside of the sandbox without a person's word, and this \
-                 thread asks nobody"
+                "writing to a command outside of the sandbox needs a person's approval, and this thread asks nobody"
                     .to_owned(),
             ));
         }

@@ -165,7 +165,11 @@ impl Names {
                 "https://login.example/authorize?response_type=code&…".into()
             }
             Value::String(text) => {
-                let text = text.split(" It is held by ").next().unwrap_or_default();
+                // What confines a command is another thing on each machine.
+                let until = [" (bubblewrap", " (Landlock"]
+                    .into_iter()
+                    .filter_map(|by| text.find(by));
+                let text = &text[..until.min().unwrap_or(text.len())];
                 // A thread's id is also a part of a host name.
                 let label = |id: &str| id.to_lowercase().replace('_', "-");
                 let replace = |text: String, (real, shown): &(String, String)| match shown {

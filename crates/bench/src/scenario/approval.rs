@@ -41,7 +41,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         client.start_turn(&thread, "run `sleep 0`").await?;
         let question = client.wait_for("item/approval/request").await?;
         let reason = question["params"]["reason"].as_str();
-        held &= reason.is_some_and(|reason| reason.contains("It is held by"));
+        held &= reason.is_some_and(|reason| reason.contains("Sandbox: "));
         let began = Instant::now();
         client
             .reply(&question["id"], &json!({ "decision": "accept" }))
