@@ -522,12 +522,21 @@ async fn where_a_place_is_replaced_while_the_view_is_made_nothing_runs() {
     let plan = Plan {
         profile: STRICT,
         write: vec![place.work.clone()],
-        blank: vec![place.work.join("deploy/.env")],
+        keep: vec![place.work.join(".craft")],
+        blank: [".craft/bobbin.db", "deploy/.env"]
+            .map(|name| place.work.join(name))
+            .to_vec(),
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
     for (replace, is_run) in [
         ("true", true),
+        // What the server writes when its address changes.
+        ("printf x > .craft/appserver.lock", true),
+        (
+            "cp .craft/appserver.lock new; mv new .craft/appserver.lock",
+            false,
+        ),
         ("mv .git/hooks old; mkdir .git/hooks", false),
         ("mv .git/hooks old", false),
         ("mv .git/modules/m old; ln -s ../../decoy .git/modules/m", false),
@@ -545,6 +554,7 @@ async fn where_a_place_is_replaced_while_the_view_is_made_nothing_runs() {
             ".git/HEAD",
             ".git/config",
             ".git/modules/m/config",
+            ".craft/appserver.lock",
             "deploy/.env",
             "decoy/config",
             "decoy/.env",

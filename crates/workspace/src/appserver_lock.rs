@@ -3,11 +3,14 @@
 //! It says where the server listens and carries no token. While the server runs, it holds an operating system lock on the
 //! file. The server itself never reads one: the folder may have brought it along. It is written through open directories,
 //! without following a link, and git ignores it where that needs no second file in the folder.
+//!
+//! The file stays the same one while the server runs, and changes in place: the sandbox mounts it for each command, and
+//! starts no command of which a mounted file was replaced meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use nix::fcntl::{OFlag, openat, renameat};
@@ -20,6 +23,8 @@ const NAME: &str = "appserver.lock";
 const NEXT: &str = "appserver.lock.new";
 /// What git ignores.
 const IGNORED: &str = "**/.craft/appserver.lock";
+/// Most bytes of the file that a change overwrites; it has some hundred.
+const MAX_BYTES: usize = 64 << 10;
 /// Largest file of git's that a line is added to.
 const MAX_EXCLUDE_BYTES: u64 = 256 << 10;
 
@@ -47,6 +52,55 @@ pub(crate) fn write(
         Err(error) => return Err(error.into()),
     }
     let craft = below(&root_directory, ".craft", OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+    // What an earlier process left behind, or the folder brought along.
+    let _ = unlinkat(&craft, NEXT, UnlinkatFlags::NoRemoveDir);
+    let mut file = below(&craft, NEXT, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
+    file.try_lock()?;
+    file.write_all(&content(root, address, hub, started_at)?)?;
+    // Takes the place of a link as well, and of nothing that a link leads to.
+    renameat(&craft, NEXT, &craft, NAME)?;
+    Ok(AppserverLock {
+        craft: craft.into(),
+        file,
+    })
+}
+
+impl AppserverLock {
+    /// Whether the file is still the one in its place.
+    pub(crate) fn is_there(&self) -> bool {
+        let ours = self.file.metadata().map(|file| file.ino());
+        let there = fstatat(&self.craft, NAME, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW);
+        matches!((ours, there), (Ok(ours), Ok(there)) if ours == there.st_ino)
+    }
+
+    /// Writes another content into the file. Its length never falls, so that one write is enough: a reader sees no half of it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn change(
+        &self,
+        root: &Path,
+        address: Option<&str>,
+        hub: Option<&str>,
+        started_at: &str,
+    ) -> io::Result<()> {
+        let mut text = content(root, address, hub, started_at)?;
+        let before = usize::try_from(self.file.metadata()?.len()).unwrap_or(0);
+        text.resize(text.len().max(before.min(MAX_BYTES)), b' ');
+        self.file.write_all_at(&text, 0)
+    }
+}
+
+impl Drop for AppserverLock {
+    fn drop(&mut self) {
+        if self.is_there() {
+            // Only tidiness: nobody holds its lock any more.
+            let _ = unlinkat(&self.craft, NAME, UnlinkatFlags::NoRemoveDir);
+        }
+    }
+}
+
+fn content(root: &Path, address: Option<&str>, hub: Option<&str>, started_at: &str) -> io::Result<Vec<u8>> {
     let endpoints = match address {
         Some(address) => json!({ "appServerWebSocket": address }),
         None => json!({}),
@@ -60,30 +114,7 @@ pub(crate) fn write(
         "version": env!("CARGO_PKG_VERSION"),
         "endpoints": endpoints,
     });
-    // What an earlier process left behind, or the folder brought along.
-    let _ = unlinkat(&craft, NEXT, UnlinkatFlags::NoRemoveDir);
-    let mut file = below(&craft, NEXT, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
-    file.try_lock()?;
-    file.write_all(&serde_json::to_vec_pretty(&content)?)?;
-    // Takes the place of a link as well, and of nothing that a link leads to.
-    renameat(&craft, NEXT, &craft, NAME)?;
-    Ok(AppserverLock {
-        craft: craft.into(),
-        file,
-    })
-}
-
-impl Drop for AppserverLock {
-    fn drop(&mut self) {
-        let ours = self.file.metadata().map(|file| file.ino());
-        let there = fstatat(&self.craft, NAME, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW);
-        if let (Ok(ours), Ok(there)) = (ours, there)
-            && ours == there.st_ino
-        {
-            // Only tidiness: nobody holds its lock any more.
-            let _ = unlinkat(&self.craft, NAME, UnlinkatFlags::NoRemoveDir);
-        }
-    }
+    Ok(serde_json::to_vec_pretty(&content)?)
 }
 
 /// Adds the file to what the repository around `root` ignores for this user. Where that is not possible, `git status` shows
@@ -144,6 +175,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::{State, StateDirectory, Workspace};
 
     #[test]
     fn the_file_is_private_locked_without_a_token_and_gone_afterwards() {
@@ -167,6 +199,37 @@ mod tests {
         assert!(File::open(&path).unwrap().try_lock_shared().is_err());
         drop(lock);
         assert_eq!(fs::read_dir(root.join(".craft")).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn another_address_is_written_into_the_same_file() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("work");
+        fs::create_dir(&root).unwrap();
+        let state = StateDirectory::at(&place.path().join("state"));
+        let held = Workspace::find(Some(&root), state).unwrap().hold().await.unwrap();
+        let path = held.workspace().craft().join(NAME);
+        let mut files = Vec::new();
+        for address in [
+            None,
+            Some("ws://127.0.0.1:65000/ws"),
+            None,
+            Some("ws://127.0.0.1:1/ws"),
+        ] {
+            let state = State {
+                address: address.map(str::to_owned),
+                ..State::of_this_process()
+            };
+            held.announce(&state, None).unwrap();
+            let content: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            assert_eq!(content["endpoints"]["appServerWebSocket"].as_str(), address);
+            files.push(fs::metadata(&path).unwrap().ino());
+        }
+        files.dedup();
+        assert_eq!(files.len(), 1, "the file was replaced");
+        fs::rename(&path, root.join("away")).unwrap();
+        held.announce(&State::of_this_process(), None).unwrap();
+        assert!(path.exists());
     }
 
     #[test]

@@ -267,13 +267,18 @@ impl LockedWorkspace {
         let State {
             address, started_at, ..
         } = state;
-        match appserver_lock::write(&self.workspace.root, address.as_deref(), hub, started_at) {
-            Ok(lock) => *self.announced.lock() = Some(lock),
-            Err(error) => tracing::warn!(
+        let (root, address) = (&self.workspace.root, address.as_deref());
+        let mut announced = self.announced.lock();
+        let written = match announced.as_ref().filter(|lock| lock.is_there()) {
+            Some(lock) => lock.change(root, address, hub, started_at),
+            None => appserver_lock::write(root, address, hub, started_at).map(|lock| *announced = Some(lock)),
+        };
+        if let Err(error) = written {
+            tracing::warn!(
                 %error,
                 "{} is not written: clients that look for it do not find this server",
                 self.workspace.craft().join("appserver.lock").display()
-            ),
+            );
         }
         Ok(())
     }
