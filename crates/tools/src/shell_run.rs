@@ -38,6 +38,32 @@ const NO_SOCKETS: &str = " Without bubblewrap it has no sockets, not even on 127
 /// What the user can do about that.
 const INSTALL: &str = " The user can install it: `apt install bubblewrap` or `dnf install bubblewrap`.";
 
+/// What programs say that reach no other machine.
+const NO_NETWORK: [&str; 14] = [
+    // From the C library's resolver, and so from most programs.
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Network is unreachable",
+    // curl and git, ssh, wget, apt.
+    "Could not resolve host",
+    "unable to resolve host address",
+    "Temporary failure resolving",
+    // Node.js and its package managers.
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "ENETUNREACH",
+    // Go, Rust, Python, Java.
+    "no such host",
+    "failed to lookup address information",
+    "nodename nor servname provided",
+    "Failed to establish a new connection",
+    "UnknownHostException",
+];
+/// Programs of which a use without a network fails, sometimes without a word.
+const NETWORK_PROGRAMS: [&str; 9] = [
+    "curl", "wget", "ssh", "scp", "sftp", "ping", "dig", "nslookup", "host",
+];
+
 /// How long a Turn waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
@@ -145,6 +171,10 @@ impl PreparedCall for Prepared {
         } = *self;
         async move {
             let refusing = policy.clone();
+            let is_for_network = judged
+                .names
+                .iter()
+                .any(|name| NETWORK_PROGRAMS.contains(&name.as_str()));
             if !judged.are_as_judged(policy, root.clone()).await {
                 return not_run(
                     "did not run: a program that it starts has changed since the line was judged; make the call again"
@@ -211,7 +241,11 @@ impl PreparedCall for Prepared {
             let path = ended.output_path.map(|path| (path, ended.left_out));
             let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
             if let Some((plan, sandbox)) = &held {
-                add_hint(&mut output, limit, plan, sandbox.bubblewrap.may_work());
+                if is_without_network(&output, plan, is_for_network) {
+                    add_network_hint(&mut output, limit);
+                } else {
+                    add_hint(&mut output, limit, plan, sandbox.bubblewrap.may_work());
+                }
             }
             output
         }
@@ -391,6 +425,23 @@ fn told(
     }
 }
 
+/// Returns whether a command may have failed since the sandbox has no network. `is_for_network`: its line starts a program
+/// that always needs one.
+fn is_without_network(output: &ToolOutput, plan: &Plan, is_for_network: bool) -> bool {
+    let failed = !output.success && plan.profile.network == Network::Off;
+    failed && (is_for_network || NO_NETWORK.iter().any(|said| output.text.contains(said)))
+}
+
+/// Adds a note that the sandbox has no network.
+fn add_network_hint(output: &mut ToolOutput, limit: SandboxLimit) {
+    output.text.push_str(match limit {
+        SandboxLimit::Profile => {
+            "\n[The sandbox has no network, which may be why. outsideSandbox asks a person for more.]"
+        }
+        SandboxLimit::Secrets | SandboxLimit::PlanMode => "\n[The sandbox has no network, which may be why.]",
+    });
+}
+
 /// Adds a note about the sandbox if it may be why a command failed.
 fn add_hint(output: &mut ToolOutput, limit: SandboxLimit, plan: &Plan, is_installed: bool) {
     let refusals = [
@@ -482,5 +533,49 @@ fn not_run(text: String) -> ToolOutput {
         text,
         command: Some(command),
         ..ToolOutput::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_sandbox::Profile;
+
+    use super::*;
+
+    #[test]
+    fn a_command_that_failed_for_want_of_a_network_says_so() {
+        let plan = |network| Plan {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network,
+            },
+            ..Plan::default()
+        };
+        let output = |text: &str, success| ToolOutput {
+            text: text.to_owned(),
+            success,
+            ..ToolOutput::default()
+        };
+        let off = plan(Network::Off);
+        for text in [
+            "exit code 6\ncurl: (6) Could not resolve host: example.org\n",
+            "exit code 1\nnpm error code EAI_AGAIN\n",
+            "exit code 1\ngo: lookup proxy.golang.org: no such host\n",
+        ] {
+            let mut output = output(text, false);
+            assert!(is_without_network(&output, &off, false), "{text}");
+            add_network_hint(&mut output, SandboxLimit::Profile);
+            assert!(output.text.ends_with("outsideSandbox asks a person for more.]"));
+            assert!(output.text.contains("The sandbox has no network"));
+        }
+        // `curl -s` says nothing.
+        assert!(is_without_network(&output("exit code 6\n", false), &off, true));
+        assert!(!is_without_network(&output("exit code 6\n", false), &off, false));
+        assert!(!is_without_network(&output("ENOTFOUND", true), &off, true));
+        let on = plan(Network::On);
+        assert!(!is_without_network(&output("ENOTFOUND", false), &on, true));
+        let mut planned = output("exit code 1\nENOTFOUND", false);
+        add_network_hint(&mut planned, SandboxLimit::PlanMode);
+        assert!(!planned.text.contains("outsideSandbox"));
     }
 }
