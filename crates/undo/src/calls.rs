@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::tool::{ChangedFile, Touches};
 use bobbin_agent_api::undo::{FileChanges, NotRecorded, OpenCall, RecordedTurn};
-use bobbin_files::{Found, MAX_FILE_BYTES, find};
+use bobbin_files::{Found, Ignores, MAX_FILE_BYTES, find};
 use bobbin_model::turn::FileChangeStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,7 @@ use crate::contents::{CHUNK_BYTES, Difference};
 use crate::git::GitError;
 use crate::objects::{Entry, FileMode, list, listed, write_object};
 use crate::repository::{FileUndo, Repository, chain};
+use crate::scan::IGNORE_RULES;
 use crate::snapshot::{SnapshotError, short};
 use crate::steps::{Before, turn_refs};
 
@@ -265,8 +266,18 @@ impl Repository {
         Ok(self.shown(&root, found).await.unwrap_or_default())
     }
 
-    /// Returns changes in the form of the Turn's diff.
-    async fn shown(&self, root: &Path, found: Vec<Difference>) -> Result<FileChanges, GitError> {
+    /// Returns changes in the form of the Turn's diff. It names ignored files without their content: many have secrets, and
+    /// each client reads the diff.
+    async fn shown(self: &Arc<Self>, root: &Path, found: Vec<Difference>) -> Result<FileChanges, GitError> {
+        let ignoring = root.to_owned();
+        let (mut found, ignored): (Vec<Difference>, Vec<Difference>) = self
+            .blocking(move |_| {
+                let ignores = Ignores::new(&ignoring, IGNORE_RULES);
+                Ok(found
+                    .into_iter()
+                    .partition(|(path, ..)| !is_ignored(&ignores, &ignoring, path)))
+            })
+            .await?;
         let blobs: Vec<&str> = found
             .iter()
             .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.as_str()))
@@ -281,6 +292,8 @@ impl Repository {
         let fits = fits.count();
         let mut contents = self.contents(&blobs[..fits]).await?.into_iter();
         let mut changes = FileChanges::default();
+        let may_show = found.len().min(MAX_SHOWN);
+        found.extend(ignored);
         for (at, (path, before, after)) in found.iter().enumerate() {
             let path = root.join(path);
             let was_there = before.is_some();
@@ -288,7 +301,7 @@ impl Repository {
                 None => Some(None),
                 Some(_) => contents.next().map(Some),
             };
-            if let Some(before) = before.filter(|_| at < MAX_SHOWN) {
+            if let Some(before) = before.filter(|_| at < may_show) {
                 changes.changed.push(ChangedFile { path, before });
                 continue;
             }
@@ -314,6 +327,14 @@ impl Repository {
             step: Some((step, what)),
         })
     }
+}
+
+/// Returns whether git ignores a file of a workspace, given by relative path.
+fn is_ignored(ignores: &Ignores, root: &Path, path: &Path) -> bool {
+    let around = path.ancestors().skip(1).filter(|around| *around != Path::new(""));
+    let around: Vec<PathBuf> = around.map(|around| root.join(around)).collect();
+    let mut around = around.iter().rev();
+    around.any(|around| ignores.leaves_out(around, true)) || ignores.leaves_out(&root.join(path), false)
 }
 
 /// Returns the mode of a file with these permissions.

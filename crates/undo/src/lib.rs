@@ -7,7 +7,8 @@
 //!
 //! * `git`: runs git with nothing of the user's; `contents`: reads trees and contents with it.
 //! * `objects`: objects that are written without git.
-//! * `scan`: which files of a workspace have changed; `snapshot`: a tree of them, one at a time for each workspace.
+//! * `scan`: which files of a workspace have changed; `ignored`: which of those that git ignores are among them;
+//!   `snapshot`: a tree of them, one at a time for each workspace.
 //! * `steps`: refs for each call; `calls`: recording a call.
 //! * `plan`: what a Turn did to each file, and what an undo does about it. Pure.
 //! * `revert`: an undo; `tidy`: what is removed, and when.
@@ -19,6 +20,7 @@ mod calls;
 mod contents;
 mod diff;
 mod git;
+mod ignored;
 mod objects;
 mod plan;
 mod repository;

@@ -238,8 +238,8 @@ async fn a_file_saved_after_the_command_is_named_and_force_takes_it() {
 #[tokio::test]
 async fn what_the_first_snapshot_had_left_out_is_not_removed() {
     let bench = Bench::open().await;
-    bench.write(".gitignore", "secret\nout/\n");
-    for path in ["secret", "out/deep/x"] {
+    bench.write(".gitignore", "secret.o\nout/\n");
+    for path in ["secret.o", "out/deep/x"] {
         bench.write(path, "the user's");
     }
     let large = bench.large("large");
@@ -249,13 +249,13 @@ async fn what_the_first_snapshot_had_left_out_is_not_removed() {
     bench.write("made", "the command's");
     large.set_len(3).unwrap();
     // Another file under the same name, no older than the command.
-    fs::remove_file(bench.path("secret")).unwrap();
-    bench.write("secret", "the command's");
+    fs::remove_file(bench.path("secret.o")).unwrap();
+    bench.write("secret.o", "the command's");
     begun.end().await;
     let refused = bench.refused(1).await;
-    assert!(refused.contains(&"secret".to_owned()), "{refused:?}");
+    assert!(refused.contains(&"secret.o".to_owned()), "{refused:?}");
     let undone = bench.revert(1, Overwrite).await.unwrap();
-    assert_eq!(bench.read(".gitignore"), "secret\nout/\n");
+    assert_eq!(bench.read(".gitignore"), "secret.o\nout/\n");
     assert!(!bench.path("made").exists());
     assert_eq!(bench.read("out/deep/x"), "the user's");
     assert_eq!(bench.read("large"), "\0\0\0");
@@ -283,17 +283,47 @@ async fn a_file_that_grew_too_large_is_put_back_with_force() {
 #[tokio::test]
 async fn what_the_second_snapshot_leaves_out_is_not_taken_for_removed() {
     let bench = Bench::open().await;
-    bench.write("changed", "1");
-    bench.write("same", "1");
+    bench.write("out/changed", "1");
+    bench.write("out/same", "1");
     let begun = bench.command(1).await;
-    bench.write(".gitignore", "changed\nsame\n");
-    bench.write("changed", "2");
+    bench.write(".gitignore", "out/\n");
+    bench.write("out/changed", "2");
     begun.end().await;
-    assert_eq!(bench.refused(1).await, ["changed"]);
+    assert_eq!(bench.refused(1).await, ["out/changed"]);
     let undone = bench.revert(1, Overwrite).await.unwrap();
-    assert_eq!(files(&undone), [".gitignore", "changed"]);
-    assert_eq!(bench.read("changed"), "1");
-    assert_eq!(bench.read("same"), "1");
+    assert_eq!(files(&undone), [".gitignore", "out/changed"]);
+    assert_eq!(bench.read("out/changed"), "1");
+    assert_eq!(bench.read("out/same"), "1");
+}
+
+#[tokio::test]
+async fn small_ignored_files_are_put_back_and_their_contents_are_in_no_diff() {
+    let bench = Bench::open().await;
+    bench.write(".gitignore", ".env\nlocal/\nout/\n");
+    for path in [".env", "local/tea.db", "out/x", "plain"] {
+        bench.write(path, "1");
+    }
+    let begun = bench.command(1).await;
+    for path in [".env", "out/x", "plain"] {
+        bench.write(path, "2");
+    }
+    fs::remove_dir_all(bench.path("local")).unwrap();
+    let changes = begun.end().await;
+    let names = |paths: Vec<&PathBuf>| -> Vec<String> {
+        let names = paths.into_iter().map(|path| shown(&bench.root, path));
+        names.collect()
+    };
+    let changed = changes.changed.iter().map(|file| &file.path).collect();
+    assert_eq!(names(changed), ["plain"]);
+    let unshown = changes.unshown.iter().map(|(path, _)| path).collect();
+    assert_eq!(names(unshown), [".env", "local/tea.db"]);
+    let undone = bench.revert(1, Refuse).await.unwrap();
+    assert_eq!(files(&undone), [".env", "local/tea.db", "plain"]);
+    assert_eq!(
+        (bench.read(".env"), bench.read("local/tea.db")),
+        ("1".into(), "1".into())
+    );
+    assert_eq!(bench.read("out/x"), "2");
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Scans a workspace for files that have changed since the last scan.
 //!
-//! Some files are skipped: those that the workspace's own `.gitignore` files exclude, those in `.git` and `.craft`,
-//! files over [`MAX_FILE_BYTES`], and unreadable ones. Nested repositories count like any directory. Beyond
-//! [`MAX_FILES`], [`MAX_BYTES`] or the given time, the scan fails as a whole. Blocking.
+//! Some files are skipped: most of those that the workspace's own `.gitignore` files exclude ([`crate::ignored`] says
+//! which), those in `.git` and `.craft`, files over [`MAX_FILE_BYTES`], and unreadable ones. Nested repositories count like
+//! any directory. Beyond [`MAX_FILES`], [`MAX_BYTES`] or the given time, the scan fails as a whole. Blocking.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -10,19 +10,26 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bobbin_files::{IgnoreRules, Ignores, MAX_FILE_BYTES};
 use ignore::WalkBuilder;
 use nix::unistd::{AccessFlags, access};
+use parking_lot::Mutex;
+
+use crate::ignored::{ChosenFiles, choose};
 
 /// Most files of a workspace (a scan of that many takes about a second, the first snapshot half a minute).
 pub(crate) const MAX_FILES: usize = 150_000;
 /// Most bytes in them: the first snapshot copies them.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
+/// Most ignored files and directories that are remembered for the choice among them.
+const MAX_IGNORED: usize = 50_000;
+
 /// The ignore files that count: the workspace's own, as for git.
-const IGNORE_RULES: IgnoreRules = IgnoreRules {
+pub(crate) const IGNORE_RULES: IgnoreRules = IgnoreRules {
     names: &[".gitignore"],
     parents: false,
     repository: false,
@@ -65,13 +72,27 @@ pub(crate) struct Place {
 pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) -> Result<Scan, String> {
     let until = Instant::now() + most_time;
     let (apart, ignores) = (place.clone(), Ignores::new(&place.root, IGNORE_RULES));
+    let ignored: Arc<Mutex<Vec<(PathBuf, bool)>>> = Arc::default();
+    let found = ignored.clone();
     let walk = WalkBuilder::new(&place.root)
         .standard_filters(false)
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.depth() == 0
-                || !(apart.leaves_out(entry.path()) || ignores.leaves_out(entry.path(), is_directory))
+            if entry.depth() == 0 {
+                return true;
+            }
+            if apart.leaves_out(entry.path()) {
+                return false;
+            }
+            let is_ignored = ignores.leaves_out(entry.path(), is_directory);
+            if is_ignored {
+                let mut found = found.lock();
+                if found.len() < MAX_IGNORED {
+                    found.push((entry.path().to_owned(), is_directory));
+                }
+            }
+            !is_ignored
         })
         .build();
     let (mut scan, mut bytes) = (Scan::default(), 0);
@@ -94,18 +115,8 @@ pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) 
         if kind.is_file() && (about.len() > MAX_FILE_BYTES || !is_readable(entry.path(), &about)) {
             continue;
         }
-        let Ok(path) = entry.path().strip_prefix(&place.root) else {
-            continue;
-        };
-        if path.as_os_str().as_bytes().is_empty() {
-            continue;
-        }
         bytes += about.len();
-        let print = fingerprint(&place.keys, &about, now);
-        if print.is_none() || known.get(path) != Some(&print) {
-            scan.changed.push(path.to_owned());
-        }
-        scan.files.insert(path.to_owned(), print);
+        scan.add(place, entry.path(), &about, known, now);
         if scan.files.len() > MAX_FILES {
             return Err(format!(
                 "the workspace has more than {MAX_FILES} files that git does not ignore"
@@ -118,14 +129,47 @@ pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) 
             ));
         }
     }
-    let gone = known.keys().filter(|path| !scan.files.contains_key(*path));
-    scan.gone = gone.cloned().collect();
+    let entries = std::mem::take(&mut *ignored.lock());
+    let ChosenFiles { files, beyond } = choose(place, entries, until);
+    for (path, about) in files {
+        if about.is_symlink() || is_readable(&path, &about) {
+            scan.add(place, &path, &about, known, now);
+        }
+    }
+    for (path, print) in known {
+        if scan.files.contains_key(path) {
+            continue;
+        }
+        let whole = place.root.join(path);
+        if whole.ancestors().any(|around| beyond.contains(around)) {
+            scan.files.insert(path.clone(), *print);
+        } else {
+            scan.gone.push(path.clone());
+        }
+    }
     Ok(scan)
+}
+
+impl Scan {
+    /// Adds a file of the workspace, given by absolute path.
+    fn add(&mut self, place: &Place, path: &Path, about: &Metadata, known: &Files, now: i64) {
+        let Ok(path) = path.strip_prefix(&place.root) else {
+            return;
+        };
+        if path.as_os_str().as_bytes().is_empty() {
+            return;
+        }
+        let print = fingerprint(&place.keys, about, now);
+        if print.is_none() || known.get(path) != Some(&print) {
+            self.changed.push(path.to_owned());
+        }
+        self.files.insert(path.to_owned(), print);
+    }
 }
 
 impl Place {
     /// Returns whether a path is never a file of the workspace.
-    fn leaves_out(&self, path: &Path) -> bool {
+    pub(crate) fn leaves_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default();
         let server = name.eq_ignore_ascii_case(".craft") && path.parent() == Some(&self.root);
         server || name.eq_ignore_ascii_case(".git") || path == self.own
@@ -206,6 +250,29 @@ mod tests {
             [".env", ".gitignore", "link", "src/lib.rs", "vendor/tea/leaf"]
         );
         assert_eq!(scan.files.len(), 5);
+    }
+
+    #[test]
+    fn small_ignored_files_are_scanned_and_those_beyond_a_bound_stay_as_they_were() {
+        let work = tempfile::tempdir().unwrap();
+        let (root, place) = (work.path(), place(work.path()));
+        for path in [".env", "data/one", "target/out"] {
+            write(root, path);
+        }
+        std::fs::write(root.join(".gitignore"), ".env\ndata/\ntarget/\n").unwrap();
+        let again = |known: &Files| scan(&place, known, LATER, Duration::from_secs(9)).unwrap();
+        let first = again(&Files::new());
+        assert_eq!(names(first.changed), [".env", ".gitignore", "data/one"]);
+        for n in 0..600 {
+            write(root, &format!("data/{n}"));
+        }
+        std::fs::remove_file(root.join(".env")).unwrap();
+        let second = again(&first.files);
+        assert_eq!(names(second.gone), [".env"]);
+        assert!(second.changed.is_empty(), "{:?}", second.changed);
+        assert!(second.files.contains_key(Path::new("data/one")));
+        std::fs::remove_dir_all(root.join("data")).unwrap();
+        assert_eq!(names(again(&second.files).gone), ["data/one"]);
     }
 
     #[test]
