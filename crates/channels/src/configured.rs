@@ -17,6 +17,7 @@ use bobbin_workspace::{TrustFile, TrustRecord};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::failures::report_failures;
 use crate::host::{Host, key};
 
 /// The part of the configuration that is changed here.
@@ -60,10 +61,11 @@ impl Channels {
         Arc::new(channels)
     }
 
-    /// Notifies the clients of `hub` of changes.
+    /// Notifies the clients of `hub` of changes, and chats of Turns that fail there.
     pub fn begin(&self, hub: &Arc<Hub>) {
         // Called once.
         drop(self.hub.set(Arc::downgrade(hub)));
+        hub.own(report_failures(self.host.clone(), Arc::downgrade(hub)));
     }
 
     /// Returns the host.

@@ -5,13 +5,14 @@
 //! chats through [`ChannelDelivery`](bobbin_agent_api::channel::ChannelDelivery); the agent gets its tools through
 //! [`ToolSource`](bobbin_agent_api::tool::ToolSource). [`Channels`] is the configuration as clients manage it.
 //!
-//! Conversations are none of this crate's business: an adapter starts Threads and Turns like any other client. Nothing is
+//! An adapter starts Threads and Turns like any other client. A chat whose Turn fails gets a sentence. Nothing is
 //! queued for an adapter that is not there. Bounded by [`MAX_CHANNELS`] and one adapter for each.
 
 mod adapter;
 mod configured;
 mod deliver;
 mod descriptor;
+mod failures;
 mod group;
 mod host;
 mod media;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, by_itself, pass, send};
+use crate::support::{Server, by_itself, chat, pass, say, send};
 
 fn takes_text() -> Value {
     json!({ "deliveryCapabilities": { "structuredDelivery": true } })
@@ -138,4 +138,36 @@ async fn an_adapter_does_not_send_to_chats_of_another_channel() {
     let answer = owl.answer(id).await;
     assert_eq!(answer["result"]["errorCode"], "ChannelNotFound");
     assert_eq!(pigeon.unread(), 0);
+}
+
+#[tokio::test]
+async fn a_chat_whose_turn_fails_gets_a_sentence() {
+    let server = Server::start(vec![by_itself("pigeon"), by_itself("mute")]).await;
+    let mut pigeon = server.adapter("pigeon", takes_text()).await;
+    for (context, target) in [("roof:7", "roof:7"), ("", "roof:7")] {
+        let thread = chat(&mut pigeon, "pigeon", context).await;
+        say(&mut pigeon, &thread, "fail: the kettle is cold").await;
+        let asked = pigeon.wait_for("ext/channel/send").await;
+        assert_eq!(asked["params"]["target"], target);
+        let said = asked["params"]["message"]["text"].as_str().unwrap();
+        assert!(
+            said.starts_with("I could not answer: the kettle is cold. Send your message again"),
+            "{said}"
+        );
+        pigeon.reply(&asked, json!({ "delivered": true })).await;
+        // A Turn that is answered needs no such sentence.
+        say(&mut pigeon, &thread, "hello").await;
+        let seen = pigeon.until("turn/completed").await;
+        let sent = seen
+            .iter()
+            .filter(|message| message["method"] == "ext/channel/send");
+        assert_eq!(sent.count(), 0);
+    }
+    // An adapter that takes no messages is not asked for one.
+    let mut mute = server.adapter("mute", json!({})).await;
+    let thread = chat(&mut mute, "mute", "roof:7").await;
+    say(&mut mute, &thread, "fail: x").await;
+    mute.wait_for("turn/failed").await;
+    mute.call("channel/status", json!({})).await;
+    assert_eq!(mute.unread(), 0);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bobbin_agent::AgentEngine;
 use bobbin_agent_api::channel::{AdapterProcess, ChannelConfig, ChannelTransport};
+use bobbin_agent_api::model::{Message, Model, ModelError, ModelReply, ModelRequest, ModelSink};
 use bobbin_agent_api::policy::NoRules;
 use bobbin_agent_api::{Features, Services};
 use bobbin_channels::{Channels, GROUPS, Host, Surroundings};
@@ -13,16 +14,46 @@ use bobbin_children::{Children, Environment};
 use bobbin_config::DeclaredChannel;
 use bobbin_core::Hub;
 use bobbin_framing::{Limits, Transport};
+use bobbin_model::InputPart;
 use bobbin_native::Endpoint;
 use bobbin_native::group::Groups;
 use bobbin_offline::Offline;
 use bobbin_testkit::{Client, Link, TestWorkspace};
 use bobbin_tools::ToolSet;
 use bobbin_workspace::{StateDirectory, TrustFile, TrustRecord};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 /// Where adapters that the server starts are told to connect; the tests connect over memory instead.
 pub(crate) const ADDRESS: &str = "ws://127.0.0.1:1/ws?token=t";
+
+/// The offline model, which fails where a message says `fail: WHY`.
+struct Failing;
+
+impl Model for Failing {
+    fn history_turns(&self, model: Option<&str>) -> u32 {
+        Offline.history_turns(model)
+    }
+
+    fn respond<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        sink: &'a mut dyn ModelSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        let why = request.messages.last().and_then(|message| match message {
+            Message::User { parts } => parts.iter().find_map(|part| match part {
+                InputPart::Text { text } => text.strip_prefix("fail: ").map(str::to_owned),
+                _ => None,
+            }),
+            _ => None,
+        });
+        match why {
+            Some(why) => std::future::ready(Err(ModelError::Failed(why))).boxed(),
+            None => Offline.respond(request, sink),
+        }
+    }
+}
 
 pub(crate) struct Server {
     _workspace: TestWorkspace,
@@ -82,7 +113,7 @@ impl Server {
         let trust = TrustFile::of(&StateDirectory::at(state.path()), &root);
         let channels = Channels::new(host.clone(), trust, channels(&root));
         let tools = ToolSet::default().with_source(host.clone());
-        let engine = AgentEngine::new(Arc::new(Offline), tools);
+        let engine = AgentEngine::new(Arc::new(Failing), tools);
         let hub: Arc<Hub> = workspace.open_with(Arc::new(engine), |_| {}).await;
         channels.begin(&hub);
         let services = Services {
