@@ -313,6 +313,11 @@ async fn the_policy_sandboxed_is_shown_as_default_to_clients_that_do_not_know_it
         client.call("thread/config/update", config).await;
         let read = client.call("thread/read", json!({ "threadId": thread })).await;
         assert_eq!(read["thread"]["configuration"]["approvalPolicy"], shown);
+        let config = json!({ "threadId": thread, "config": { "approvalPolicy": "ask" } });
+        client.call("thread/config/update", config).await;
+        let read = client.call("thread/read", json!({ "threadId": thread })).await;
+        let shown = if knows { "ask" } else { "default" };
+        assert_eq!(read["thread"]["configuration"]["approvalPolicy"], shown);
     }
     server.kill().await;
 }

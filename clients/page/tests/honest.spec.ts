@@ -1,6 +1,6 @@
 //! What the page says of models, policies, changes and cost is what is so, also after a reload.
 import { hasModel } from "./bench";
-import { ask, ends, expect, fresh, test } from "./fixtures";
+import { allow, ask, ends, expect, fresh, test } from "./fixtures";
 
 test.skip(!hasModel, "the scripted provider is missing: cargo build -p bobbin-xtask");
 
@@ -16,6 +16,17 @@ test("the first entry of each choice is the server's own value, by name", async 
   await expect(ends(page)).toBeVisible();
   await page.reload();
   await expect(page.getByLabel("Approvals", { exact: true })).toHaveValue("askWrites");
+});
+
+test("one Thread asks where another policy is configured", async ({ page }) => {
+  await page.goto("/#/new");
+  await page.getByLabel("Approvals", { exact: true }).selectOption({ label: "Ask" });
+  await ask(page, 'call Exec {"command":"mkdir cups"}');
+  await expect(allow(page)).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Approvals", { exact: true })).toHaveValue("ask");
+  await allow(page).click();
+  await expect(ends(page)).toBeVisible();
 });
 
 test("what commands changed and what the Thread cost is there after a reload", async ({ page }) => {

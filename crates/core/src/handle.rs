@@ -67,7 +67,7 @@ impl Shared {
 
     pub(crate) fn set_policy(&self, policy: ApprovalPolicy) {
         let number = match policy {
-            ApprovalPolicy::Default => 0,
+            ApprovalPolicy::Default | ApprovalPolicy::Ask => 0,
             ApprovalPolicy::AutoApprove => 1,
             ApprovalPolicy::Interrupt => 2,
             ApprovalPolicy::Sandboxed => 3,

@@ -164,11 +164,12 @@ impl Settings {
         }
     }
 
-    /// Returns the approval policy of a Thread, for a Turn with these features.
+    /// Returns the approval policy of a Thread, for a Turn with these features: never `Ask`, for which it is `Default`.
     pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ApprovalPolicy {
         match config.and_then(|config| config.approval_policy) {
             None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
             None | Some(ApprovalPolicy::Default) => self.approval_policy.get(),
+            Some(ApprovalPolicy::Ask) => ApprovalPolicy::Default,
             Some(policy) => policy,
         }
     }
@@ -267,6 +268,34 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_thread_asks_whatever_is_configured_if_it_says_so() {
+        use ApprovalPolicy::{Ask, AutoApprove, Default, Sandboxed};
+        let settings = Settings {
+            approval_policy: AutoApprove.into(),
+            ..Settings::new("/w".into())
+        };
+        let person = TurnFeatures {
+            person: true,
+            ..TurnFeatures::default()
+        };
+        for turn in [person, TurnFeatures::default()] {
+            for (own, in_force) in [
+                (None, AutoApprove),
+                (Some(Default), AutoApprove),
+                (Some(Ask), Default),
+                (Some(Sandboxed), Sandboxed),
+            ] {
+                let config = ThreadConfig {
+                    approval_policy: own,
+                    ..ThreadConfig::default()
+                };
+                assert_eq!(settings.approval_policy_of(Some(&config), turn), in_force);
+            }
+        }
+        assert_eq!(Default.of_thread(), Ask);
+    }
 
     #[test]
     fn a_threads_folder_inside_the_workspace_is_not_followed_out_of_it() {

@@ -24,9 +24,11 @@ pub enum ApprovalKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalPolicy {
-    /// Ask the user.
+    /// Ask the user. In a Thread's configuration: what the workspace is configured to.
     #[default]
     Default,
+    /// Ask the user, whatever the workspace is configured to.
+    Ask,
     /// Accept without asking.
     AutoApprove,
     /// End the Turn instead of asking.
@@ -43,14 +45,24 @@ impl ApprovalPolicy {
     /// Returns the stricter of two policies: the one that allows less without a question.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
-        use ApprovalPolicy::{AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
+        use ApprovalPolicy::{Ask, AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
         match (self, other) {
             (Interrupt, _) | (_, Interrupt) => Interrupt,
             (Refuse, _) | (_, Refuse) => Refuse,
             (AskWrites, _) | (_, AskWrites) => AskWrites,
+            (Ask, _) | (_, Ask) => Ask,
             (Default, _) | (_, Default) => Default,
             (Sandboxed, _) | (_, Sandboxed) => Sandboxed,
             (AutoApprove, AutoApprove) => AutoApprove,
+        }
+    }
+
+    /// Returns how the configuration of a Thread says that this policy is in force there.
+    #[must_use]
+    pub fn of_thread(self) -> Self {
+        match self {
+            Self::Default => Self::Ask,
+            other => other,
         }
     }
 
@@ -365,8 +377,11 @@ mod tests {
 
     #[test]
     fn of_two_policies_the_stricter_lets_less_happen() {
-        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
+        use ApprovalPolicy::{Ask, AskWrites, AutoApprove, Default, Interrupt, Sandboxed};
         for (one, other, wanted) in [
+            (Ask, Default, Ask),
+            (Ask, Sandboxed, Ask),
+            (Ask, AskWrites, AskWrites),
             (AutoApprove, AutoApprove, AutoApprove),
             (AutoApprove, Default, Default),
             (Default, Interrupt, Interrupt),
@@ -382,8 +397,8 @@ mod tests {
 
     #[test]
     fn two_policies_ask_about_changes_of_files() {
-        use ApprovalPolicy::{AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
-        let all = [Default, Sandboxed, AutoApprove, Interrupt, AskWrites, Refuse];
+        use ApprovalPolicy::{Ask, AskWrites, AutoApprove, Default, Interrupt, Refuse, Sandboxed};
+        let all = [Default, Ask, Sandboxed, AutoApprove, Interrupt, AskWrites, Refuse];
         let asking: Vec<_> = all
             .into_iter()
             .filter(|policy| policy.asks_about_writes())

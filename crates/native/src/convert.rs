@@ -395,7 +395,9 @@ fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration>
     let mut config: wire::ThreadConfiguration =
         serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
     config.approval_policy = config.approval_policy.map(|policy| match policy {
-        wire::ApprovalPolicy::Sandboxed | wire::ApprovalPolicy::AskWrites => wire::ApprovalPolicy::Default,
+        wire::ApprovalPolicy::Ask | wire::ApprovalPolicy::Sandboxed | wire::ApprovalPolicy::AskWrites => {
+            wire::ApprovalPolicy::Default
+        }
         wire::ApprovalPolicy::Refuse => wire::ApprovalPolicy::Interrupt,
         known => known,
     });

@@ -54,7 +54,10 @@ fn mode(approvals: ApprovalPolicy) -> &'static str {
     match approvals {
         ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed => "auto-approve",
         ApprovalPolicy::Refuse => "restricted",
-        ApprovalPolicy::Default | ApprovalPolicy::AskWrites | ApprovalPolicy::Interrupt => "interactive",
+        ApprovalPolicy::Default
+        | ApprovalPolicy::Ask
+        | ApprovalPolicy::AskWrites
+        | ApprovalPolicy::Interrupt => "interactive",
     }
 }
 

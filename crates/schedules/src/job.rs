@@ -100,11 +100,7 @@ impl Rights {
         };
         // In a Thread's configuration, `default` is whatever the workspace has, which may be freer by now.
         let freer_now = policy == ApprovalPolicy::Default && workspace != ApprovalPolicy::Default;
-        config.approval_policy = Some(if freer_now {
-            ApprovalPolicy::AskWrites
-        } else {
-            policy
-        });
+        config.approval_policy = Some(if freer_now { ApprovalPolicy::Ask } else { policy });
         // A job makes no jobs.
         let denied = config.tool_deny_list.get_or_insert_default();
         if !denied.iter().any(|tool| tool == CRON) {

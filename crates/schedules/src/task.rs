@@ -193,12 +193,13 @@ mod tests {
 
     #[test]
     fn a_job_has_no_more_rights_than_its_author() {
-        use ApprovalPolicy::{AskWrites, AutoApprove, Default, Refuse, Sandboxed};
+        use ApprovalPolicy::{Ask, AskWrites, AutoApprove, Default, Refuse, Sandboxed};
         // The author's own policy and the one in force then; the workspace's now; the run's.
         let table = [
             (None, Default, Default, Default),
             (None, Default, AskWrites, AskWrites),
-            (None, Default, AutoApprove, AskWrites),
+            (None, Default, AutoApprove, Ask),
+            (Some(Ask), Default, AutoApprove, Ask),
             (None, AutoApprove, Default, Default),
             (None, AutoApprove, AutoApprove, AutoApprove),
             (Some(Default), Sandboxed, Refuse, Refuse),

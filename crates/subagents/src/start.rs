@@ -98,7 +98,7 @@ impl SubAgentScope {
             .strictest_policy(own, Some(self.parent().id.clone()))
             .await;
         if now != own {
-            config.approval_policy = Some(now);
+            config.approval_policy = Some(now.of_thread());
         }
         config
     }

@@ -6,6 +6,7 @@ import { useRequest } from "../server/useRequest";
 
 const policies: Record<ApprovalPolicy, string> = {
   default: "Ask",
+  ask: "Ask",
   sandboxed: "Auto in sandbox",
   askWrites: "Ask before edits",
   autoApprove: "Never ask",
@@ -14,7 +15,7 @@ const policies: Record<ApprovalPolicy, string> = {
 };
 
 /** Those that a Thread can be given; `default` is what the server is configured to, and `refuse` is for runs without users. */
-const chosen: ApprovalPolicy[] = ["sandboxed", "askWrites", "autoApprove", "interrupt"];
+const chosen: ApprovalPolicy[] = ["sandboxed", "ask", "askWrites", "autoApprove", "interrupt"];
 
 /** Returns the name of a policy. */
 export const policyName = (policy: string): string => policies[policy as ApprovalPolicy] ?? policy;

@@ -61,6 +61,7 @@ impl Owner {
             ApprovalPolicy::Default
             | ApprovalPolicy::AskWrites
             | ApprovalPolicy::Interrupt
+            | ApprovalPolicy::Ask
             | ApprovalPolicy::Refuse => false,
         };
         let hub = self.hub.clone();

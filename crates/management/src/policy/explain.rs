@@ -86,9 +86,10 @@ async fn answer(
             ApprovalPolicy::Sandboxed if ruled.may_run_confined() => wire::PolicyOutcome::RunsSandboxed,
             ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
             ApprovalPolicy::Refuse => wire::PolicyOutcome::Refused,
-            ApprovalPolicy::Default | ApprovalPolicy::AskWrites | ApprovalPolicy::Sandboxed => {
-                wire::PolicyOutcome::Asks
-            }
+            ApprovalPolicy::Default
+            | ApprovalPolicy::Ask
+            | ApprovalPolicy::AskWrites
+            | ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
         },
     };
     let commands = ruled.commands.into_iter();
