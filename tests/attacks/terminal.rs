@@ -301,6 +301,70 @@ async fn a_change_of_a_file_is_shown_before_it_is_allowed_and_summed_up_after() 
     assert!(!lab.work().join("long.txt").exists());
 }
 
+#[tokio::test]
+async fn a_first_start_asks_once_how_commands_run() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        let policy = || {
+            let own = std::fs::read_to_string(lab.home().join(".craft/config.json")).unwrap();
+            let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+            own["Permissions"]["DefaultApprovalPolicy"].clone()
+        };
+        let mut user = AtTerminal::start(&lab, &["exec", "run `touch one`"]);
+        if bubblewrap == Bubblewrap::Required {
+            let asked = user.until("Number [1]: ");
+            assert!(asked.contains("How should commands"), "{asked}");
+            user.types("");
+            let (rest, code) = user.end().await;
+            assert!(code == Some(0) && !rest.contains("Allow?"), "{rest}");
+            assert_eq!(policy(), "automatic");
+        } else {
+            // Without bubblewrap there is no choice.
+            user.until("Allow?");
+            user.types("n");
+            user.end().await;
+            assert!(policy().is_null());
+        }
+        // What is chosen is not asked again, and `config set` changes it.
+        let set = lab
+            .run(&["config", "set", "Permissions.DefaultApprovalPolicy", "default"])
+            .await;
+        assert!(set.status.success(), "{set:?}");
+        assert_eq!(policy(), "default");
+        let mut user = AtTerminal::start(&lab, &["exec", "run `touch two`"]);
+        let asked = user.until("Allow?");
+        assert!(!asked.contains("Number"), "{asked}");
+        user.types("n");
+        user.end().await;
+        let refused = lab
+            .run(&["config", "set", "Permissions.DefaultAprovalPolicy", "default"])
+            .await;
+        assert!(!refused.status.success(), "{refused:?}");
+        let refused = lab
+            .run(&["config", "set", "Permissions.DefaultApprovalPolicy", "never"])
+            .await;
+        assert!(!refused.status.success(), "{refused:?}");
+        assert_eq!(policy(), "default");
+        let set = lab
+            .run(&[
+                "config",
+                "set",
+                "--folder",
+                "Permissions.DefaultApprovalPolicy",
+                "autoApprove",
+            ])
+            .await;
+        assert!(set.status.success(), "{set:?}");
+        let user = AtTerminal::start(&lab, &["exec", "run `touch three`"]);
+        let (rest, code) = user.end().await;
+        assert!(code == Some(0) && !rest.contains("Allow?"), "{rest}");
+        let removed = lab
+            .run(&["config", "set", "--folder", "Permissions.DefaultApprovalPolicy"])
+            .await;
+        assert!(removed.status.success(), "{removed:?}");
+    }
+}
+
 /// The provider answers while this thread waits for the terminal.
 #[tokio::test(flavor = "multi_thread")]
 async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {

@@ -1,6 +1,5 @@
 //! The workspace's configuration as clients see and change it: the seam between the dialects and the files.
 
-use bobbin_model::ApprovalPolicy;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -64,11 +63,11 @@ pub struct ConfigChange {
     pub skills_self_learning: Option<Option<bool>>,
     /// Whether memory is consolidated.
     pub memory_auto_consolidate: Option<Option<bool>>,
-    /// The policy of Threads that have none.
-    pub default_approval_policy: Option<Option<ApprovalPolicy>>,
+    /// The policy of Threads that have none, as files spell it.
+    pub default_approval_policy: Option<Option<&'static str>>,
     /// A provider, in the user's own file.
     pub provider: Option<ProviderChange>,
-    /// Whether the model becomes that of all the user's folders instead of the workspace's.
+    /// Whether the model and the policy become those of all the user's folders instead of the workspace's.
     pub for_all_folders: bool,
 }
 

@@ -218,7 +218,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Rules(rules)) => rules::run(rules).await,
         Some(Command::Hermes(command)) => hermes::run(command).await,
         Some(Command::Setup(setup)) => setup::run(setup).await,
-        Some(Command::Config(command)) => Ok(config::run(&command)),
+        Some(Command::Config(command)) => config::run(command),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Open(open)) => devices::open(open).await,
         Some(Command::Pair(pair)) => devices::pair(pair).await,

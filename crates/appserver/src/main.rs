@@ -10,6 +10,7 @@ mod doctor;
 mod eca;
 mod exec;
 mod finecode;
+mod first_start;
 mod forward;
 mod hermes;
 mod hub;

@@ -54,8 +54,10 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     hub_host: Option<String>,
     hub_port: Option<u16>,
-    /// What happens to calls that no rule speaks of; `None`: not said.
+    /// What happens to calls that no rule speaks of; `None`: it depends on who starts a Turn.
     pub approval_policy: Option<ApprovalPolicy>,
+    /// Whether a file says what happens to them.
+    pub is_policy_set: bool,
     /// How long a call waits for an answer.
     pub approval_max_wait: Option<Duration>,
     /// What a commit to the database waits for.
@@ -370,16 +372,19 @@ impl Config {
         self.sub_agents.add(std::mem::take(&mut file.sub_agent), gate);
         if let Some(policy) = permissions.default_approval_policy {
             let policy = match policy {
-                file::Policy::Default => ApprovalPolicy::Default,
-                file::Policy::AskWrites => ApprovalPolicy::AskWrites,
-                file::Policy::Refuse => ApprovalPolicy::Refuse,
-                file::Policy::Sandboxed => ApprovalPolicy::Sandboxed,
-                file::Policy::AutoApprove => ApprovalPolicy::AutoApprove,
+                file::Policy::Default => Some(ApprovalPolicy::Default),
+                file::Policy::AskWrites => Some(ApprovalPolicy::AskWrites),
+                file::Policy::Refuse => Some(ApprovalPolicy::Refuse),
+                file::Policy::Sandboxed => Some(ApprovalPolicy::Sandboxed),
+                file::Policy::Automatic => None,
+                file::Policy::AutoApprove => Some(ApprovalPolicy::AutoApprove),
             };
             // Any file may make it stricter.
-            let is_strict = policy.stricter(self.approval_policy.unwrap_or_default()) == policy;
+            let before = self.approval_policy.unwrap_or_default();
+            let is_strict = policy.is_some_and(|policy| policy.stricter(before) == policy);
             if is_strict || gate.passes("Permissions.DefaultApprovalPolicy") {
-                self.approval_policy = Some(policy);
+                self.approval_policy = policy;
+                self.is_policy_set = true;
             }
         }
         if let Some(enabled) = file.welcome_suggestions.enabled

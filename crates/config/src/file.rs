@@ -312,8 +312,8 @@ pub enum Bubblewrap {
 #[serde(rename_all = "PascalCase")]
 #[schemars(extend("x-restrains" = true))]
 pub struct Permissions {
-    /// What happens to calls that no rule speaks of, in Threads that do not say otherwise. Not set: `sandboxed` in Turns that
-    /// a person starts, where bubblewrap confines commands and nothing waits for trust; `default` elsewhere.
+    /// What happens to calls that no rule speaks of, in Threads that do not say otherwise. Not set: as `automatic`, and a
+    /// first start on the page or a terminal asks.
     pub default_approval_policy: Option<Policy>,
     /// Rules for commands, paths and tools. `deny` beats `ask` beats `allow`.
     #[serde(default)]
@@ -336,6 +336,9 @@ pub enum Policy {
     Refuse,
     /// What the sandbox confines runs, the rest is asked about.
     Sandboxed,
+    /// As `sandboxed` in Turns that a person starts, where bubblewrap confines commands and nothing in the folder waits for
+    /// trust; as `default` elsewhere.
+    Automatic,
     /// They run.
     AutoApprove,
 }

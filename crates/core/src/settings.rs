@@ -52,8 +52,10 @@ pub struct SharedPolicy(Arc<Mutex<DefaultPolicy>>);
 /// What decides about the policy of a Thread that names none.
 #[derive(Default)]
 struct DefaultPolicy {
-    /// What the configuration says.
+    /// What the configuration says; `None`: it depends on who starts a Turn.
     configured: Option<ApprovalPolicy>,
+    /// Whether the configuration says anything.
+    is_set: bool,
     /// Whether nothing in the folder waits for trust.
     nothing_waits: bool,
     /// Says whether bubblewrap confines commands here.
@@ -86,9 +88,15 @@ impl SharedPolicy {
         confines.is_some_and(|confines| confines())
     }
 
-    /// Sets what the configuration says, for the calls from now on.
-    pub fn set(&self, configured: Option<ApprovalPolicy>) {
-        self.0.lock().configured = configured;
+    /// Whether the configuration says what happens to calls that no rule speaks of.
+    pub fn is_set(&self) -> bool {
+        self.0.lock().is_set
+    }
+
+    /// Sets what the configuration says, for the calls from now on; `None` with `is_set`: it depends on who starts a Turn.
+    pub fn set(&self, configured: Option<ApprovalPolicy>, is_set: bool) {
+        let mut policy = self.0.lock();
+        (policy.configured, policy.is_set) = (configured, is_set);
     }
 
     /// Sets whether nothing in the folder waits for trust.
@@ -111,7 +119,7 @@ impl fmt::Debug for SharedPolicy {
 impl From<ApprovalPolicy> for SharedPolicy {
     fn from(policy: ApprovalPolicy) -> Self {
         let shared = Self::default();
-        shared.set(Some(policy));
+        shared.set(Some(policy), true);
         shared
     }
 }

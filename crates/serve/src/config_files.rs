@@ -17,7 +17,6 @@ use bobbin_agent_api::workspace_config::{
 };
 use bobbin_config::{Config, FILE, edit, is_built_in};
 use bobbin_core::Hub;
-use bobbin_model::ApprovalPolicy;
 use bobbin_models::CurrentModels;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -97,7 +96,8 @@ impl ConfigFiles {
         self.models.replace(opened.models);
         self.helpers.set_welcome(!config.without_welcome);
         if let Some(hub) = self.hub.upgrade() {
-            hub.settings().approval_policy.set(config.approval_policy);
+            let policy = &hub.settings().approval_policy;
+            policy.set(config.approval_policy, config.is_policy_set);
         }
         Ok(())
     }
@@ -122,14 +122,16 @@ impl Place {
         let text =
             |value: &Option<Option<String>>| value.as_ref().map(|value| value.clone().map(Value::from));
         let flag = |value: Option<Option<bool>>| value.map(|value| value.map(Value::from));
-        let policy = change.default_approval_policy.map(|policy| policy.map(spelled));
-        let models = if change.for_all_folders {
+        let policy = change
+            .default_approval_policy
+            .map(|policy| policy.map(Value::from));
+        let chosen = if change.for_all_folders {
             self.own()
         } else {
             self.folders()
         };
         let settings = [
-            (models, MODEL, text(&change.model), "workspace.model"),
+            (chosen.clone(), MODEL, text(&change.model), "workspace.model"),
             (self.own(), API_KEY, text(&change.api_key), "workspace.apiKey"),
             (
                 self.own(),
@@ -155,7 +157,7 @@ impl Place {
                 flag(change.memory_auto_consolidate),
                 "memory",
             ),
-            (self.folders(), POLICY, policy, "workspace.defaultApprovalPolicy"),
+            (chosen, POLICY, policy, "workspace.defaultApprovalPolicy"),
         ];
         let mut regions = Vec::new();
         if let Some(provider) = &change.provider
@@ -305,16 +307,7 @@ impl Place {
         });
         if made.is_err() {
             for (text, path) in before {
-                let restored = match text {
-                    Ok(Some(text)) => edit::replace(&path, text.as_bytes()),
-                    Ok(None) => std::fs::remove_file(&path)
-                        .or_else(as_removed)
-                        .map_err(Into::into),
-                    Err(_) => Ok(()),
-                };
-                if let Err(error) = restored {
-                    tracing::warn!(%error, "a configuration file is not as it was before a change that failed");
-                }
+                restore(&path, text);
             }
         }
         made
@@ -322,10 +315,29 @@ impl Place {
 }
 
 /// Writes settings into the configuration files of a workspace and trusts what was set there, as `workspace/config/update`
-/// does in a server. A file of the workspace is there afterwards.
+/// does in a server.
 ///
 /// # Errors
 /// The files would say something that cannot be used, or cannot be written; they are as before.
+pub fn change(
+    root: &Path,
+    home: Option<&Path>,
+    trust: TrustFile,
+    change: &ConfigChange,
+) -> anyhow::Result<()> {
+    let place = Place {
+        root: root.to_owned(),
+        home: home.map(Path::to_owned),
+        trust,
+    };
+    place.change(change)?;
+    Ok(())
+}
+
+/// Does the same, and a file of the workspace is there afterwards.
+///
+/// # Errors
+/// As [`change`].
 pub fn set_up(
     root: &Path,
     home: Option<&Path>,
@@ -344,6 +356,63 @@ pub fn set_up(
     Ok(())
 }
 
+/// Writes one setting, named as `Section.Member`, or removes it: into the user's own file, or into the workspace's
+/// (`in_folder`), where the user trusts it from then on. Returns the file.
+///
+/// # Errors
+/// There is no such setting, the value cannot be used, or the file cannot be written; it is as before.
+pub fn set(
+    root: &Path,
+    home: Option<&Path>,
+    trust: TrustFile,
+    in_folder: bool,
+    name: &str,
+    value: Option<Value>,
+) -> anyhow::Result<PathBuf> {
+    let place = Place {
+        root: root.to_owned(),
+        home: home.map(Path::to_owned),
+        trust,
+    };
+    let file = if in_folder { place.folders() } else { place.own() };
+    let read = || config::read_with(root, home, &place.trust.read());
+    let known = read().map(|config| config.warnings).unwrap_or_default();
+    let before = edit::text(&file);
+    let names: Vec<&str> = name.split('.').collect();
+    edit::set(&file, &[(&names, value)])?;
+    let config = read().and_then(|config| {
+        let new = config.warnings.iter().find(|warning| !known.contains(warning));
+        match new {
+            Some(warning) => anyhow::bail!("{warning}"),
+            None => Ok(config),
+        }
+    });
+    let config = config.inspect_err(|_| restore(&file, before))?;
+    if in_folder {
+        let is_it = |item: &&TrustItem| {
+            item.kind == TrustKind::Setting && !item.trusted && item.name.eq_ignore_ascii_case(name)
+        };
+        let set = config.folder_items.iter().filter(is_it);
+        let set: Vec<&str> = set.filter_map(|item| item.fingerprint.as_deref()).collect();
+        place
+            .trust
+            .change(|record| set.iter().for_each(|set| record.add(set)))?;
+    }
+    Ok(file)
+}
+
+/// Writes the text that a file had before a change that failed.
+fn restore(file: &Path, before: anyhow::Result<Option<String>>) {
+    let restored = match before {
+        Ok(Some(text)) => edit::replace(file, text.as_bytes()),
+        Ok(None) => std::fs::remove_file(file).or_else(as_removed).map_err(Into::into),
+        Err(_) => Ok(()),
+    };
+    if let Err(error) = restored {
+        tracing::warn!(%error, "a configuration file is not as it was before a change that failed");
+    }
+}
+
 /// Whether the value of a setting is for clients. Objects can have variables and headers of programs in them.
 fn is_shown(field: &ConfigField) -> bool {
     !field.sensitive && !matches!(field.kind, "json" | "keyValueMap")
@@ -355,11 +424,6 @@ fn as_removed(error: std::io::Error) -> std::io::Result<()> {
         return Ok(());
     }
     Err(error)
-}
-
-/// Returns a policy as files spell it.
-fn spelled(policy: ApprovalPolicy) -> Value {
-    serde_json::to_value(policy).unwrap_or_default()
 }
 
 impl WorkspaceConfig for ConfigFiles {

@@ -361,7 +361,9 @@ fn core_settings(
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
-    settings.approval_policy.set(config.approval_policy);
+    settings
+        .approval_policy
+        .set(config.approval_policy, config.is_policy_set);
     settings.approval_policy.set_confines(confines);
     settings.policy = policy;
     if let Some(wait) = config.approval_max_wait {

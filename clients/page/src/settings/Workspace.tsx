@@ -44,7 +44,7 @@ export function Workspace() {
     <div className="stack-list">
       <form className="sheet-form" onSubmit={submit}>
         <Choice label="Default model" value={model} onValue={setModel} options={(models.data?.models ?? []).map(({ id }) => [id, id])} now={text(said("Core", "Model"))} />
-        <Choice label="Default approvals" value={policy} onValue={setPolicy} options={[["sandboxed", "Auto in sandbox"], ["default", "Ask"], ["askWrites", "Ask before edits"], ["autoApprove", "Never ask"]]} now={text(said("Permissions", "DefaultApprovalPolicy"))} />
+        <Choice label="Default approvals" value={policy} onValue={setPolicy} options={[["automatic", "Automatic: Auto in sandbox in trusted folders"], ["sandboxed", "Auto in sandbox"], ["default", "Ask"], ["askWrites", "Ask before edits"], ["autoApprove", "Never ask"]]} now={text(said("Permissions", "DefaultApprovalPolicy"))} />
         <Choice label="Suggestions for new Threads" value={suggestions} onValue={setSuggestions} options={[["yes", "Yes"], ["no", "No"]]} now={suggested === undefined ? undefined : suggested === null ? null : suggested ? "yes" : "no"} />
         <p className="meta">
           <a href={links.settings("models")}>Models</a> sets up a provider and its key.

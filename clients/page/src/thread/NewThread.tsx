@@ -11,6 +11,7 @@ import { identity, useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { Icon } from "../ui/Icon";
 import { remember } from "../app/remember";
+import { ChoosePolicy } from "./ChoosePolicy";
 import { NoModel } from "./NoModel";
 
 export function NewThread() {
@@ -42,6 +43,7 @@ export function NewThread() {
       <div className="fresh-body">
         <h1>New Thread</h1>
         <NoModel />
+        <ChoosePolicy />
         <Editor key={round} draftKey="new" label="Describe a task. @ adds files, / runs commands" sources={sources} running={false} onSend={send}>
           <Options configuration={configuration} onChange={setConfiguration} />
         </Editor>

@@ -441,7 +441,7 @@ impl Client<'_> {
             match call(&self.peer, "workspace/config/update", &change).await {
                 Ok(_) => console::note(
                     "what the sandbox confines runs unasked in this workspace from now on; \
-                     `bobbin config set Permissions.DefaultApprovalPolicy default` takes that back",
+                     `bobbin config set --folder Permissions.DefaultApprovalPolicy default` takes that back",
                 ),
                 Err(error) => console::complain(&format!("the setting was not stored: {error:#}")),
             }

@@ -37,6 +37,7 @@ use bobbin_serve::{attach, config};
 use bobbin_serve::{console, exit, telemetry};
 use bobbin_workspace::Workspace;
 
+use crate::first_start;
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
 use render::Output;
 use schema::OutputSchema;
@@ -141,6 +142,11 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let stdin_is_free = std::io::stdin().is_terminal() && exec.prompt != ["-"];
     let (config, trusted) = settle_trust(&workspace, exec.trust, stdin_is_free)?;
+    let may_ask = stdin_is_free && std::io::stderr().is_terminal() && !exec.json;
+    let says_itself = exec.approve || exec.detach || exec.sandbox.is_some() || !exec.allow.is_empty();
+    if may_ask && !says_itself {
+        first_start::choose_policy(&workspace).await?;
+    }
     for text in &exec.allow {
         let rule = Rule::new(RuleText::allowing(text), state::home().as_deref());
         rule.with_context(|| format!("--allow {text}"))?;

@@ -16,6 +16,8 @@ use bobbin_serve::{config, config_files, console, state};
 use bobbin_workspace::TrustFile;
 use clap::Args;
 
+use crate::first_start;
+
 /// Arguments of `bobbin setup`.
 #[derive(Debug, Args)]
 pub(crate) struct Setup {
@@ -78,6 +80,7 @@ pub(crate) async fn run(setup: Setup) -> anyhow::Result<ExitCode> {
     let home = state::home();
     if setup.may_ask() {
         ask(&workspace.root, home.as_deref()).await?;
+        first_start::choose_policy(&workspace).await?;
     }
     let given = |value: Option<String>| value.filter(|value| !value.trim().is_empty());
     let own = home.as_deref().map(edit::users_file);

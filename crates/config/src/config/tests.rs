@@ -61,6 +61,14 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
     let policy = |policy: &str| json!({ "Permissions": { "DefaultApprovalPolicy": policy } });
     let spelled = json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } });
     let (asks, approves) = (ApprovalPolicy::Default, ApprovalPolicy::AutoApprove);
+    let automatic = both(&policy("automatic"), &json!({}), false);
+    assert_eq!((automatic.approval_policy, automatic.is_policy_set), (None, true));
+    let (strict, loosened) = (policy("refuse"), policy("automatic"));
+    assert_eq!(
+        both(&strict, &loosened, false).approval_policy,
+        Some(ApprovalPolicy::Refuse)
+    );
+    assert_eq!(both(&strict, &loosened, true).approval_policy, None);
     for (user, workspace, trusts, expected, waiting) in [
         (json!({}), policy("autoApprove"), false, asks, 1),
         (policy("autoApprove"), policy("default"), false, asks, 0),

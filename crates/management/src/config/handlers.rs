@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bobbin_agent_api::workspace_config::{
     self as service, ConfigChange, ConfigChangeError, ConfigValues, Reload, WorkspaceConfig,
 };
-use bobbin_model::ApprovalPolicy;
 use bobbin_native::client::{Client, refuse};
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
@@ -87,9 +86,7 @@ fn change(params: WorkspaceConfigUpdateParams) -> ConfigChange {
         welcome_suggestions: flag(params.welcome_suggestions_enabled),
         skills_self_learning: flag(params.skills_self_learning_enabled),
         memory_auto_consolidate: flag(params.memory_auto_consolidate_enabled),
-        default_approval_policy: params
-            .default_approval_policy
-            .map(|policy| policy.0.map(as_policy)),
+        default_approval_policy: params.default_approval_policy.map(|policy| policy.0.map(spelled)),
         provider: params.provider.map(provider),
         for_all_folders: params.save_user_config,
     }
@@ -112,12 +109,14 @@ fn provider(provider: wire::ProviderSetting) -> service::ProviderChange {
     }
 }
 
-fn as_policy(policy: DefaultApprovalPolicy) -> ApprovalPolicy {
+/// Returns a policy as files spell it.
+fn spelled(policy: DefaultApprovalPolicy) -> &'static str {
     match policy {
-        DefaultApprovalPolicy::Default => ApprovalPolicy::Default,
-        DefaultApprovalPolicy::AutoApprove => ApprovalPolicy::AutoApprove,
-        DefaultApprovalPolicy::Sandboxed => ApprovalPolicy::Sandboxed,
-        DefaultApprovalPolicy::AskWrites => ApprovalPolicy::AskWrites,
+        DefaultApprovalPolicy::Default => "default",
+        DefaultApprovalPolicy::AutoApprove => "autoApprove",
+        DefaultApprovalPolicy::Sandboxed => "sandboxed",
+        DefaultApprovalPolicy::Automatic => "automatic",
+        DefaultApprovalPolicy::AskWrites => "askWrites",
     }
 }
 

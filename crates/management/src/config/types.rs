@@ -92,7 +92,8 @@ pub struct WorkspaceConfigUpdateParams {
     pub default_approval_policy: Option<Nullable<DefaultApprovalPolicy>>,
     /// Extension: sets up a provider of models in the user's own file.
     pub provider: Option<ProviderSetting>,
-    /// Extension: writes `model` into the user's own file, for all folders, instead of the workspace's.
+    /// Extension: writes `model` and `defaultApprovalPolicy` into the user's own file, for all folders, instead of the
+    /// workspace's.
     #[serde(default)]
     pub save_user_config: bool,
 }
@@ -165,6 +166,9 @@ pub enum DefaultApprovalPolicy {
     AutoApprove,
     /// Extension: accept what the sandbox confines, ask about the rest.
     Sandboxed,
+    /// Extension: as `sandboxed` in Turns that a person starts, where bubblewrap confines commands and nothing in the folder
+    /// waits for trust; as `default` elsewhere.
+    Automatic,
     /// Extension: ask the user, also about each change of a file in the workspace.
     AskWrites,
 }

@@ -28,6 +28,7 @@ pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAn
 }
 
 pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
+    let policy = &client.hub().settings().approval_policy;
     let model = models.default_model();
     let notice = model.notice();
     let (model_source, key_variable) = match model.source {
@@ -40,7 +41,8 @@ pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: Ignor
         model_source,
         key_variable,
         reasoning_efforts: model.efforts,
-        approval_policy: client.hub().settings().approval_policy.for_person(),
+        approval_policy: policy.for_person(),
+        approval_policy_set: policy.is_set(),
         notice,
     });
 }

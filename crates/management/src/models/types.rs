@@ -37,6 +37,8 @@ pub struct WorkspaceDefaultsResult {
     pub reasoning_efforts: Vec<Effort>,
     /// The policy that `default` means.
     pub approval_policy: ApprovalPolicy,
+    /// Whether a setting says which; if not, a client may have its user choose.
+    pub approval_policy_set: bool,
     /// What a user should know of a model that no setting names, as one line.
     pub notice: Option<String>,
 }

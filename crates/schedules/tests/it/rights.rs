@@ -60,7 +60,7 @@ async fn a_workspace_that_became_stricter_binds_jobs_too() {
     client.wait_for("system/jobResult").await;
     assert_eq!(server.engine.effects(), ["boil"]);
     let policy = &server.hub.settings().approval_policy;
-    policy.set(Some(ApprovalPolicy::Default));
+    policy.set(Some(ApprovalPolicy::Default), true);
     server.pass(&mut client, HOUR).await;
     client.wait_for("system/jobResult").await;
     assert_eq!(server.engine.effects(), ["boil"]);
@@ -92,7 +92,7 @@ async fn the_heartbeat_does_unasked_only_what_the_workspace_allows() {
     assert!(items.contains("decline"), "{items}");
     // Its author is the user who triggers it, so the policy is that of this moment.
     let policy = &server.hub.settings().approval_policy;
-    policy.set(Some(ApprovalPolicy::AutoApprove));
+    policy.set(Some(ApprovalPolicy::AutoApprove), true);
     beat(&server, "ask boil\nsay Done.").await;
     assert_eq!(server.engine.effects(), ["boil"]);
 }
@@ -118,7 +118,7 @@ async fn a_workspace_that_became_freer_frees_no_job() {
         .hub
         .settings()
         .approval_policy
-        .set(Some(ApprovalPolicy::AutoApprove));
+        .set(Some(ApprovalPolicy::AutoApprove), true);
     server.pass(&mut client, HOUR).await;
     client.wait_for("system/jobResult").await;
     assert_eq!(server.engine.effects(), Vec::<String>::new());
