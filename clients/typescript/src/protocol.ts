@@ -45,7 +45,7 @@ export type ApprovalDecision = "accept" | "acceptForSession" | "acceptAlways" | 
 export type ApprovalKind = "shell" | "file" | "remoteResource";
 
 /** How a Thread's Approvals are decided. */
-export type ApprovalPolicy = "default" | "autoApprove" | "interrupt" | "sandboxed" | "askWrites" | "refuse";
+export type ApprovalPolicy = "default" | "ask" | "autoApprove" | "interrupt" | "sandboxed" | "askWrites" | "refuse";
 
 /** An Item of the type `approvalRequest`. */
 export interface ApprovalRequestItem {
@@ -603,7 +603,7 @@ export interface DataBase64ChannelMessageSource {
 }
 
 /** A policy that `workspace/config/update` can set. */
-export type DefaultApprovalPolicy = "default" | "autoApprove" | "sandboxed" | "askWrites";
+export type DefaultApprovalPolicy = "default" | "autoApprove" | "sandboxed" | "automatic" | "askWrites";
 
 /** Why a model is the default. */
 export type DefaultModelSource = "nothing" | "key" | "setting";
@@ -3450,6 +3450,7 @@ export interface ModelListResult {
 export interface WorkspaceDefaultsResult {
   /** The policy that `default` means. */
   approvalPolicy: ApprovalPolicy;
+  approvalPolicySet: boolean;
   /** The variable of the environment whose key chose the model. */
   keyVariable?: string;
   /** The model; `offline` answers without a provider. */
