@@ -213,6 +213,18 @@ impl ProviderError {
         stuck || self.is_passing()
     }
 
+    /// Whether the settings of this model are at fault, so that asking it again changes nothing.
+    pub(crate) fn is_of_settings(&self) -> bool {
+        matches!(
+            self,
+            Self::Settings { .. }
+                | Self::NoKey { .. }
+                | Self::WrongKey { .. }
+                | Self::Forbidden { .. }
+                | Self::UnknownModel { .. }
+        )
+    }
+
     /// Returns a passing failure in a few words, for a status line.
     pub(crate) fn in_short(&self) -> &'static str {
         match self {

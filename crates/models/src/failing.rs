@@ -1,7 +1,8 @@
 //! Models that failed recently, so that a Turn does not wait for them in each of its rounds.
 //!
 //! In memory only, shared by all Threads. At most [`MAX_MODELS`] are remembered, each for a bounded time; the entry
-//! that expires first makes room. A remembered model is tried last but never ruled out.
+//! that expires first makes room. A remembered model is tried last but never ruled out. One whose settings are at fault is
+//! tried last only as a fallback: a user who chose it is told what to mend.
 
 use std::time::Duration;
 
@@ -28,6 +29,17 @@ struct Failed {
     provider: String,
     model: String,
     until: Instant,
+    /// Its settings are at fault.
+    misconfigured: bool,
+}
+
+/// What a model is asked as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The user's choice.
+    Chosen,
+    /// A model in its place.
+    Fallback,
 }
 
 impl Failed {
@@ -51,6 +63,7 @@ impl Failing {
             provider: provider.to_owned(),
             model: model.to_owned(),
             until,
+            misconfigured: error.is_of_settings(),
         });
     }
 
@@ -59,12 +72,14 @@ impl Failing {
         self.0.lock().retain(|known| !known.is(provider, model));
     }
 
-    /// Whether a model failed recently.
-    pub(crate) fn has(&self, provider: &str, model: &str) -> bool {
+    /// Whether a model failed recently, so that in this role it is asked last.
+    pub(crate) fn has(&self, provider: &str, model: &str, role: Role) -> bool {
         let now = Instant::now();
         let mut failed = self.0.lock();
         failed.retain(|known| known.until > now);
-        failed.iter().any(|known| known.is(provider, model))
+        failed
+            .iter()
+            .any(|known| known.is(provider, model) && (role == Role::Fallback || !known.misconfigured))
     }
 }
 
@@ -105,13 +120,21 @@ mod tests {
         ] {
             failing.note("p", "m", &error);
             tokio::time::advance(Duration::from_secs(seconds - 1)).await;
-            assert!(failing.has("p", "m") && !failing.has("p", "n") && !failing.has("q", "m"));
+            let has = |provider, model| failing.has(provider, model, Role::Chosen);
+            assert!(has("p", "m") && !has("p", "n") && !has("q", "m"));
             tokio::time::advance(Duration::from_secs(2)).await;
-            assert!(!failing.has("p", "m"), "{seconds}");
+            assert!(!has("p", "m"), "{seconds}");
         }
         failing.note("p", "m", &limited(None));
         failing.answered("p", "m");
-        assert!(!failing.has("p", "m"));
+        assert!(!failing.has("p", "m", Role::Chosen));
+        let unknown = ProviderError::WrongKey {
+            name: "p/m".into(),
+            status: 401,
+            source_of_key: String::new(),
+        };
+        failing.note("p", "m", &unknown);
+        assert!(failing.has("p", "m", Role::Fallback) && !failing.has("p", "m", Role::Chosen));
     }
 
     #[tokio::test(start_paused = true)]
@@ -121,6 +144,7 @@ mod tests {
             failing.note("p", &model.to_string(), &limited(Some(60 + model)));
         }
         assert_eq!(failing.0.lock().len(), MAX_MODELS);
-        assert!(!failing.has("p", "35") && failing.has("p", "36") && failing.has("p", "99"));
+        let has = |model| failing.has("p", model, Role::Chosen);
+        assert!(!has("35") && has("36") && has("99"));
     }
 }

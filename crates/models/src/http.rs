@@ -16,6 +16,7 @@ use reqwest::{Client, NoProxy, Proxy, Response, Url, redirect};
 
 use crate::address::base_url;
 use crate::refusal::{self, Refusal};
+use crate::settings::without;
 use crate::{Key, Limits, ProviderError, ProviderSettings, Proxies};
 
 /// Longest time to make a connection (a guess: a slow handshake takes two seconds).
@@ -278,8 +279,8 @@ impl Http {
             Some(key) => key.scrub(text),
             None => text.to_owned(),
         };
-        for (_, value) in self.settings.headers.iter().filter(|(_, value)| value.len() > 3) {
-            text = text.replace(value.as_str(), "[header]");
+        for (_, value) in &self.settings.headers {
+            text = without(value, &text, "[header]");
         }
         text
     }

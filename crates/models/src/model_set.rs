@@ -13,11 +13,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use tracing::Instrument as _;
 
-use crate::failing::Failing;
+use crate::failing::{Failing, Role};
 use crate::listing::{Catalogue, Listed};
 use crate::provider::{Ended, Shown};
 use crate::request_log::RequestLog;
-use crate::{Provider, ProviderError};
+use crate::{Provider, ProviderError, ProviderSettings};
 
 /// Name of the model that needs no provider.
 pub const OFFLINE: &str = "offline";
@@ -169,6 +169,15 @@ impl ModelSet {
             Chosen::Offline => Some(OFFLINE.to_owned()),
             Chosen::Provided { provider, model } => Some(format!("{}/{model}", provider.settings().name)),
         }
+    }
+
+    /// Returns the settings of the providers whose models are offered to clients.
+    pub fn offered(&self) -> impl Iterator<Item = &ProviderSettings> {
+        let settings = self
+            .providers
+            .iter()
+            .map(|catalogue| catalogue.provider.settings());
+        settings.filter(|settings| settings.offered)
     }
 
     /// Returns the models of settings: the offline one, the usual one, those that providers' settings name.
@@ -327,7 +336,7 @@ impl ModelSet {
             .choose(request.model)
             .map_err(|unknown| ModelError::Failed(unknown.to_string()))?;
         let wanted = request.model.unwrap_or(self.usual()).to_owned();
-        let mut order = self.order(wanted.clone(), chosen);
+        let mut order = self.order(&wanted, chosen);
         let (name, mut chosen) = order.remove(0);
         if name != wanted && request.begins {
             // If it failed in this Turn, the Turn already has a note of that.
@@ -358,11 +367,14 @@ impl ModelSet {
                     return Ok(reply);
                 }
                 // A fallback's refusal of the request is not final: another model may accept it.
-                Err(Ended::Provider(error, Shown::Nothing)) if !passed || error.is_the_providers() => error,
+                Err(Ended::Provider(error, Shown::Nothing)) => error,
                 Err(ended) => return Err(ended.into()),
             };
-            if error.is_the_providers() {
+            if error.is_the_providers() || error.is_of_settings() {
                 self.failing.note(place, model, &error);
+            }
+            if passed && !error.is_the_providers() {
+                return Err(error.into());
             }
             let Some((name, other)) = others.next() else {
                 return Err(error.into());
@@ -376,8 +388,8 @@ impl ModelSet {
 
     /// Returns the models to ask, in order: the wanted one, its fallbacks, and last those that failed recently.
     /// Never empty.
-    fn order(&self, wanted: String, chosen: Chosen) -> Vec<(String, Chosen)> {
-        let mut order = vec![(wanted, chosen)];
+    fn order(&self, wanted: &str, chosen: Chosen) -> Vec<(String, Chosen)> {
+        let mut order = vec![(wanted.to_owned(), chosen)];
         for name in self.fallbacks.iter() {
             if let Ok(other) = self.choose(Some(name))
                 && !order.iter().any(|(_, known)| known.is(&other))
@@ -385,9 +397,18 @@ impl ModelSet {
                 order.push((name.clone(), other));
             }
         }
-        order.sort_by_cached_key(|(_, chosen)| match chosen {
-            Chosen::Offline => false,
-            Chosen::Provided { provider, model } => self.failing.has(&provider.settings().name, model),
+        order.sort_by_cached_key(|(name, chosen)| {
+            let role = if name == wanted {
+                Role::Chosen
+            } else {
+                Role::Fallback
+            };
+            match chosen {
+                Chosen::Offline => false,
+                Chosen::Provided { provider, model } => {
+                    self.failing.has(&provider.settings().name, model, role)
+                }
+            }
         });
         order
     }

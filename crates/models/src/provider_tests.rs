@@ -52,7 +52,7 @@ fn named(name: &str, wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (
         base_url: "http://127.0.0.1:1/v1".into(),
         models: Vec::new(),
         offered: true,
-        key: Some(Key::new("sesame")),
+        key: Some(Key::new("open-sesame")),
         key_variable: None,
         needs_key: false,
         key_source: "P_KEY".into(),
@@ -296,7 +296,7 @@ async fn a_turn_that_takes_no_more_ends_the_reply() {
 #[tokio::test]
 async fn a_key_that_a_provider_repeats_is_not_passed_on() {
     let error =
-        json!({ "error": { "type": "invalid_request_error", "message": "bad key sesame in request" } });
+        json!({ "error": { "type": "invalid_request_error", "message": "bad key open-sesame in request" } });
     let (provider, _) = provider(Wire::ChatCompletions, [whole(&events(&[text("a"), error]))]);
     let Err(ModelError::Refused(said)) = ask(&provider, 9).await.0 else {
         panic!("it fails");

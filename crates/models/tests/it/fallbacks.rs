@@ -6,26 +6,31 @@ use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
 
 use crate::support::{Bench, settings};
 
+/// Returns the models `p/m`, the usual one, and `q/n`, with fallbacks.
+fn models_of(first: &ModelServer, other: &ModelServer, fallbacks: &[&str]) -> ModelSet {
+    let second = ProviderSettings {
+        name: "q".into(),
+        ..settings(Wire::Messages, &other.base_url())
+    };
+    let network = Network::new(&Proxies::default()).unwrap();
+    let both = [settings(Wire::Responses, &first.base_url()), second];
+    let both = both.map(|settings| Provider::new(settings, &network).unwrap());
+    let names = fallbacks.iter().map(|name| (*name).to_owned()).collect();
+    ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        both.to_vec(),
+        Some("p/m".into()),
+    )
+    .with_fallbacks(names)
+}
+
 /// Runs a Turn with `p/m`, which gives a reply, and a fallback that says hello.
 async fn run(reply: Reply, fallbacks: &[&str]) -> (Turn, usize) {
     let failing = ModelServer::start(Script::of([reply])).await.unwrap();
     let other = ModelServer::start(Script::of([Reply::of([Part::Text("Hello.".into())])]))
         .await
         .unwrap();
-    let second = ProviderSettings {
-        name: "q".into(),
-        ..settings(Wire::Messages, &other.base_url())
-    };
-    let network = Network::new(&Proxies::default()).unwrap();
-    let both = [settings(Wire::Responses, &failing.base_url()), second];
-    let both = both.map(|settings| Provider::new(settings, &network).unwrap());
-    let names = fallbacks.iter().map(|name| (*name).to_owned()).collect();
-    let models = ModelSet::new(
-        std::sync::Arc::new(bobbin_offline::Offline),
-        both.to_vec(),
-        Some("p/m".into()),
-    )
-    .with_fallbacks(names);
+    let models = models_of(&failing, &other, fallbacks);
     let workspace = TestWorkspace::default();
     let turn = Bench::with_models(&workspace, models, None)
         .await
@@ -81,4 +86,35 @@ async fn what_another_provider_cannot_mend_is_told() {
         assert_eq!((turn.status, asked), (TurnStatus::Failed, 0), "{:?}", turn.error);
         assert!(notes(&turn).is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_fallback_with_a_wrong_key_is_told_and_not_asked_before_the_model_that_was_chosen() {
+    let down = || Reply::error(503, "server_error", "down");
+    let hello = Reply::of([Part::Text("Hello.".into())]);
+    // Each Turn asks twice while it is down.
+    let first = ModelServer::start(Script::of([down(), down(), hello]))
+        .await
+        .unwrap();
+    let other = ModelServer::start(Script::of([Reply::error(401, "invalid_api_key", "no")]))
+        .await
+        .unwrap();
+    let workspace = TestWorkspace::default();
+    let bench = Bench::with_models(&workspace, models_of(&first, &other, &["q/n"]), None).await;
+    let turn = bench.run("say hi").await;
+    let error = turn.error.clone().unwrap_or_default();
+    assert_eq!(turn.status, TurnStatus::Failed);
+    assert!(
+        error.contains("q/n") && error.contains("does not accept the key"),
+        "{error}"
+    );
+    assert_eq!(notes(&turn).len(), 1);
+    let turn = bench.run("say hi").await;
+    assert_eq!(
+        (turn.status, other.asked().len()),
+        (TurnStatus::Completed, 1),
+        "{:?}",
+        turn.error
+    );
+    assert!(notes(&turn).is_empty(), "{:?}", notes(&turn));
 }
