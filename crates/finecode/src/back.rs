@@ -132,6 +132,7 @@ impl Asking {
         &self,
         nested: impl Future<Output = Result<Json, HandlerError>>,
     ) -> Result<Json, HandlerError> {
+        let _owed = self.conn.owes();
         let asking = self.conn.sole_run().unwrap_or_default();
         tokio::select! {
             biased;
@@ -141,6 +142,7 @@ impl Asking {
     }
 
     fn raw_config(&self, params: &Value) -> Result<Value, HandlerError> {
+        let _owed = self.conn.owes();
         let path = params["projectDefPath"].as_str().unwrap_or_default();
         let project = self.inner()?.project(path.as_ref()).map_err(refuse)?;
         let config = project.raw_config();
@@ -151,6 +153,7 @@ impl Asking {
     }
 
     async fn apply_edit(&self, call: &CallContext) -> Result<Applied, HandlerError> {
+        let _owed = self.conn.owes();
         let inner = self.inner()?;
         let params = call.params.as_deref();
         let params = params.ok_or_else(|| ErrorObject::invalid_params("no edit"))?;
@@ -342,6 +345,7 @@ impl Asking {
     }
 
     fn message(&self, params: &Value) {
+        let _owed = self.conn.owes();
         if let Some(inner) = self.inner.upgrade() {
             inner.announce(Event::Message(UserMessage {
                 project: self.conn.project.clone(),

@@ -10,16 +10,19 @@ use bobbin_peer::{CallError, PeerHandle, Phase};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::edits::ClientId;
 use crate::error::LogHint;
-use crate::host::Inner;
+use crate::host::{Event, Inner, UserMessage};
 use crate::settings::Speech;
 use crate::wire::Metas;
 
 /// How long a runner may take for small answers.
 pub(crate) const SMALL: Duration = Duration::from_secs(10);
+/// How long a runner may take to import its actions and to build what they need.
+pub(crate) const CONFIGURE: Duration = Duration::from_mins(2);
 /// The answer that asks for a new environment.
 const REINSTALL: i64 = -32001;
 
@@ -33,6 +36,25 @@ pub(crate) struct Active {
     pub(crate) client: Option<ClientId>,
 }
 
+/// The signs of life of a runner.
+struct Signs {
+    /// When the last one came, or the last run started.
+    last: Instant,
+    /// How many of its questions Bobbin has yet to answer.
+    owed: usize,
+}
+
+/// A question of a runner that is not answered yet.
+pub(crate) struct Owed<'a>(&'a Conn);
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        let mut signs = self.0.signs.lock();
+        signs.owed -= 1;
+        signs.last = Instant::now();
+    }
+}
+
 /// A connection to a runner, as callers use it.
 pub(crate) struct Conn {
     pub(crate) project: PathBuf,
@@ -40,8 +62,11 @@ pub(crate) struct Conn {
     pub(crate) env: String,
     pub(crate) peer: PeerHandle,
     pub(crate) speech: Speech,
+    /// Longest silence during a run; `None` for a runner that a debugger may stop.
+    pub(crate) longest_silence: Option<Duration>,
     routes: Mutex<HashMap<u64, Route>>,
     active: Mutex<Vec<Active>>,
+    signs: Mutex<Signs>,
     log_file: Mutex<Option<String>>,
     configured: Mutex<Option<Value>>,
     given_up: CancellationToken,
@@ -55,6 +80,7 @@ impl Conn {
         env: String,
         peer: PeerHandle,
         speech: Speech,
+        longest_silence: Option<Duration>,
     ) -> Self {
         Self {
             project,
@@ -62,8 +88,13 @@ impl Conn {
             env,
             peer,
             speech,
+            longest_silence,
             routes: Mutex::default(),
             active: Mutex::default(),
+            signs: Mutex::new(Signs {
+                last: Instant::now(),
+                owed: 0,
+            }),
             log_file: Mutex::default(),
             configured: Mutex::default(),
             given_up: CancellationToken::new(),
@@ -90,6 +121,16 @@ impl Conn {
         self.given_up.cancel();
     }
 
+    /// Tells users something about this runner.
+    pub(crate) fn note(&self, inner: &Inner, text: String) {
+        inner.announce(Event::Message(UserMessage {
+            project: self.project.clone(),
+            env: self.env.clone(),
+            level: "INFO".to_owned(),
+            text,
+        }));
+    }
+
     pub(crate) fn log(&self) -> LogHint {
         LogHint(self.log_file.lock().clone())
     }
@@ -104,6 +145,7 @@ impl Conn {
 
     /// Hands on a value. One for an unknown token is late, and is dropped.
     pub(crate) fn deliver(&self, token: &Value, value: &str) {
+        self.signs.lock().last = Instant::now();
         let number = token.as_u64().or_else(|| token.as_str()?.parse().ok());
         let route = number.and_then(|token| self.routes.lock().get(&token).cloned());
         if let Some(route) = route {
@@ -112,7 +154,26 @@ impl Conn {
     }
 
     pub(crate) fn enter(&self, id: u64, cancel: CancellationToken, client: Option<ClientId>) {
+        self.signs.lock().last = Instant::now();
         self.active.lock().push(Active { id, cancel, client });
+    }
+
+    /// Takes note of a question. The runner is not silent until the value is dropped.
+    pub(crate) fn owes(&self) -> Owed<'_> {
+        self.signs.lock().owed += 1;
+        Owed(self)
+    }
+
+    /// Returns how long the runner has given no sign of life. It owes none while each of its runs may be waiting for an
+    /// answer of Bobbin's.
+    pub(crate) fn silence(&self) -> Duration {
+        let runs = self.active.lock().len();
+        let signs = self.signs.lock();
+        if signs.owed >= runs {
+            Duration::ZERO
+        } else {
+            signs.last.elapsed()
+        }
     }
 
     pub(crate) fn leave(&self, id: u64) {
@@ -150,7 +211,7 @@ impl Conn {
         });
         match self
             .peer
-            .call::<Value>("finecodeRunner/updateConfig", &params)
+            .call_with_timeout::<Value>("finecodeRunner/updateConfig", &params, CONFIGURE)
             .await
         {
             Ok(_) => {}
@@ -160,12 +221,18 @@ impl Conn {
                     error.message
                 ));
             }
+            Err(CallError::TimedOut(limit)) => {
+                return Err(format!(
+                    "did not take its configuration within {} s: look for a handler or a service that does not get ready",
+                    limit.as_secs()
+                ));
+            }
             Err(error) => return Err(format!("it refused its configuration: {}", told(&error))),
         }
         *self.configured.lock() = Some(config);
         match self
             .peer
-            .call::<Metas>("finecodeRunner/resolveActionMeta", json!({}))
+            .call_with_timeout::<Metas>("finecodeRunner/resolveActionMeta", json!({}), CONFIGURE)
             .await
         {
             Ok(Metas::Wrapped { actions, .. } | Metas::Flat(actions)) => project.resolve(actions),

@@ -1,6 +1,7 @@
 //! Why a run has no result.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a run has no result. Its text is a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +46,36 @@ pub enum RunError {
         project: String,
         /// The environment.
         env: String,
+        /// Where its log is.
+        log: LogHint,
+    },
+    /// The runner gave no sign of life during a run.
+    #[error(
+        "the runner of {env} in {project} gave no sign for {} s during {action}, so Bobbin ended it{log}; look for a \
+         handler that waits for ever, or raise FineCode.Limits.SilentSeconds if the action needs longer",
+        silence.as_secs()
+    )]
+    Silent {
+        /// The project.
+        project: String,
+        /// The environment.
+        env: String,
+        /// The action.
+        action: String,
+        /// How long it was silent.
+        silence: Duration,
+        /// Where its log is.
+        log: LogHint,
+    },
+    /// The runner did not answer a question that needs no handler.
+    #[error("the runner of {env} in {project} did not answer within {} s{log}; restart it", limit.as_secs())]
+    NoAnswer {
+        /// The project.
+        project: String,
+        /// The environment.
+        env: String,
+        /// How long Bobbin waited.
+        limit: Duration,
         /// Where its log is.
         log: LogHint,
     },

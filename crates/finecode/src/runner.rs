@@ -1,6 +1,7 @@
 //! One runner: its connection, and its life as a supervised service.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,14 +14,16 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::back;
-use crate::conn::{Conn, told};
-use crate::host::{Event, Inner};
+use crate::conn::{CONFIGURE, Conn, told};
+use crate::host::{Event, Inner, UserMessage};
 use crate::info::{RunnerInfo, RunnerState};
 use crate::settings::{RunnerSettings, Speech};
-use crate::start::{Found, Output, Plan, Process, StartError};
+use crate::start::{DECISION, Found, Output, Plan, Process, StartError};
 
 /// How long a runner may take to answer `initialize`.
 const INITIALIZE: Duration = Duration::from_secs(20);
+/// After which time users are told what a start waits for.
+const NOTICE: Duration = Duration::from_secs(2);
 /// How long it may take to answer `shutdown`, and to close its connection.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 const CLOSE: Duration = Duration::from_secs(1);
@@ -72,8 +75,12 @@ impl Runner {
         &self,
         inner: &Arc<Inner>,
         transport: Transport,
-        speech: Speech,
+        settings: &RunnerSettings,
+        usual: Dialect,
     ) -> Result<(Peer, Arc<Conn>), Failure> {
+        let speech = Speech::new(settings, usual);
+        let longest = Duration::from_secs(inner.settings.limits.silent_seconds);
+        let longest_silence = (settings.debug != Some(true)).then_some(longest);
         let options = PeerOptions {
             batches: Batches::Reject,
             version_check: VersionCheck::Lenient,
@@ -91,6 +98,7 @@ impl Runner {
                 self.env.clone(),
                 peer,
                 speech,
+                longest_silence,
             ));
             made = Some(conn.clone());
             back::handlers(&self.inner, &conn)
@@ -118,7 +126,7 @@ impl Runner {
         let failed = |how: String| Failure::passing(how);
         let over_pipes = process
             .pipes()
-            .map(|pipes| self.make(inner, pipes, Speech::new(settings, Dialect::Documented)))
+            .map(|pipes| self.make(inner, pipes, settings, Dialect::Documented))
             .transpose()?;
         let (peer, conn, answer) = match over_pipes {
             Some((peer, conn)) => {
@@ -172,6 +180,23 @@ impl Runner {
         Ok((peer, conn))
     }
 
+    /// Waits for a step of a start. Users are told what it waits for if it takes long.
+    async fn noting<T>(&self, inner: &Inner, waits: String, step: impl Future<Output = T>) -> T {
+        let mut step = pin!(step);
+        tokio::select! {
+            biased;
+            done = &mut step => return done,
+            () = tokio::time::sleep(NOTICE) => {}
+        }
+        inner.announce(Event::Message(UserMessage {
+            project: self.project.clone(),
+            env: self.env.clone(),
+            level: "INFO".to_owned(),
+            text: waits,
+        }));
+        step.await
+    }
+
     async fn reach_port(
         &self,
         inner: &Arc<Inner>,
@@ -189,7 +214,7 @@ impl Runner {
     > {
         let transport = process.connect(&inner.children, port).await;
         let transport = transport.map_err(Failure::passing)?;
-        let (peer, conn) = self.make(inner, transport, Speech::new(settings, Dialect::Current))?;
+        let (peer, conn) = self.make(inner, transport, settings, Dialect::Current)?;
         let answer = timeout(INITIALIZE, peer.call("initialize", params)).await;
         Ok((peer, conn, answer))
     }
@@ -200,12 +225,18 @@ impl Runner {
         settings: &RunnerSettings,
         process: &mut Process,
     ) -> Result<(Peer, Arc<Conn>), Failure> {
-        let (peer, conn) = self.reach(inner, settings, process).await?;
+        let reaching = self.reach(inner, settings, process);
+        let waits = format!(
+            "has not shown yet how it is reached; Bobbin waits {} s",
+            DECISION.as_secs()
+        );
+        let (peer, conn) = self.noting(inner, waits, reaching).await?;
         peer.try_notify("initialized", json!({}))
             .map_err(|error| Failure::passing(error.to_string()))?;
+        let waits = format!("still loads its actions; Bobbin waits {} s", CONFIGURE.as_secs());
         let greeted = tokio::select! {
             biased;
-            greeted = conn.greet(inner) => greeted,
+            greeted = self.noting(inner, waits, conn.greet(inner)) => greeted,
             () = process.lost() => Err("ended while it was configured".to_owned()),
         };
         greeted.map_err(Failure::passing)?;

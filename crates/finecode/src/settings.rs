@@ -19,7 +19,7 @@ pub struct Settings {
     pub projects: BTreeMap<PathBuf, Map<String, Value>>,
     /// Actions that the agent may run, by name.
     pub agent: BTreeMap<String, AgentAction>,
-    /// Limits on runs that start others.
+    /// Limits on runs.
     pub limits: Limits,
 }
 
@@ -33,7 +33,7 @@ pub struct AgentAction {
     pub payload: Map<String, Value>,
 }
 
-/// Limits on runs that start others.
+/// Limits on runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct Limits {
@@ -43,6 +43,10 @@ pub struct Limits {
     /// Most projects that one run may be in.
     #[schemars(range(min = 1, max = 256))]
     pub projects: usize,
+    /// Longest silence of a runner during a run, in seconds: without progress, results and questions. The run fails then,
+    /// and the runner is ended. A runner that waits for a debugger may be silent for as long as it likes.
+    #[schemars(range(min = 1, max = 86400))]
+    pub silent_seconds: u64,
 }
 
 impl Default for Limits {
@@ -50,6 +54,7 @@ impl Default for Limits {
         Self {
             depth: 8,
             projects: 64,
+            silent_seconds: 600,
         }
     }
 }

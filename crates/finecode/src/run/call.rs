@@ -1,7 +1,9 @@
 //! One call of a runner that runs handlers: tokens, partial results, progress, cancellation.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bobbin_finecode_runner::Json;
 use bobbin_peer::{CallError, code};
@@ -18,6 +20,10 @@ use crate::wire::{
     read_progress,
 };
 
+/// How long a runner may take to merge results, which need no handler.
+const MERGE: Duration = Duration::from_mins(2);
+/// After which silence users are told what is waited for.
+const NOTICE: Duration = Duration::from_secs(10);
 /// Most bytes of partial results that are kept to be merged.
 const MAX_PARTIALS: usize = 64 << 20;
 
@@ -144,7 +150,8 @@ impl Inner {
             }),
             options: options_of(&options, conn),
         };
-        let answer = conn.peer.call_raw(method, &params, None).await;
+        let asked = conn.peer.call_raw(method, &params, None);
+        let answer = self.unless_silent(conn, call.action, asked).await?;
         open.answered = true;
         let answer = answer.map_err(|error| failed(conn, error))?;
         let answer = read_answer(&answer).map_err(|unusable| match unusable {
@@ -161,6 +168,49 @@ impl Inner {
         Ok((answer, partials))
     }
 
+    /// Waits for the end of a run for as long as its runner gives signs of life. Users are told once what is waited for.
+    async fn unless_silent<T>(
+        &self,
+        conn: &Conn,
+        action: &str,
+        run: impl Future<Output = T>,
+    ) -> Result<T, RunError> {
+        let Some(limit) = conn.longest_silence else {
+            return Ok(run.await);
+        };
+        let notice = NOTICE.min(limit / 2);
+        let mut run = pin!(run);
+        let mut next = notice;
+        loop {
+            let silence = conn.silence();
+            if silence >= limit {
+                // It would hold what it holds for ever: the next run gets a new one.
+                conn.give_up();
+                return Err(RunError::Silent {
+                    project: conn.project_name.clone(),
+                    env: conn.env.clone(),
+                    action: action.to_owned(),
+                    silence: limit,
+                    log: conn.log(),
+                });
+            }
+            if silence >= next {
+                next = limit;
+                let text = format!(
+                    "{action} has given no sign for {} s; Bobbin ends it after {} s of silence",
+                    silence.as_secs(),
+                    limit.as_secs()
+                );
+                conn.note(self, text);
+            }
+            tokio::select! {
+                biased;
+                done = &mut run => return Ok(done),
+                () = tokio::time::sleep(next.saturating_sub(silence)) => {}
+            }
+        }
+    }
+
     /// Has a runner merge results.
     pub(crate) async fn merge(&self, conn: &Conn, action: &str, results: &[Json]) -> Result<Json, RunError> {
         #[derive(Deserialize)]
@@ -175,8 +225,10 @@ impl Inner {
             action_name: action,
             results,
         };
-        let answer = conn.peer.call::<Merged>("actions/mergeResults", params).await;
-        match answer.map_err(|error| failed(conn, error))? {
+        let answer = conn
+            .peer
+            .call_with_timeout::<Merged>("actions/mergeResults", params, MERGE);
+        match answer.await.map_err(|error| failed(conn, error))? {
             Merged {
                 error: Some(error), ..
             } => Err(RunError::Action(error)),
@@ -249,8 +301,12 @@ pub(crate) fn failed(conn: &Conn, error: CallError) -> RunError {
             env,
             log: conn.log(),
         },
-        error @ (CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
-            protocol(conn, told(&error))
-        }
+        CallError::TimedOut(limit) => RunError::NoAnswer {
+            project,
+            env,
+            limit,
+            log: conn.log(),
+        },
+        error @ (CallError::Send(_) | CallError::Decode(_)) => protocol(conn, told(&error)),
     }
 }

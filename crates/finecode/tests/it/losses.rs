@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_finecode::{Change, DocumentError, RunError, RunEvent, RunnerState, Sink};
+use bobbin_finecode::{Change, DocumentError, Event, RunError, RunEvent, RunnerState, Sink};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -85,6 +85,48 @@ async fn row_16_what_a_cancelled_run_has_started_is_cancelled_too() {
 }
 
 #[tokio::test]
+async fn a_run_whose_runner_is_silent_ends_and_the_next_one_gets_a_new_runner() {
+    let actions = json!({
+        "hang": action("lab.Other", &["h/tools/lab.Hang"]),
+        "far": action("lab.Third", &["b/docs/lab.Back"]),
+        "near": action("lab.Tally", &["b/tools/lab.Back"]),
+        "tally": action("lab.Fan", &["count/tools/lab.Count"]),
+    });
+    let mut settings = settings(ALL[0], &actions);
+    settings.limits.silent_seconds = 1;
+    let workspace = Workspace::with(settings.clone(), &exports(ALL[0]));
+    let error = workspace.run("hang", json!({ "words": [] })).await.unwrap_err();
+    let is_of_hang =
+        matches!(&error, RunError::Silent { env, action, .. } if env == "tools" && action == "hang");
+    assert!(is_of_hang, "{error}");
+    let told = workspace.events.lock().iter().any(|event| {
+        matches!(event, Event::Message(said) if said.env == "tools" && said.text.starts_with("hang has given no sign"))
+    });
+    assert!(told, "{:?}", workspace.events.lock());
+    let outcome = workspace.run("tally", json!({ "words": ["a"] })).await.unwrap();
+    assert_eq!(
+        (trail(&outcome), workspace.starts("tools")),
+        (vec!["count".to_owned()], 2)
+    );
+    // A runner that waits for another one is not the silent one, and one that waits for itself is.
+    let asked = json!({ "words": ["project lab.actions.Other"] });
+    let outcome = workspace.run("far", asked.clone()).await.unwrap();
+    assert!(
+        trail(&outcome)[1].contains("the runner of tools in shop gave no sign for 1 s during hang"),
+        "{outcome:?}"
+    );
+    assert_eq!(workspace.starts("docs"), 1);
+    workspace.end().await;
+    let workspace = Workspace::with(settings, &exports(ALL[0]));
+    let error = workspace.run("near", asked).await.unwrap_err();
+    assert!(
+        matches!(error, RunError::Silent { .. } | RunError::Stopped { .. }),
+        "{error}"
+    );
+    workspace.end().await;
+}
+
+#[tokio::test]
 async fn row_17_a_runner_that_is_killed_fails_its_run_at_once_and_the_next_run_restarts_it() {
     let actions = json!({
         "die": action("lab.Tally", &["die/tools/lab.Die"]),
@@ -98,7 +140,7 @@ async fn row_17_a_runner_that_is_killed_fails_its_run_at_once_and_the_next_run_r
         assert_eq!(trail(&outcome), ["count"]);
         assert_eq!(workspace.starts("tools"), 2);
         let exited = workspace.events.lock().iter().any(|event| {
-            matches!(event, bobbin_finecode::Event::Runner(info) if matches!(&info.state, RunnerState::Exited(why) if why.contains("exit code 7")))
+            matches!(event, Event::Runner(info) if matches!(&info.state, RunnerState::Exited(why) if why.contains("exit code 7")))
         });
         assert!(exited, "{:?}", workspace.events.lock());
         workspace.end().await;

@@ -181,6 +181,24 @@ async fn a_debugger_is_announced_before_the_runner_serves() {
 }
 
 #[tokio::test]
+async fn a_start_that_takes_long_says_what_it_waits_for() {
+    let mut settings = settings(ALL[0], &tally());
+    settings.runners[0].command = Some(["/bin/sh", "-c", "exec sleep 60"].map(str::to_owned).to_vec());
+    let workspace = Workspace::with(settings, "");
+    let told = workspace.until(|events| {
+        events.iter().any(|event| {
+            matches!(event, Event::Message(said) if said.env == "tools"
+                && said.text == "has not shown yet how it is reached; Bobbin waits 30 s")
+        })
+    });
+    tokio::select! {
+        ran = workspace.run("tally", json!({ "words": [] })) => panic!("{ran:?}"),
+        () = told => {}
+    }
+    workspace.end().await;
+}
+
+#[tokio::test]
 async fn a_command_of_the_settings_is_used_and_a_runner_is_restarted_and_stopped_on_request() {
     let mut all: Settings = settings(ALL[0], &tally());
     let workspace = Workspace::new(ALL[0], &json!({}));
