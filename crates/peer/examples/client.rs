@@ -2,8 +2,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use bobbin_framing::{Limits, WebSocketOptions};
-use bobbin_peer::{Handlers, Peer, PeerOptions, Transport};
+use bobbin_peer::{Handlers, Limits, Peer, PeerOptions, Transport, WebSocketOptions};
 use tokio::process::Command;
 
 #[tokio::main]

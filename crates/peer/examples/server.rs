@@ -1,6 +1,5 @@
 //! A JSON-RPC server over any framing: `cargo run -p bobbin-peer --example server -- lines|content-length|websocket`.
-use bobbin_framing::{Limits, WebSocketOptions};
-use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
+use bobbin_peer::{Handlers, Limits, Peer, PeerHandle, PeerOptions, Transport, WebSocketOptions};
 use tokio::io::{stdin, stdout};
 use tokio::net::TcpListener;
 

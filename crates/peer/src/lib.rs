@@ -11,8 +11,7 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use bobbin_framing::Limits;
-//! use bobbin_peer::{ErrorObject, Handlers, Mode, NoParams, Peer, PeerHandle, PeerOptions, Transport};
+//! use bobbin_peer::{ErrorObject, Handlers, Limits, Mode, NoParams, Peer, PeerHandle, PeerOptions, Transport};
 //! use serde_json::{Value, json};
 //! use tokio::io::{duplex, split};
 //!
@@ -141,7 +140,7 @@ mod ticket;
 mod timer;
 mod writer;
 
-pub use bobbin_framing::{CloseReason, Transport};
+pub use bobbin_framing::{BinaryFrames, CloseReason, KeepAlive, Limits, Transport, WebSocketOptions};
 pub use budget::AnswerBudget;
 pub use context::{CallContext, Extensions, NoParams, NotificationContext};
 pub use encode::RawJson;
@@ -160,3 +159,7 @@ pub use progress::{ProgressCall, ProgressDeadline};
 pub use responder::Responder;
 pub use stats::{Phase, Stats};
 pub use test_client::{StreamFraming, TestClient};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
