@@ -11,7 +11,7 @@ use bobbin_editor_kit::Host;
 use bobbin_model::Mode;
 use bobbin_peer::{
     CallContext, EofPolicy, ErrorObject, Handlers, Mode as Order, NotificationContext, OversizeReply, Peer,
-    PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
+    PeerHandle, PeerOptions, Responder, Transport,
 };
 use bobbin_session::Session;
 use parking_lot::Mutex;
@@ -120,7 +120,6 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
 fn options() -> PeerOptions {
     PeerOptions {
         eof_policy: EofPolicy::DrainFirst(DRAIN),
-        version_check: VersionCheck::Lenient,
         oversize_reply: OversizeReply::Always,
         max_running_requests: MAX_IN_FLIGHT,
         overload_error: errors::overloaded(),

@@ -12,7 +12,7 @@ use bobbin_core::Hub;
 use bobbin_model::ClientKeys;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
-    ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
+    ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport,
 };
 use bobbin_session::Session;
 use parking_lot::Mutex;
@@ -175,7 +175,6 @@ fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
             Endpoint::Stdio | Endpoint::Local(_) => EofPolicy::DrainFirst(DRAIN),
             Endpoint::WebSocket | Endpoint::Adapter(_) => EofPolicy::CancelNow,
         },
-        version_check: VersionCheck::Lenient,
         null_id: NullId::Notification,
         batches: Batches::Reject,
         parse_error_reply: ParseErrorReply::Always,

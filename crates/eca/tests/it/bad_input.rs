@@ -77,6 +77,31 @@ fn request(id: i64) -> String {
 }
 
 #[tokio::test]
+async fn a_request_without_the_version_is_refused_and_a_notification_without_it_ignored() {
+    let server = Server::start().await;
+    let (mut client, _) = server.connect();
+    client.call("initialize", hello()).await;
+    for version in [json!({}), json!({ "jsonrpc": "1.0" }), json!({ "jsonrpc": 2 })] {
+        let mut request = json!({ "id": 7, "method": "jobs/list", "params": {} });
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(version.as_object().unwrap().clone());
+        let body = request.to_string();
+        client
+            .send_text(format!("Content-Length: {}\r\n\r\n{body}", body.len()))
+            .await;
+        assert_eq!(client.answer(7).await["error"]["code"], -32600, "{version}");
+    }
+    let body = json!({ "method": "initialized" }).to_string();
+    client
+        .send_text(format!("Content-Length: {}\r\n\r\n{body}", body.len()))
+        .await;
+    assert_eq!(client.call("jobs/list", json!({})).await["jobs"], json!([]));
+    assert_eq!(client.unread(), 0);
+}
+
+#[tokio::test]
 async fn frames_of_every_kind() {
     let server = Server::start().await;
     let (mut client, _) = server.connect();

@@ -60,7 +60,7 @@ async fn ids_come_back_as_they_came_and_what_needs_no_answer_gets_none() {
             r#"{"jsonrpc":"2.0","id":null,"method":"no/such"}"#,
             r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":"77","error":{"code":1,"message":"x"}}"#,
-            // Neither the version nor the params are insisted on.
+            // The version is required, the params are not.
             r#"{"id":"a-7","method":"thread/unsubscribe","params":{"threadId":"x"}}"#,
             r#"{"jsonrpc":"1.0","id":0,"method":"no/such/either"}"#,
             r#"{"jsonrpc":"2.0","id":9007199254740991,"method":"thread/read"}"#,
