@@ -31,7 +31,7 @@ mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -o remount,bind,ro /mnt
 mount -o remount,bind,ro /
 cd /
-exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs env -i "$@"
+exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --no-new-privs env -i "$@"
 "#;
 
 /// Returns the values of a setting, with the specifiers of an instance for `/mnt/tea` put in.
@@ -58,7 +58,12 @@ async fn the_units_command_serves_and_undoes_where_all_else_is_read_only() {
         println!("!! not tested: only root makes the mounts that systemd makes");
         return;
     }
-    for setting in ["ProtectSystem=strict", "PrivateTmp=true", "NoNewPrivileges=true"] {
+    for setting in [
+        "ProtectSystem=strict",
+        "PrivateTmp=true",
+        "NoNewPrivileges=true",
+        "CapabilityBoundingSet=\n",
+    ] {
         assert!(
             UNIT.contains(setting),
             "the mounts of this test are those of {setting}"
@@ -138,6 +143,14 @@ fn systemds_checker_finds_nothing_in_the_unit() {
     };
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && words.is_empty(), "{words}");
+    // In tenths: the unit says which settings are missing, and why.
+    let exposure = std::process::Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--threshold=45"])
+        .arg(&unit)
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&exposure.stdout);
+    assert!(exposure.status.success(), "{words}");
 }
 
 /// systemd's own tool binds a port, passes it to each server in turn, and holds it while none runs.
