@@ -265,6 +265,8 @@ async fn the_answer_of_another_model_is_noted() {
     }));
     let (_, _, stderr) = said(&workspace.run(&["exec", "say hi"]).await);
     assert!(stderr.contains("script/scripted"), "{stderr}");
+    // As it waits, and only once for each attempt.
+    assert_eq!(stderr.matches("Retrying in 1 s (2 of 4)").count(), 1, "{stderr}");
 }
 
 #[tokio::test]

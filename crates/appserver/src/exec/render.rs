@@ -177,6 +177,10 @@ impl Screen {
                 self.changes(&params["files"]);
                 return None;
             }
+            "turn/waiting" => {
+                self.note(params["message"].as_str().unwrap_or_default());
+                return None;
+            }
             "turn/completed" => TurnEnd::Completed,
             "turn/failed" => TurnEnd::Failed(text("error")),
             "turn/cancelled" => TurnEnd::Cancelled(text("reason")),
