@@ -63,6 +63,11 @@ pub trait EditorModels: Send + Sync + 'static {
         false
     }
 
+    /// Returns the providers that are offered, with their keys' status; none where nothing is known of them.
+    fn providers(&self) -> Vec<(String, KeyStatus)> {
+        Vec::new()
+    }
+
     /// Returns the limits of a model, if they are known.
     fn limit(&self, name: &str) -> Option<Limit>;
 
@@ -81,6 +86,17 @@ pub enum Early {
     Exit,
     /// Nothing.
     Nothing,
+}
+
+/// Whether a provider has the key that it needs. The key was not tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyStatus {
+    /// It needs none.
+    NotNeeded,
+    /// One is configured.
+    Configured,
+    /// It needs one, and none is configured.
+    Missing,
 }
 
 /// What a client asks for in its handshake.

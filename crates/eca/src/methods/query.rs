@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use bobbin_editor_kit::{CommandKind, Entry, MAX_FILES, matching, path_of};
+use bobbin_editor_kit::{CommandKind, Entry, KeyStatus, MAX_FILES, matching, path_of};
 use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -84,9 +84,14 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     });
 }
 
-/// Lists the models by their providers. Keys are configured and not looked at here, so each provider is `local`.
+/// Lists the offered providers with their models. A key is looked for and not tried, so `authenticated` means that there is
+/// one.
 pub(super) fn providers(client: &Client, responder: Responder) {
-    let mut providers: Vec<(String, Vec<Value>)> = Vec::new();
+    let offered = client.offer.models.providers();
+    let mut providers: Vec<(String, Vec<Value>)> = offered
+        .iter()
+        .map(|(provider, _)| (provider.clone(), Vec::new()))
+        .collect();
     for name in client.offer.models.known() {
         let provider = name.split_once('/').map_or("bobbin", |(provider, _)| provider);
         let vision = client.offer.models.sees_pictures(&name);
@@ -104,7 +109,13 @@ pub(super) fn providers(client: &Client, responder: Responder) {
         } else {
             &id
         };
-        json!({ "id": id, "label": label, "configured": true, "auth": { "status": "local" }, "models": models })
+        let key = offered.iter().find(|(provider, _)| *provider == id);
+        let (configured, status) = match key.map(|(_, key)| key) {
+            Some(KeyStatus::Configured) => (true, "authenticated"),
+            Some(KeyStatus::Missing) => (false, "unauthenticated"),
+            Some(KeyStatus::NotNeeded) | None => (true, "local"),
+        };
+        json!({ "id": id, "label": label, "configured": configured, "auth": { "status": status }, "models": models })
     };
     let providers: Vec<Value> = providers.into_iter().map(provider).collect();
     responder.ok(json!({ "providers": providers }));

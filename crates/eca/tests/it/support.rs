@@ -14,8 +14,8 @@ use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, ListFilter};
 use bobbin_eca::End;
 use bobbin_editor_kit::{
-    EditorModels, EditorServices, EditorTools, Failure, Host, Limit, NoticeKind, OpenRequest, Pages,
-    UserNotice,
+    EditorModels, EditorServices, EditorTools, Failure, Host, KeyStatus, Limit, NoticeKind, OpenRequest,
+    Pages, UserNotice,
 };
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{Effort, InputPart, ItemBody, Json, TurnId};
@@ -93,6 +93,13 @@ impl EditorModels for Kiln {
             .into_iter()
             .flatten()
             .collect()
+    }
+
+    fn providers(&self) -> Vec<(String, KeyStatus)> {
+        vec![
+            ("kiln".to_owned(), KeyStatus::Configured),
+            ("oven".to_owned(), KeyStatus::Missing),
+        ]
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {

@@ -1,7 +1,7 @@
 //! The models that editors choose from, over the configured ones.
 
 use bobbin_agent_api::model::Model;
-use bobbin_editor_kit::{EditorModels, Limit};
+use bobbin_editor_kit::{EditorModels, KeyStatus, Limit};
 use bobbin_model::Effort;
 use bobbin_models::CurrentModels;
 use futures_util::FutureExt;
@@ -31,6 +31,19 @@ impl EditorModels for Choices {
 
     fn sees_pictures(&self, name: &str) -> bool {
         Model::sees_pictures(&self.0, Some(name))
+    }
+
+    fn providers(&self) -> Vec<(String, KeyStatus)> {
+        let models = self.0.get();
+        let offered = models.offered().map(|settings| {
+            let key = match (&settings.key, settings.needs_key) {
+                (Some(_), _) => KeyStatus::Configured,
+                (None, true) => KeyStatus::Missing,
+                (None, false) => KeyStatus::NotNeeded,
+            };
+            (settings.name.clone(), key)
+        });
+        offered.collect()
     }
 
     fn limit(&self, name: &str) -> Option<Limit> {
