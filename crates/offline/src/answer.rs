@@ -19,7 +19,7 @@ pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String 
         return format!("I could not {}: {}", instruction.in_words(), outcome.text);
     }
     match instruction {
-        Instruction::List { path, glob, .. } => listed(path.as_deref(), glob.as_deref(), outcome.text),
+        Instruction::List { path, glob } => listed(path.as_deref(), glob.as_deref(), outcome.text),
         Instruction::Read { path } => {
             let text = without_numbers(outcome.text);
             format!("{}:\n\n{}", span(path), told(&text, language(path)))

@@ -16,7 +16,6 @@ pub(super) enum Instruction {
     List {
         path: Option<String>,
         glob: Option<String>,
-        recursive: bool,
     },
     /// Show a file.
     Read { path: String },
@@ -54,7 +53,6 @@ pub(super) struct Search {
     pub(super) pattern: String,
     pub(super) path: Option<String>,
     pub(super) glob: Option<String>,
-    pub(super) ignore_case: bool,
     pub(super) literal: bool,
 }
 
@@ -65,17 +63,7 @@ impl Instruction {
             Self::Call { tool, arguments } => return Some((tool.clone().into(), arguments.clone())),
             Self::Run { command } => ("Exec", json!({ "command": command })),
             Self::Start { command } => ("Exec", json!({ "command": command, "runInBackground": true })),
-            Self::List {
-                path,
-                glob,
-                recursive,
-            } => {
-                let recursive = recursive.then_some(true);
-                (
-                    "FindFiles",
-                    some(json!({ "path": path, "pattern": glob, "recursive": recursive })),
-                )
-            }
+            Self::List { path, glob } => ("FindFiles", some(json!({ "path": path, "pattern": glob }))),
             Self::Read { path } => ("ReadFile", json!({ "path": path })),
             Self::Search(search) => (
                 "GrepFiles",
@@ -83,7 +71,6 @@ impl Instruction {
                     "pattern": search.pattern,
                     "path": search.path,
                     "include": search.glob,
-                    "ignoreCase": search.ignore_case.then_some(true),
                     "literal": search.literal.then_some(true),
                 })),
             ),
@@ -115,7 +102,7 @@ impl Instruction {
         match self {
             Self::Run { command } => format!("run `{command}`"),
             Self::Start { command } => format!("run `{command}` in the background"),
-            Self::List { path, glob, .. } => {
+            Self::List { path, glob } => {
                 format!(
                     "list {}",
                     glob.as_ref().or(path.as_ref()).map_or("files", String::as_str)

@@ -1,47 +1,11 @@
 //! Parses a prompt into instructions completely or not at all.
 
 use super::instruction::Instruction;
-use super::phrases::{is_plan_head, raw_command, strip_marker, understand, understand_plan};
+use super::phrases::{is_plan_head, plan, raw_command, strip_marker, understand};
 use super::text::{after_any, is_noise, outside_quotes, skip};
 
 /// Polite and connecting words before an instruction.
-const POLITE: &[&str] = &[
-    "please",
-    "pls",
-    "can you",
-    "could you",
-    "would you",
-    "will you",
-    "kindly",
-    "now",
-    "then",
-    "and then",
-    "and",
-    "first",
-    "next",
-    "finally",
-    "also",
-    "just",
-    "hey",
-    "hi",
-    "hello",
-    "good morning",
-    "ok",
-    "okay",
-    "bobbin",
-    "i want you to",
-    "i would like you to",
-    "i'd like you to",
-    "let's",
-    "lets",
-    "go ahead and",
-    "do this",
-    "do the following",
-    "the following",
-    "steps",
-    "thanks",
-    "thank you",
-];
+const POLITE: &[&str] = &["please", "then", "and", "now"];
 
 /// Parses a prompt.
 ///
@@ -64,7 +28,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
         let line = line.trim();
         let line = strip_marker(line).unwrap_or(line);
         // A shell prompt is no polite word.
-        let line = if raw_command(line, None).is_some() {
+        let line = if raw_command(line).is_some() {
             line
         } else {
             skip(line, POLITE)
@@ -74,7 +38,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
         }
         let (fenced, after_fence) = fence(below);
         let (items, after_items) = list(line, below);
-        if let Some(plan) = understand_plan(line, &items) {
+        if let Some(plan) = plan(line, &items) {
             found.push(plan);
             lines = after_items;
         } else if let Some(instruction) = fenced.as_deref().and_then(|block| understand(line, Some(block))) {
@@ -103,7 +67,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
 
 /// Parses one line as one instruction, or as several joined by "then" or "and".
 fn from_line(line: &str) -> Option<Vec<Instruction>> {
-    if let Some(raw) = raw_command(line, None) {
+    if let Some(raw) = raw_command(line) {
         return Some(vec![raw]);
     }
     joined(line, "then")

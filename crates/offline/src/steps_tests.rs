@@ -150,8 +150,7 @@ fn a_summary_lists_and_reads() {
         "{}",
         talk.said()
     );
-    let talk =
-        Talk::new("what is this?").call("FindFiles", json!({ "recursive": true }), "[no entries]", true);
+    let talk = Talk::new("summarize").call("FindFiles", json!({ "recursive": true }), "[no entries]", true);
     assert!(talk.said().contains("empty"));
 }
 

@@ -2,42 +2,7 @@
 //! spaces, quotes and closing punctuation.
 
 /// Words after an instruction that have no meaning.
-const NOISE: &[&str] = &[
-    "please",
-    "pls",
-    "for",
-    "me",
-    "now",
-    "thanks",
-    "thank",
-    "you",
-    "file",
-    "directory",
-    "folder",
-    "too",
-    "again",
-    "here",
-    "everywhere",
-];
-
-/// File names that users write without an extension.
-const BARE_FILES: &[&str] = &[
-    "readme",
-    "license",
-    "licence",
-    "makefile",
-    "dockerfile",
-    "justfile",
-    "changelog",
-    "contributing",
-    "authors",
-    "notice",
-    "todo",
-    "gemfile",
-    "rakefile",
-    "procfile",
-    "codeowners",
-];
+const NOISE: &[&str] = &["please", "for", "me", "thanks"];
 
 /// Returns the text after a phrase at the beginning of `text`, ignoring case.
 pub(super) fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
@@ -64,11 +29,6 @@ pub(super) fn skip<'a>(mut text: &'a str, phrases: &[&str]) -> &'a str {
     text
 }
 
-/// Skips one colon or comma.
-pub(super) fn skip_colon(text: &str) -> &str {
-    text.strip_prefix([':', ',']).unwrap_or(text).trim_start()
-}
-
 /// A piece of text that an instruction names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named<'a> {
@@ -77,6 +37,13 @@ pub(super) struct Named<'a> {
     pub(super) quoted: bool,
     /// The rest of the text.
     pub(super) rest: &'a str,
+}
+
+impl Named<'_> {
+    /// Whether this is surely a path and not a word of the sentence.
+    pub(super) fn looks_like_path(&self) -> bool {
+        self.quoted || self.text.contains(['/', '.']) || self.text.starts_with(char::is_uppercase)
+    }
 }
 
 /// Returns the quoted text that `text` begins with.
@@ -168,31 +135,10 @@ pub(super) fn path(text: &str) -> Option<Named<'_>> {
     })
 }
 
-/// Whether a named thing is surely meant as a path and not as a word of the sentence.
-pub(super) fn looks_like_path(named: &Named<'_>) -> bool {
-    let text = &named.text;
-    named.quoted || text.contains(['/', '.']) || BARE_FILES.contains(&text.to_ascii_lowercase().as_str())
-}
-
 /// Whether nothing but politeness and punctuation is left.
 pub(super) fn is_noise(text: &str) -> bool {
     text.split(|c: char| c.is_whitespace() || ",.;:!?".contains(c))
         .all(|word| word.is_empty() || NOISE.contains(&word.to_ascii_lowercase().as_str()))
-}
-
-/// Returns the last place where a word stands alone in `text`, as what is before and behind it. Not inside
-/// backticks or double quotes.
-pub(super) fn split_last<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
-    outside_quotes(text, word).last().map(|at| parts(text, at, word))
-}
-
-/// As [`split_last`], the first place.
-pub(super) fn split_first<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
-    outside_quotes(text, word).next().map(|at| parts(text, at, word))
-}
-
-fn parts<'a>(text: &'a str, at: usize, word: &str) -> (&'a str, &'a str) {
-    (text[..at].trim(), text[at + word.len()..].trim())
 }
 
 /// Returns where a word stands between spaces, outside of backticks and double quotes.
@@ -262,11 +208,9 @@ mod tests {
 
     #[test]
     fn words_are_found_outside_of_quotes() {
-        assert_eq!(split_last("a in b in c", "in"), Some(("a in b", "c")));
-        assert_eq!(
-            split_first("`x with y` with z", "with"),
-            Some(("`x with y`", "z"))
-        );
-        assert_eq!(split_first("within", "in"), None);
+        let found = |text, word| outside_quotes(text, word).collect::<Vec<_>>();
+        assert_eq!(found("a in b in c", "in"), [2, 7]);
+        assert_eq!(found("`x with y` with z", "with"), [11]);
+        assert!(found("within", "in").is_empty());
     }
 }
