@@ -1,8 +1,8 @@
-// Writes src/protocol.ts from proto-schema/. `--check` only compares.
-import { readFileSync, writeFileSync } from "node:fs";
+// Writes src/protocol.ts (types) and src/values.ts (constants) from proto-schema/. `--check` only compares.
+// They are two files since types alone change no bundle: the page is not built again for them.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 const schemas = new URL("../../../proto-schema/", import.meta.url);
-const target = new URL("../src/protocol.ts", import.meta.url);
 const read = (path) => JSON.parse(readFileSync(new URL(path, schemas), "utf8"));
 const index = read("index.json");
 const definitions = read(index.types).$defs;
@@ -101,7 +101,8 @@ function table(name, about, rows) {
   return `${types}/** ${about} */\nexport interface ${name} {\n${lines}}\n\n`;
 }
 
-let text = "// Generated from proto-schema/ by `npm run generate`.\n\n";
+const head = "// Generated from proto-schema/ by `npm run generate`.\n\n";
+let text = head;
 for (const [name, schema] of Object.entries(definitions)) {
   if (!isUnknown(schema)) text += named(name, schema);
 }
@@ -112,17 +113,21 @@ text += table("ServerRequests", "What the server asks.", index.serverRequests);
 
 const carriesName = (row) => row.served && read(row.params).properties?.clientRequestId;
 const once = index.requests.filter(carriesName).map((row) => `  ${JSON.stringify(row.method)},\n`);
-text += `/** Requests that the server carries out once, however often they come with the same \`clientRequestId\`. */\n`;
-text += `export const ONCE: ReadonlySet<string> = new Set([\n${once.join("")}]);\n\n`;
+let values = `${head}/** Requests that the server carries out once, however often they come with the same \`clientRequestId\`. */\n`;
+values += `export const ONCE: ReadonlySet<string> = new Set([\n${once.join("")}]);\n\n`;
 
 const codes = index.errors.map(
   (error) => `${doc(error.description, "  ")}  ${key(error.name)}: ${error.code},\n`,
 );
-text += `/** The codes of {@link RpcError}. */\nexport const ErrorCode = {\n${codes.join("")}} as const;\n`;
+values += `/** The codes of {@link RpcError}. */\nexport const ErrorCode = {\n${codes.join("")}} as const;\n`;
 
-if (!process.argv.includes("--check")) {
-  writeFileSync(target, text);
-} else if (readFileSync(target, "utf8") !== text) {
-  console.error("src/protocol.ts is not what proto-schema/ says: npm run generate");
-  process.exit(1);
+const files = { "src/protocol.ts": `${text.trimEnd()}\n`, "src/values.ts": values };
+for (const [path, wanted] of Object.entries(files)) {
+  const file = new URL(`../${path}`, import.meta.url);
+  if (!process.argv.includes("--check")) {
+    writeFileSync(file, wanted);
+  } else if (!existsSync(file) || readFileSync(file, "utf8") !== wanted) {
+    console.error(`${path} is not what proto-schema/ says: npm run generate`);
+    process.exitCode = 1;
+  }
 }

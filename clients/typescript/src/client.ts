@@ -2,15 +2,14 @@ import { type Address, Connection, type Message } from "./connection.js";
 import { type CloseReason, ConnectionError, TimeoutError, UnauthorizedError } from "./errors.js";
 import { Follow, type Follower, type ThreadMessage } from "./follow.js";
 import { Outbox, type RequestOptions } from "./outbox.js";
-import {
-  type ClientCapabilities,
-  type ClientInfo,
-  type ClientNotifications,
-  ErrorCode,
-  type InitializeResult,
-  type Notifications,
-  type Requests,
-  type ServerRequests,
+import type {
+  ClientCapabilities,
+  ClientInfo,
+  ClientNotifications,
+  InitializeResult,
+  Notifications,
+  Requests,
+  ServerRequests,
 } from "./protocol.js";
 import { type Question, Questions } from "./questions.js";
 import type { SocketFactory } from "./socket.js";
@@ -18,6 +17,7 @@ import { withQuery } from "./socket.js";
 import { guarded, Store } from "./store.js";
 import { ThreadList, type ThreadListOptions } from "./thread-list.js";
 import { ThreadStore, type ThreadStoreOptions } from "./thread-store.js";
+import { ErrorCode } from "./values.js";
 import { openSocket } from "#socket";
 
 const SILENCE_MS = 30_000;

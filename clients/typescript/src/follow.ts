@@ -1,5 +1,6 @@
 import { ConnectionError, RpcError } from "./errors.js";
-import { ErrorCode, type Requests, type ThreadReadResult } from "./protocol.js";
+import type { Requests, ThreadReadResult } from "./protocol.js";
+import { ErrorCode } from "./values.js";
 
 /** Messages that wait while a Thread is read. Beyond it the Thread is read again. */
 const MAX_WAITING = 10_000;

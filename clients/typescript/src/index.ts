@@ -8,3 +8,4 @@ export { Store } from "./store.js";
 export { ThreadList, type ThreadListOptions, type ThreadListSnapshot } from "./thread-list.js";
 export type { ItemState, ThreadContents, TurnState } from "./thread-state.js";
 export { answer, itemsOf, ThreadStore, type ThreadSnapshot, type ThreadStoreOptions } from "./thread-store.js";
+export { ErrorCode, ONCE } from "./values.js";

@@ -1,6 +1,6 @@
 import type { Connection, Message } from "./connection.js";
 import { type CloseReason, ConnectionError, LimitError, RpcError, TimeoutError } from "./errors.js";
-import { ErrorCode, ONCE } from "./protocol.js";
+import { ErrorCode, ONCE } from "./values.js";
 
 /** Requests that are sent and not answered at most; a server takes 32. */
 const MAX_IN_FLIGHT = 28;

@@ -11,8 +11,14 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use sha2::{Digest as _, Sha256};
 
-/// What the page is built from. Tests of the page change nothing in it.
-const SOURCES: [&str; 3] = ["clients/page", "clients/typescript/src", ":!clients/page/tests"];
+/// What the page is built from. Tests, texts about it and the protocol's types, which are erased, change nothing in it.
+const SOURCES: [&str; 5] = [
+    "clients/page",
+    "clients/typescript/src",
+    ":!clients/page/tests",
+    ":!clients/page/README.md",
+    ":!clients/typescript/src/protocol.ts",
+];
 /// Where the build is, and its record in there.
 const DIST: &str = "crates/page/dist";
 const RECORD: &str = "SOURCES.sha256";
