@@ -78,22 +78,17 @@ async fn a_thread_is_exported_in_three_formats() {
         (4, &json!(id), &json!("turn_003"))
     );
 
-    let export = [
-        "threads", "export", id, "--format", "html", "--output", "tea.html",
-    ];
+    let export = ["threads", "export", id, "--output", "tea.md"];
     assert_eq!(text(&workspace, &export).await, "");
-    let path = workspace.path().join("tea.html");
+    let path = workspace.path().join("tea.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        page.contains("&lt;script&gt;") && !page.contains("<script"),
-        "{page}"
-    );
+    assert_eq!(page, markdown);
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let again = workspace.run(&export).await;
     let said = String::from_utf8_lossy(&again.stderr);
     assert!(
-        !again.status.success() && said.contains("cannot make tea.html"),
+        !again.status.success() && said.contains("cannot make tea.md"),
         "{said}"
     );
 }

@@ -1,4 +1,4 @@
-//! A conversation as a file: Markdown, a line of JSON for each Turn, or one page of HTML.
+//! A conversation as a file: Markdown, or a line of JSON for each Turn.
 //!
 //! Reads the whole conversation into memory, page by page, since the server has the newest page first.
 
@@ -14,7 +14,6 @@ use bobbin_serve::console;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::html;
 use super::markdown;
 use crate::call::call;
 
@@ -28,8 +27,6 @@ pub(super) enum Format {
     Markdown,
     /// The thread, then each turn, as lines of JSON.
     Jsonl,
-    /// One page that loads nothing from elsewhere.
-    Html,
 }
 
 /// A conversation, as users read it.
@@ -71,7 +68,6 @@ pub(super) async fn export(
     let text = match format {
         Format::Jsonl => lines(thread),
         Format::Markdown => legible(&markdown::page(&conversation(&thread))),
-        Format::Html => legible(&html::page(&conversation(&thread))),
     };
     let Some(path) = output else {
         console::stream(&text);
@@ -208,25 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_html_loads_nothing_and_escapes_everything() {
-        let page = html::page(&conversation(&thread()));
-        assert!(page.contains("default-src 'none'"), "{page}");
-        for escaped in [
-            "<title>Tea &lt;1&gt;</title>",
-            "&lt;b&gt;make&lt;/b&gt;",
-            "make tea &lt;/pre&gt;",
-            "&lt;script&gt;alert(1)&lt;/script&gt;",
-            "Hm &amp; so.",
-            "cold &quot;kettle&quot;",
-        ] {
-            assert!(page.contains(escaped), "{escaped}: {page}");
-        }
-        for absent in ["<script", "<b>", "://", "src=", "href=", "url(", "left out"] {
-            assert!(!page.contains(absent), "{absent}: {page}");
-        }
-    }
-
-    #[test]
     fn markdown_fences_what_has_fences_itself() {
         let page = markdown::page(&conversation(&thread()));
         assert_eq!(
@@ -246,16 +223,12 @@ mod tests {
         let item =
             json!({ "type": "agentMessage", "payload": { "text": "a\u{1b}[2J\u{202e}\u{200b}\r\n\tb\rc" } });
         let thread = json!({ "displayName": "\u{1b}]0;x\u{7}", "turns": [{ "items": [item] }] });
-        for page in [
-            legible(&markdown::page(&conversation(&thread))),
-            legible(&html::page(&conversation(&thread))),
-        ] {
-            assert!(page.contains("a\\u{1b}[2J\\u{202e}\\u{200b}\n\tb\\rc"), "{page}");
-            assert!(
-                !page.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
-                "{page}"
-            );
-        }
+        let page = legible(&markdown::page(&conversation(&thread)));
+        assert!(page.contains("a\\u{1b}[2J\\u{202e}\\u{200b}\n\tb\\rc"), "{page}");
+        assert!(
+            !page.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
+            "{page}"
+        );
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! Asks the server that runs in the workspace, as `bobbin rules` does.
 
 pub(crate) mod export;
-mod html;
 mod markdown;
 
 use std::io::{BufRead as _, IsTerminal as _};
