@@ -5,10 +5,8 @@
 //! Rules: peer spec 5.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::encode;
-use crate::redact::Methods;
 
 /// Where the answer to a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +17,9 @@ pub(crate) enum ReplyTo {
     Batch { batch: u64, element: usize },
 }
 
-/// An answer, with its method if the log needs the method.
-type Answer = (Vec<u8>, Option<Arc<str>>);
-
 #[derive(Debug, Default)]
 struct Batch {
-    answers: Vec<(usize, Answer)>,
+    answers: Vec<(usize, Vec<u8>)>,
     /// Elements that still need an answer, plus one while elements are still being read.
     open: usize,
 }
@@ -64,25 +59,19 @@ impl Batches {
     }
 
     /// Adds an expected answer; returns the array when this was the last one.
-    pub(crate) fn file(
-        &mut self,
-        batch: u64,
-        element: usize,
-        message: Vec<u8>,
-        method: Option<Arc<str>>,
-    ) -> Option<(Vec<u8>, Methods)> {
+    pub(crate) fn file(&mut self, batch: u64, element: usize, message: Vec<u8>) -> Option<Vec<u8>> {
         let open = self.open.get_mut(&batch)?;
         self.bytes += message.len();
-        open.answers.push((element, (message, method)));
+        open.answers.push((element, message));
         self.close_one(batch)
     }
 
     /// Notes that every element has been read; returns the array if all answers are there.
-    pub(crate) fn dispatched(&mut self, batch: u64) -> Option<(Vec<u8>, Methods)> {
+    pub(crate) fn dispatched(&mut self, batch: u64) -> Option<Vec<u8>> {
         self.close_one(batch)
     }
 
-    fn close_one(&mut self, key: u64) -> Option<(Vec<u8>, Methods)> {
+    fn close_one(&mut self, key: u64) -> Option<Vec<u8>> {
         let batch = self.open.get_mut(&key)?;
         batch.open -= 1;
         if batch.open > 0 {
@@ -93,13 +82,8 @@ impl Batches {
             return None;
         }
         answers.sort_unstable_by_key(|&(element, _)| element);
-        let (messages, methods): (Vec<_>, Vec<_>) = answers.into_iter().map(|(_, answer)| answer).unzip();
+        let messages: Vec<Vec<u8>> = answers.into_iter().map(|(_, answer)| answer).collect();
         self.bytes -= messages.iter().map(Vec::len).sum::<usize>();
-        let methods = if methods.iter().any(Option::is_some) {
-            Methods::each(methods)
-        } else {
-            Methods::Own
-        };
-        Some((encode::array(&messages), methods))
+        Some(encode::array(&messages))
     }
 }

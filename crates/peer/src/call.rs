@@ -1,44 +1,40 @@
-//! Outgoing calls from sending to answer, single or as a batch.
+//! Outgoing calls from sending to answer.
 
-use std::borrow::Borrow;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::calls::{CallResult, Pending, Timeout};
 use crate::encode;
 use crate::error::{CallError, SendError};
-use crate::handle::{Message, PeerHandle};
+use crate::handle::PeerHandle;
 use crate::log::Note;
 use crate::outbox::OutFrame;
-use crate::progress::ProgressTable;
-use crate::redact::Methods;
 use crate::shared::Shared;
 use crate::state::{After, State};
 use crate::stats::Phase;
 use crate::timer;
 
 /// A call that is queued.
-pub(crate) struct QueuedCall {
-    pub(crate) id: u64,
+struct QueuedCall {
+    id: u64,
     /// Whether its caller is registered already, as of the same poll.
     known: bool,
 }
 
 /// A call on its way; dropping it abandons the call.
 #[derive(Debug)]
-pub(crate) struct Call<S: Borrow<Arc<Shared>>> {
-    shared: S,
+struct Call<'a> {
+    shared: &'a Arc<Shared>,
     id: u64,
     ended: bool,
 }
 
-impl<S: Borrow<Arc<Shared>>> Call<S> {
-    pub(crate) fn new(shared: S, id: u64) -> Self {
+impl<'a> Call<'a> {
+    fn new(shared: &'a Arc<Shared>, id: u64) -> Self {
         Self {
             shared,
             id,
@@ -46,28 +42,22 @@ impl<S: Borrow<Arc<Shared>>> Call<S> {
         }
     }
 
-    pub(crate) async fn answer(mut self) -> CallResult {
-        poll_fn(|cx| self.poll(cx)).await
-    }
-
     fn poll(&mut self, cx: &Context<'_>) -> Poll<CallResult> {
-        let shared: &Arc<Shared> = self.shared.borrow();
-        let (answer, _former) = shared.peek(|state| state.calls.poll(self.id, cx.waker()));
+        let (answer, _former) = self.shared.peek(|state| state.calls.poll(self.id, cx.waker()));
         self.ended = answer.is_ready();
         answer
     }
 }
 
-impl<S: Borrow<Arc<Shared>>> Drop for Call<S> {
+impl Drop for Call<'_> {
     fn drop(&mut self) {
         if self.ended {
             return;
         }
-        let shared: &Arc<Shared> = self.shared.borrow();
-        let _caller = shared.with(|state, after| {
+        let _caller = self.shared.with(|state, after| {
             let (open, caller) = state.calls.give_up(self.id, Instant::now());
             if open {
-                shared.cancel_remote(state, self.id, after);
+                self.shared.cancel_remote(state, self.id, after);
             }
             caller
         });
@@ -82,7 +72,7 @@ impl PeerHandle {
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
     ) -> CallResult {
-        let begun = self.begin_call(method, params, timeout, |_| None).await?;
+        let begun = self.begin_call(method, params, timeout).await?;
         let mut call = Call::new(&self.shared, begun.id);
         let mut known = begun.known;
         poll_fn(|cx| {
@@ -95,14 +85,12 @@ impl PeerHandle {
         .await
     }
 
-    /// Queues a call; [`Call::answer`] waits for its answer. The time limit covers waiting for room too. `begin`
-    /// gets the call's progress token at the moment of queueing.
-    pub(crate) async fn begin_call(
+    /// Queues a call. The time limit covers waiting for room too.
+    async fn begin_call(
         &self,
         method: &str,
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
-        begin: impl FnOnce(&mut ProgressTable) -> Option<u64> + Send,
     ) -> Result<QueuedCall, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
         let caller = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
@@ -115,12 +103,10 @@ impl PeerHandle {
             if let Some(params) = message.params {
                 encode::spent_params(params);
             }
-            let progress = begin(&mut state.calls.progress);
             let pending = Pending {
                 method: message.method,
                 caller: Some(caller),
                 timeout,
-                progress,
             };
             state.calls.insert(id, pending);
             (Some(frame), Some(id))
@@ -164,73 +150,6 @@ impl PeerHandle {
                 Err(CallError::TimedOut(after))
             }
         }
-    }
-
-    /// Sends several calls in one JSON-RPC batch and waits for all answers, in the order of the calls.
-    ///
-    /// Only for other sides known to accept batches. Params that are neither object nor array are refused before
-    /// anything is sent; `null` is left out.
-    ///
-    /// # Errors
-    ///
-    /// [`CallError`] when the batch could not be sent; the list has the result of each call.
-    pub async fn call_batch(
-        &self,
-        calls: &[(&str, Value)],
-    ) -> Result<Vec<Result<Value, CallError>>, CallError> {
-        let mut messages = Vec::with_capacity(calls.len());
-        for (method, params) in calls {
-            let params = encode::params(params).map_err(CallError::Send)?;
-            messages.push(self.outgoing(method, params).map_err(CallError::Send)?);
-        }
-        if messages.is_empty() {
-            return Ok(Vec::new());
-        }
-        let size = messages.iter().map(Message::size).sum();
-        let methods = if self.shared.options.redaction.is_empty() {
-            Methods::Own
-        } else {
-            Methods::each(
-                messages
-                    .iter()
-                    .map(|message| Some(message.method.as_ref().into())),
-            )
-        };
-        let queued = self.shared.send(size, |state| {
-            if !state.is_answerable() {
-                return (None, None);
-            }
-            let mut texts = Vec::with_capacity(messages.len());
-            let mut pending = Vec::with_capacity(messages.len());
-            for message in messages {
-                let id = state.calls.next_id();
-                texts.push(encode::message(
-                    Some(id),
-                    &message.method,
-                    message.params.as_deref(),
-                ));
-                let call = Pending {
-                    method: message.method,
-                    caller: None,
-                    timeout: None,
-                    progress: None,
-                };
-                state.calls.insert(id, call);
-                pending.push(Call::new(&self.shared, id));
-            }
-            let bytes = self.shared.options.charset().finish(encode::array(&texts));
-            let mut frame = OutFrame::new(bytes);
-            frame.methods = methods;
-            (Some(frame), Some(pending))
-        });
-        let queued = queued.await.and_then(|queued| queued.ok_or(SendError::Closed));
-        let pending = queued.map_err(|error| self.call_failed(error, "a batch of calls"))?;
-        let mut answers = Vec::with_capacity(pending.len());
-        for call in pending {
-            let answer = call.answer().await;
-            answers.push(answer.and_then(|raw| serde_json::from_str(raw.get()).map_err(CallError::Decode)));
-        }
-        Ok(answers)
     }
 
     fn call_failed(&self, error: SendError, what: &str) -> CallError {

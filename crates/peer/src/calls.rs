@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use crate::error::CallError;
-use crate::progress::ProgressTable;
 use crate::recent::Recent;
 
 pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
@@ -23,8 +22,6 @@ pub(crate) struct Pending {
     /// The task that waits for the answer.
     pub(crate) caller: Option<Waker>,
     pub(crate) timeout: Option<Timeout>,
-    /// Token of its progress values.
-    pub(crate) progress: Option<u64>,
 }
 
 /// When a call times out, and the original time limit.
@@ -32,17 +29,6 @@ pub(crate) struct Pending {
 pub(crate) struct Timeout {
     pub(crate) deadline: Instant,
     pub(crate) after: Duration,
-    pub(crate) renewal: Renewal,
-}
-
-/// Whether progress extends a call's time limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Renewal {
-    Never,
-    /// Each value restarts the time limit, up to a latest moment if there is one.
-    OnProgress {
-        until: Option<Instant>,
-    },
 }
 
 impl Timeout {
@@ -53,7 +39,6 @@ impl Timeout {
         Self {
             deadline: now + after.min(FAR),
             after,
-            renewal: Renewal::Never,
         }
     }
 }
@@ -61,13 +46,11 @@ impl Timeout {
 #[derive(Debug)]
 pub(crate) struct Calls {
     last_id: u64,
-    last_token: u64,
     pending: Recent<u64, Pending>,
     /// Results of calls whose callers have not polled since.
     ended: Recent<u64, CallResult>,
     deadlines: BTreeSet<(Instant, u64)>,
     grace: Grace,
-    pub(crate) progress: ProgressTable,
 }
 
 /// Ids whose late answer is expected, oldest first.
@@ -84,11 +67,9 @@ impl Calls {
     pub(crate) fn new(window: Duration, cap: usize) -> Self {
         Self {
             last_id: 0,
-            last_token: 0,
             pending: Recent::new(),
             ended: Recent::new(),
             deadlines: BTreeSet::new(),
-            progress: ProgressTable::default(),
             grace: Grace {
                 order: VecDeque::new(),
                 methods: HashMap::new(),
@@ -104,12 +85,6 @@ impl Calls {
         self.last_id
     }
 
-    /// The token of the next call with progress: 1, 2, 3, …
-    pub(crate) fn next_token(&mut self) -> u64 {
-        self.last_token += 1;
-        self.last_token
-    }
-
     pub(crate) fn insert(&mut self, id: u64, pending: Pending) {
         if let Some(timeout) = pending.timeout {
             self.deadlines.insert((timeout.deadline, id));
@@ -122,9 +97,6 @@ impl Calls {
         let pending = self.pending.remove(&id)?;
         if let Some(timeout) = pending.timeout {
             self.deadlines.remove(&(timeout.deadline, id));
-        }
-        if let Some(token) = pending.progress {
-            self.progress.close(token);
         }
         Some(pending)
     }
@@ -163,29 +135,6 @@ impl Calls {
         };
         self.forgive(id, pending.method, now);
         (true, pending.caller)
-    }
-
-    /// Extends the time limit of the call with this progress token, if the call asked for that.
-    pub(crate) fn renew(&mut self, token: u64, now: Instant) {
-        let Some((&id, pending)) = self
-            .pending
-            .iter_mut()
-            .find(|(_, pending)| pending.progress == Some(token))
-        else {
-            return;
-        };
-        let Some(timeout) = &mut pending.timeout else {
-            return;
-        };
-        let Renewal::OnProgress { until } = timeout.renewal else {
-            return;
-        };
-        let renewed = Timeout::new(now, timeout.after).deadline;
-        let renewed = until.map_or(renewed, |until| renewed.min(until));
-        // The timer may wake for the old deadline; it finds nothing and sleeps again.
-        self.deadlines.remove(&(timeout.deadline, id));
-        self.deadlines.insert((renewed, id));
-        timeout.deadline = renewed;
     }
 
     /// Returns the method of the call with this id, even after it was abandoned.
@@ -244,7 +193,6 @@ impl Calls {
     /// Removes every call, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<(u64, Pending)> {
         self.deadlines.clear();
-        self.progress = ProgressTable::default();
         let mut all: Vec<_> = self.pending.drain().collect();
         all.sort_unstable_by_key(|&(id, _)| id);
         all

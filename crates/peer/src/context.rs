@@ -5,16 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{ErrorObject, SendError};
+use crate::error::ErrorObject;
 use crate::handle::PeerHandle;
 use crate::handlers::decode_params;
 use crate::id::WireId;
-use crate::progress;
 use crate::ticket::Ticket;
 
 /// An incoming request, as its handler sees it.
@@ -46,25 +44,6 @@ impl CallContext {
     /// `-32602` with the decoder's message in `data.detail`.
     pub fn decode<P: DeserializeOwned>(&self) -> Result<P, ErrorObject> {
         decode_params(self.params.as_deref())
-    }
-
-    /// Sends one progress value, if the caller asked for progress and the connection has a
-    /// [`ProgressDialect`](crate::ProgressDialect); otherwise does nothing.
-    ///
-    /// Returns when the value is queued: ahead of the answer, if that is given later.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError`] when the value cannot be sent.
-    pub async fn progress(&self, value: impl Serialize + Send) -> Result<(), SendError> {
-        let Some(dialect) = self.peer.progress_dialect() else {
-            return Ok(());
-        };
-        let Some(token) = progress::token_in(dialect, self.params.as_deref()) else {
-            return Ok(());
-        };
-        let params = progress::params(dialect, &token, &value)?;
-        self.peer.queue_notification(&dialect.method, Some(params)).await
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Runs on the reading task, in arrival order, and never waits. Rules: peer spec 4 to 9.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -18,7 +17,6 @@ use crate::id::{IdKey, WireId};
 use crate::log::{LogEntry, Note};
 use crate::members;
 use crate::options::{Batches, ParseErrorReply, PeerOptions};
-use crate::progress::{self, Delivery};
 use crate::shared::Shared;
 use crate::state::{After, NewRequest, State};
 use crate::stats::Phase;
@@ -63,7 +61,7 @@ impl<'a> Dispatcher<'a> {
         match read(frame, &self.shared.options) {
             Ok((text, parsed)) => {
                 self.parse_errors_in_row = 0;
-                self.log_read(text, &parsed);
+                self.shared.emit(LogEntry::Read(text));
                 self.message(parsed);
                 true
             }
@@ -97,43 +95,9 @@ impl<'a> Dispatcher<'a> {
             if reply && state.phase == Phase::Active {
                 let message =
                     encode::error(&WireId::NULL, &ErrorObject::new(code::PARSE_ERROR, "Parse error"));
-                state.answer(ReplyTo::Single, message, None, options, after);
+                state.answer(ReplyTo::Single, message, options, after);
             }
         });
-    }
-
-    fn log_read(&self, text: &str, parsed: &Parsed<'_>) {
-        if !self.shared.log.is_on() {
-            return;
-        }
-        let redaction = &self.shared.options.redaction;
-        let shown = match parsed {
-            Parsed::Object(envelope) if !redaction.is_empty() => {
-                redaction.apply(self.method_of(envelope).as_deref(), text)
-            }
-            Parsed::Array(elements) if !redaction.is_empty() => {
-                redaction.batch(text, elements, max_elements(&self.shared.options), |id| {
-                    self.answered(id)
-                })
-            }
-            Parsed::Object(_) | Parsed::Array(_) | Parsed::Scalar => Cow::Borrowed(text),
-        };
-        self.shared.emit(LogEntry::Read(&shown));
-    }
-
-    /// Returns the method of the outgoing call that an answer with this id belongs to.
-    fn answered(&self, id: &str) -> Option<String> {
-        let id = own_call(id)?;
-        self.shared
-            .peek(|state| state.calls.method(id).map(str::to_owned))
-    }
-
-    /// The method a message belongs to: its own, or that of the call it answers.
-    fn method_of(&self, envelope: &Envelope<'_>) -> Option<String> {
-        if let Some(method) = envelope.method() {
-            return Some(method.into_owned());
-        }
-        self.answered(envelope.id()?)
     }
 
     fn message(&self, parsed: Parsed<'_>) {
@@ -241,7 +205,7 @@ impl<'a> Dispatcher<'a> {
         expect(reply, state);
         let options = &self.shared.options;
         let message = state.refusal_within_batches(reply, message, options);
-        state.answer(reply, message, None, options, after);
+        state.answer(reply, message, options, after);
     }
 
     fn request(
@@ -284,27 +248,6 @@ impl<'a> Dispatcher<'a> {
         let options = &self.shared.options;
         if method == options.cancel.method {
             return self.cancel(params, state, after);
-        }
-        if let Some(dialect) = &options.progress
-            && dialect.method == method
-            && let Some((token, value)) =
-                progress::read(dialect, params, |token| state.calls.progress.is_open(token))
-        {
-            let delivery = value.map(|value| state.calls.progress.deliver(token, value));
-            match delivery.unwrap_or(Delivery::NoCall) {
-                Delivery::Delivered => state.calls.renew(token, Instant::now()),
-                Delivery::NoCall => {
-                    after.notes.push(Note::Debug(format!(
-                        "progress for token {token} that no call has"
-                    )));
-                }
-                Delivery::Full => {
-                    after.notes.push(Note::Debug(format!(
-                        "progress for token {token} dropped: too many wait"
-                    )));
-                }
-            }
-            return;
         }
         let Ok(params) = structured(params) else {
             state.ordinal();
@@ -390,7 +333,7 @@ pub(crate) fn reply_invalid(shared: &Arc<Shared>, reason: &str) {
     let message = encode::error(&WireId::NULL, &invalid_request(shared, reason));
     shared.with(|state, after| {
         if state.phase == Phase::Active {
-            state.answer(ReplyTo::Single, message, None, &shared.options, after);
+            state.answer(ReplyTo::Single, message, &shared.options, after);
         }
     });
 }

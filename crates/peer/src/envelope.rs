@@ -221,16 +221,6 @@ impl<'a> Envelope<'a> {
             }
         }
     }
-
-    /// The method name, where it is one; for redaction.
-    pub(crate) fn method(&self) -> Option<Cow<'_, str>> {
-        self.method.and_then(string)
-    }
-
-    /// The raw id; for redaction.
-    pub(crate) fn id(&self) -> Option<&'a str> {
-        self.id
-    }
 }
 
 /// Returns whether the raw value is `null`.

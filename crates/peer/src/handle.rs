@@ -17,9 +17,7 @@ use crate::encode;
 use crate::error::{CallError, SendError};
 use crate::layer::Outgoing;
 use crate::log::Note;
-use crate::options::ProgressDialect;
 use crate::outbox::OutFrame;
-use crate::redact::Methods;
 use crate::shared::Shared;
 use crate::stats::{Phase, Stats};
 
@@ -227,22 +225,6 @@ impl PeerHandle {
         &self.shared.extensions
     }
 
-    pub(crate) fn progress_dialect(&self) -> Option<&ProgressDialect> {
-        self.shared.options.progress.as_ref()
-    }
-
-    /// Queues a notification and returns when it is queued.
-    pub(crate) async fn queue_notification(
-        &self,
-        method: &str,
-        params: Option<Vec<u8>>,
-    ) -> Result<(), SendError> {
-        let message = self.outgoing(method, params)?;
-        let frame = self.frame(None, &message);
-        let sent = self.shared.send(frame.bytes.len(), |_| (Some(frame), ())).await;
-        sent.inspect_err(|error| self.warn_closed(error, method))
-    }
-
     async fn flushed(&self, method: &str, params: Option<Vec<u8>>) -> Result<(), SendError> {
         let message = self.outgoing(method, params)?;
         let mut frame = self.frame(None, &message);
@@ -277,11 +259,6 @@ impl PeerHandle {
         OutFrame {
             bytes: self.shared.options.charset().finish(text),
             flushed: None,
-            methods: if self.shared.options.redaction.is_empty() {
-                Methods::Own
-            } else {
-                Methods::One(message.method.as_ref().into())
-            },
             is_answer: false,
         }
     }

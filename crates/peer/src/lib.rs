@@ -100,8 +100,8 @@
 //!   entry, and reading goes on.
 //! * **The end.** [`PeerHandle::shutdown`] returns when the last answer is written. Dropping the [`Peer`] begins it; dropping
 //!   handles does not. [`EofPolicy`] says what the end of input means for work that runs.
-//! * **Looking in.** [`PeerHandle::stats`] never waits; [`PeerOptions::log`] sees every message and incident, with secrets blanked
-//!   by [`Redaction`]. A [`Layer`] wraps every handler and every send.
+//! * **Looking in.** [`PeerHandle::stats`] never waits; [`PeerOptions::log`] sees every message and incident. A [`Layer`]
+//!   wraps every handler and every send.
 
 mod batch;
 mod budget;
@@ -126,10 +126,8 @@ mod options;
 mod outbox;
 mod output;
 mod peer;
-mod progress;
 mod reader;
 mod recent;
-mod redact;
 mod responder;
 mod run;
 mod shared;
@@ -149,13 +147,11 @@ pub use handle::PeerHandle;
 pub use handlers::{CancelStyle, HandlerFuture, Handlers, Mode, Route};
 pub use id::WireId;
 pub use layer::{Layer, NextCall, NextNotification, Outgoing};
-pub use log::{LogEntry, LogFn, Redaction, tee};
+pub use log::{LogEntry, LogFn, tee};
 pub use options::{
-    Batches, CancelDialect, EofPolicy, NullId, OversizeReply, ParseErrorReply, PeerOptions, ProgressDialect,
-    VersionCheck,
+    Batches, CancelDialect, EofPolicy, NullId, OversizeReply, ParseErrorReply, PeerOptions, VersionCheck,
 };
 pub use peer::Peer;
-pub use progress::{ProgressCall, ProgressDeadline};
 pub use responder::Responder;
 pub use stats::{Phase, Stats};
 pub use test_client::{StreamFraming, TestClient};

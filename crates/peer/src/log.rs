@@ -3,12 +3,8 @@
 //! Library tasks call it with the state unlocked, in order for each direction. It must be quick and must not wait;
 //! otherwise it may use the connection. A panic in it is caught. Entries: peer spec 13.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-use serde_json::Value;
 
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,42 +54,6 @@ pub fn tee(first: LogFn, second: LogFn) -> LogFn {
         first(entry);
         second(entry);
     })
-}
-
-/// Which members are blanked in logged messages: method name to JSON pointers into the whole message, such as
-/// `/params/token`, and `/result/token` for the answer to that method.
-#[derive(Debug, Clone, Default)]
-pub struct Redaction(HashMap<String, Vec<String>>);
-
-impl Redaction {
-    /// Adds pointers for a method.
-    #[must_use]
-    pub fn blank<'a>(mut self, method: &str, pointers: impl IntoIterator<Item = &'a str>) -> Self {
-        let entry = self.0.entry(method.to_owned()).or_default();
-        entry.extend(pointers.into_iter().map(str::to_owned));
-        self
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The text to log for a message that belongs to `method`.
-    pub(crate) fn apply<'t>(&self, method: Option<&str>, text: &'t str) -> Cow<'t, str> {
-        let Some(pointers) = method.and_then(|method| self.0.get(method)) else {
-            return Cow::Borrowed(text);
-        };
-        // Every valid message parses here too; any other text is not shown.
-        let Ok(mut value) = serde_json::from_str::<Value>(text) else {
-            return Cow::Borrowed("redacted");
-        };
-        for pointer in pointers {
-            if let Some(secret) = value.pointer_mut(pointer) {
-                *secret = Value::from("redacted");
-            }
-        }
-        Cow::Owned(value.to_string())
-    }
 }
 
 /// Where the library's entries go.

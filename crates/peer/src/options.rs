@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::budget::AnswerBudget;
 use crate::error::{ErrorObject, code};
-use crate::log::{LogFn, Redaction};
+use crate::log::LogFn;
 
 /// How the `jsonrpc` member of incoming messages is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,50 +88,12 @@ impl Default for CancelDialect {
     }
 }
 
-/// The form of progress tokens and progress notifications on this connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgressDialect {
-    /// Method name of the progress notification.
-    pub method: String,
-    /// Member names from a request's params down to its progress token.
-    pub token_path: Vec<String>,
-    /// Member of the notification's params that carries the token.
-    pub token_member: String,
-    /// Member of the notification's params that carries the value; `None` spreads the value, an
-    /// object, over the params themselves.
-    pub value_member: Option<String>,
-}
-
-impl ProgressDialect {
-    /// `$/progress` with `workDoneToken`, the form of editor protocols.
-    pub fn work_done() -> Self {
-        Self {
-            method: "$/progress".to_owned(),
-            token_path: vec!["workDoneToken".to_owned()],
-            token_member: "token".to_owned(),
-            value_member: Some("value".to_owned()),
-        }
-    }
-
-    /// `notifications/progress` with `_meta.progressToken`, the form of MCP.
-    pub fn meta() -> Self {
-        Self {
-            method: "notifications/progress".to_owned(),
-            token_path: vec!["_meta".to_owned(), "progressToken".to_owned()],
-            token_member: "progressToken".to_owned(),
-            value_member: None,
-        }
-    }
-}
-
 /// Policies and limits of one connection. Start from [`PeerOptions::default`] or [`PeerOptions::bridge`] and change
 /// fields.
 #[derive(Clone)]
 pub struct PeerOptions {
     /// Log callback. Default none.
     pub log: Option<LogFn>,
-    /// Members that are blanked in logged messages. Default none.
-    pub redaction: Redaction,
     /// Default strict.
     pub version_check: VersionCheck,
     /// Default request.
@@ -211,8 +173,6 @@ pub struct PeerOptions {
     pub grace_window: Duration,
     /// Most ids remembered for that. Default 10,000.
     pub max_grace_entries: usize,
-    /// Progress support. Default none.
-    pub progress: Option<ProgressDialect>,
     /// Whether all text beyond ASCII is escaped in outgoing messages. Default false.
     pub ascii_json: bool,
     /// Interval at which an unfinished incoming message is logged. Default 10 s.
@@ -223,7 +183,6 @@ impl Default for PeerOptions {
     fn default() -> Self {
         Self {
             log: None,
-            redaction: Redaction::default(),
             version_check: VersionCheck::default(),
             null_id: NullId::default(),
             batches: Batches::default(),
@@ -253,7 +212,6 @@ impl Default for PeerOptions {
             cancel_on_abandon: |_| true,
             grace_window: Duration::from_mins(1),
             max_grace_entries: 10_000,
-            progress: None,
             ascii_json: false,
             partial_message_notice: Duration::from_secs(10),
         }

@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 use crate::budget::AnswerBudget;
 use crate::encode::Text;
 use crate::error::SendError;
-use crate::redact::Methods;
 
 /// Most messages for which an empty queue keeps its allocation.
 const MAX_KEPT: usize = 1024;
@@ -29,8 +28,6 @@ pub(crate) struct OutFrame {
     pub(crate) bytes: Text,
     /// Receives the result when the message has been flushed, or never will be.
     pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
-    /// The methods it belongs to, if the log needs them.
-    pub(crate) methods: Methods,
     /// Whether it is an answer, which is queued without waiting for room.
     pub(crate) is_answer: bool,
 }
@@ -40,7 +37,6 @@ impl OutFrame {
         Self {
             bytes: bytes.into(),
             flushed: None,
-            methods: Methods::Own,
             is_answer: false,
         }
     }

@@ -128,10 +128,6 @@ impl Output {
         }
         for frame in &self.batch {
             let text = String::from_utf8_lossy(&frame.bytes);
-            let options = &shared.options;
-            let text = options
-                .redaction
-                .outgoing(&frame.methods, &text, options.max_batch);
             shared.emit(LogEntry::Write(&text));
         }
     }

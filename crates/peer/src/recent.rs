@@ -52,11 +52,6 @@ impl<K: Eq + Hash, V> Recent<K, V> {
         self.rest.iter().chain(latest)
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
-        let latest = self.latest.as_mut().map(|(key, value)| (&*key, value));
-        self.rest.iter_mut().chain(latest)
-    }
-
     /// Removes every entry, in no order.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (K, V)> {
         self.rest.drain().chain(self.latest.take())

@@ -26,7 +26,6 @@ use crate::log::Note;
 use crate::options::PeerOptions;
 use crate::outbox::{OutFrame, Outbox};
 use crate::recent::Recent;
-use crate::redact::Methods;
 use crate::stats::{Counters, Phase};
 use crate::ticket::Ticket;
 
@@ -237,14 +236,12 @@ impl State {
         &mut self,
         reply: ReplyTo,
         message: Vec<u8>,
-        method: Option<&Arc<str>>,
         options: &PeerOptions,
         after: &mut After,
     ) {
-        let method = method.filter(|_| !options.redaction.is_empty()).cloned();
         let complete = match reply {
-            ReplyTo::Single => Some((message, method.map_or(Methods::Own, Methods::One))),
-            ReplyTo::Batch { batch, element } => self.batches.file(batch, element, message, method),
+            ReplyTo::Single => Some(message),
+            ReplyTo::Batch { batch, element } => self.batches.file(batch, element, message),
         };
         if let Some(complete) = complete {
             self.push_answer(complete, options, after);
@@ -252,16 +249,10 @@ impl State {
     }
 
     /// Queues an answer that is complete.
-    pub(crate) fn push_answer(
-        &mut self,
-        (message, methods): (Vec<u8>, Methods),
-        options: &PeerOptions,
-        after: &mut After,
-    ) {
+    pub(crate) fn push_answer(&mut self, message: Vec<u8>, options: &PeerOptions, after: &mut After) {
         let frame = OutFrame {
             bytes: options.charset().finish(message),
             flushed: None,
-            methods,
             is_answer: true,
         };
         self.push(frame, after);
@@ -295,7 +286,7 @@ impl State {
         if let Some(error) = refusal {
             let message = encode::error(&new.id, &error);
             let message = self.refusal_within_batches(new.reply, message, options);
-            self.answer(new.reply, message, Some(&new.method), options, after);
+            self.answer(new.reply, message, options, after);
             return;
         }
         self.last_slot += 1;
@@ -454,7 +445,7 @@ impl State {
         self.running_calls -= 1;
         self.release_id(ticket);
         let message = self.within_batches(open, message, ticket, options, after);
-        self.answer(open, message, Some(&ticket.method), options, after);
+        self.answer(open, message, options, after);
         self.settle_down(after);
         true
     }

@@ -51,7 +51,7 @@ impl State {
         match self.forget_waiting(&job) {
             Some(open) => {
                 let message = encode::error(&job.ticket.id, &ErrorObject::cancelled());
-                self.answer(open, message, Some(&job.ticket.method), options, after);
+                self.answer(open, message, options, after);
             }
             None => after.notes.push(Note::Debug(format!(
                 "{} dropped: shutting down",

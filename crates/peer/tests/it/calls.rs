@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_peer::{CallError, Handlers, PeerOptions, ProgressDeadline, ProgressDialect};
+use bobbin_peer::{CallError, Handlers, PeerOptions};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -473,89 +473,6 @@ async fn timeouts_of_nothing_and_of_ages_behave(
         world.far.answer(&asked["id"], json!(1)).await;
         assert_eq!(within(call).await.unwrap().unwrap(), 1);
     }
-}
-
-#[rstest]
-#[case::editors(ProgressDialect::work_done(), json!({ "workDoneToken": 1, "a": 1 }), json!({ "token": 1, "value": { "done": 1 } }))]
-#[case::models(ProgressDialect::meta(), json!({ "_meta": { "progressToken": 1 }, "a": 1 }), json!({ "progressToken": 1, "done": 1 }))]
-#[tokio::test]
-async fn a_call_with_progress_yields_values_and_then_the_answer(
-    #[case] dialect: ProgressDialect,
-    #[case] params: Value,
-    #[case] progress: Value,
-) {
-    let method = dialect.method.clone();
-    let options = PeerOptions {
-        progress: Some(dialect),
-        ..PeerOptions::default()
-    };
-    let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
-    let mut call = world
-        .peer
-        .call_with_progress("work", json!({ "a": 1 }), ProgressDeadline::default())
-        .await
-        .unwrap();
-    assert_eq!(world.far.recv().await["params"], params);
-    world.far.notify(&method, progress.clone()).await;
-    assert_eq!(within(call.next()).await, Some(json!({ "done": 1 })));
-    world.far.answer(&json!(1), json!("result")).await;
-    assert_eq!(within(call.next()).await, None);
-    assert_eq!(call.answer::<Value>().await.unwrap(), "result");
-    world.far.notify(&method, progress).await;
-    world.expect_silence().await;
-    assert!(world.errors().is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn progress_renews_a_deadline_up_to_its_cap() {
-    let options = PeerOptions {
-        progress: Some(ProgressDialect::work_done()),
-        ..PeerOptions::default()
-    };
-    let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
-    let start = Instant::now();
-    let deadline = ProgressDeadline {
-        timeout: Some(Duration::from_secs(10)),
-        renew: true,
-        cap: Some(Duration::from_secs(25)),
-    };
-    let call = world.peer.call_with_progress("work", (), deadline).await.unwrap();
-    let answer = tokio::spawn(call.answer::<Value>());
-    for _ in 0..5 {
-        sleep(Duration::from_secs(4)).await;
-        world
-            .far
-            .notify("$/progress", json!({ "token": 1, "value": 1 }))
-            .await;
-    }
-    assert_eq!(answer.await.unwrap().unwrap_err().code(), -32000);
-    assert_eq!(start.elapsed().as_secs(), 25);
-}
-
-#[tokio::test]
-async fn progress_of_a_handler_is_queued_before_its_answer() {
-    let options = PeerOptions {
-        progress: Some(ProgressDialect::work_done()),
-        ..PeerOptions::default()
-    };
-    let mut world = World::with(Wire::Lines, options, |_| {
-        Handlers::new().on_call("work", |cx: bobbin_peer::CallContext, _: Value| async move {
-            cx.progress(json!({ "percent": 50 })).await?;
-            Ok("done")
-        })
-    })
-    .await;
-    world
-        .far
-        .request(1, "work", json!({ "workDoneToken": "t" }))
-        .await;
-    assert_eq!(
-        world.far.recv().await,
-        json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": "t", "value": { "percent": 50 } } })
-    );
-    assert_eq!(world.far.recv().await["result"], "done");
-    world.far.request(2, "work", json!({})).await;
-    assert_eq!(world.far.recv().await["result"], "done");
 }
 
 #[tokio::test]

@@ -17,7 +17,6 @@ mod modes;
 #[cfg(test)]
 mod notifications;
 #[cfg(test)]
-mod redaction;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]
