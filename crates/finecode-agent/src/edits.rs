@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 use bobbin_files::{Batch, Kind, Leftovers, MAX_FILE_BYTES, Want, as_read, read_bytes};
 use bobbin_finecode::{Editor, Json};
-use bobbin_finecode_runner::{Document, Range};
+use bobbin_finecode_wire::{Document, Range};
 use bobbin_policy::{ordinary, ruling};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-use bobbin_finecode_runner::{Dialect, Json};
+use bobbin_finecode_wire::{Dialect, Json};
 use bobbin_peer::{CallContext, ErrorObject, HandlerError, Handlers, Mode, NoParams, code};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};

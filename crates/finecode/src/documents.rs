@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_finecode_runner::{Document, EditError, Range};
+use bobbin_finecode_wire::{Document, EditError, Range};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -26,7 +26,7 @@ mod settings;
 mod start;
 mod wire;
 
-pub use bobbin_finecode_runner::{Dialect, Json};
+pub use bobbin_finecode_wire::{Dialect, Json};
 pub use documents::{Change, DocumentError};
 pub use edits::{ClientId, Editor};
 pub use error::RunError;

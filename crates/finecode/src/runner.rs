@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bobbin_finecode_runner::Dialect;
+use bobbin_finecode_wire::Dialect;
 use bobbin_framing::Transport;
 use bobbin_peer::{Batches, CallError, ParseErrorReply, Peer, PeerOptions, VersionCheck};
 use bobbin_supervise::{Failure, Restart, Service, Status};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bobbin_finecode_runner::Dialect;
+use bobbin_finecode_wire::Dialect;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};

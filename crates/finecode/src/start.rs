@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Network, ProcessSpec};
-use bobbin_finecode_runner::framed;
+use bobbin_finecode_wire::framed;
 use bobbin_framing::Transport;
 use bobbin_supervise::{Child, Confine, Ended, Failure, Line, Paced, Streams, causes, is_lasting};
 use parking_lot::Mutex;

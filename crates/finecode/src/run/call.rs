@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bobbin_finecode_runner::Json;
+use bobbin_finecode_wire::Json;
 use bobbin_peer::{CallError, code};
 use parking_lot::Mutex;
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bobbin_finecode_runner::Json;
+use bobbin_finecode_wire::Json;
 use serde_json::value::RawValue;
 
 use super::call::{Call, Segment, protocol};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_finecode_runner::Json;
+use bobbin_finecode_wire::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

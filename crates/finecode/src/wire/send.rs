@@ -1,6 +1,6 @@
 //! What is sent: strictly in the form of the connection's dialect.
 
-use bobbin_finecode_runner::{Dialect, Json};
+use bobbin_finecode_wire::{Dialect, Json};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};

@@ -11,7 +11,9 @@ use std::time::SystemTime;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
-use crate::{Dialect, Program, Setup, framed, serve};
+use bobbin_finecode_wire::framed;
+
+use crate::{Dialect, Program, Setup, serve};
 
 /// What the command line says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_framing::{
-    ContentLengthDecoder, ContentLengthEncoder, ContentType, Limits, StreamReader, StreamWriter, Transport,
-};
+use bobbin_framing::Transport;
 use bobbin_peer::{
     Batches, CallContext, ErrorObject, HandlerError, ParseErrorReply, Peer, PeerOptions, VersionCheck,
 };
@@ -16,7 +14,6 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::action::{Entry, Failure};
 use crate::answer::{self, Format, Segment, Shape, failed, formats};
@@ -43,21 +40,6 @@ pub struct Setup {
     pub both: bool,
     /// The file of its log of runs, and the time now, since 1970.
     pub wal: Option<(File, Duration)>,
-}
-
-/// Returns a transport with the framing that managers read.
-pub fn framed(
-    read: impl AsyncRead + Send + Unpin + 'static,
-    write: impl AsyncWrite + Send + Unpin + 'static,
-) -> Transport {
-    let encoder = ContentLengthEncoder::new(ContentType::VscodeJsonRpc);
-    Transport {
-        reader: Box::new(StreamReader::new(
-            read,
-            ContentLengthDecoder::new(Limits::default()),
-        )),
-        writer: Box::new(StreamWriter::new(write, encoder)),
-    }
 }
 
 pub(crate) struct State {

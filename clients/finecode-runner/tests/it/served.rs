@@ -1,8 +1,9 @@
 //! A runner on an in-memory connection, as a manager calls it.
 
 use bobbin_finecode_runner::{
-    Action, ActionResult, Call, CommandLine, Dialect, Done, Failure, Program, Setup, framed, serve,
+    Action, ActionResult, Call, CommandLine, Dialect, Done, Failure, Program, Setup, serve,
 };
+use bobbin_finecode_wire::framed;
 use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
