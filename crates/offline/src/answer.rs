@@ -8,7 +8,7 @@ use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::tool::{split_status, without_numbers};
 
 /// Most bytes of a result in a message; the call's own Item has all of it.
-const MAX_TOLD_BYTES: usize = 32 << 10;
+const MAX_SHOWN_BYTES: usize = 32 << 10;
 
 /// Returns the text on an instruction's result.
 pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String {
@@ -22,7 +22,7 @@ pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String 
         Instruction::List { path, glob } => listed(path.as_deref(), glob.as_deref(), outcome.text),
         Instruction::Read { path } => {
             let text = without_numbers(outcome.text);
-            format!("{}:\n\n{}", span(path), told(&text, language(path)))
+            format!("{}:\n\n{}", span(path), output_block(&text, language(path)))
         }
         Instruction::Search(search) => {
             let (lines, note) = entries(outcome.text);
@@ -32,11 +32,11 @@ pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String 
                 format!(
                     "{}: {note}.\n\n{}",
                     span(&search.pattern),
-                    told(&lines.join("\n"), "")
+                    output_block(&lines.join("\n"), "")
                 )
             }
         }
-        Instruction::Call { tool, .. } => format!("{}:\n\n{}", span(tool), told(outcome.text, "")),
+        Instruction::Call { tool, .. } => format!("{}:\n\n{}", span(tool), output_block(outcome.text, "")),
         Instruction::Plan { .. } => format!("Here is the plan: {}.", outcome.text),
         // The tool's own sentence, such as "created notes.txt (1 lines, 6 bytes)".
         _ => sentence(outcome.text),
@@ -60,7 +60,7 @@ fn ran(command: &str, outcome: Outcome<'_>) -> String {
     if output.trim().is_empty() {
         format!("{command} {how} and printed nothing.")
     } else {
-        format!("{command} {how}:\n\n{}", told(output, ""))
+        format!("{command} {how}:\n\n{}", output_block(output, ""))
     }
 }
 
@@ -74,12 +74,12 @@ fn listed(path: Option<&str>, glob: Option<&str>, result: &str) -> String {
     if lines.is_empty() {
         format!("{place}: {note}.")
     } else {
-        format!("{place} ({note}):\n\n{}", told(&lines.join("\n"), ""))
+        format!("{place} ({note}):\n\n{}", output_block(&lines.join("\n"), ""))
     }
 }
 
-fn told(text: &str, language: &str) -> String {
-    block(&head_and_tail(text, MAX_TOLD_BYTES), language)
+fn output_block(text: &str, language: &str) -> String {
+    block(&head_and_tail(text, MAX_SHOWN_BYTES), language)
 }
 
 fn sentence(text: &str) -> String {

@@ -23,8 +23,8 @@ pub(super) fn instructions(prompt: &str) -> Result<Vec<Instruction>, String> {
 
 fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> {
     let mut found = Vec::new();
-    while let Some((line, below)) = lines.split_first() {
-        lines = below;
+    while let Some((line, following)) = lines.split_first() {
+        lines = following;
         let line = line.trim();
         let line = strip_marker(line).unwrap_or(line);
         // A shell prompt is no polite word.
@@ -36,8 +36,8 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
         if is_noise(line) {
             continue;
         }
-        let (fenced, after_fence) = fence(below);
-        let (items, after_items) = list(line, below);
+        let (fenced, after_fence) = fence(following);
+        let (items, after_items) = list(line, following);
         if let Some(plan) = plan(line, &items) {
             found.push(plan);
             lines = after_items;
@@ -45,17 +45,17 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
             found.push(instruction);
             lines = after_fence;
         } else if let Some(several) = from_line(line) {
-            match (several.as_slice(), from_lines(below)) {
+            match (several.as_slice(), from_lines(following)) {
                 (_, Ok(more)) => {
                     found.extend(several);
                     found.extend(more);
                 }
                 // The following lines are no instructions: they belong to the text that this line began.
-                ([one], Err(error)) => found.push(with_lines_below(one, below).ok_or(error)?),
+                ([one], Err(error)) => found.push(with_following_lines(one, following).ok_or(error)?),
                 (_, Err(error)) => return Err(error),
             }
             return Ok(found);
-        } else if let Some(instruction) = open_end(line, below) {
+        } else if let Some(instruction) = open_end(line, following) {
             found.push(instruction);
             return Ok(found);
         } else {
@@ -100,16 +100,16 @@ fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
 }
 
 /// Returns the code block that begins on the next line that is not blank, and the lines after it.
-fn fence<'a>(below: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
-    let Some(at) = below.iter().position(|line| !line.trim().is_empty()) else {
-        return (None, below);
+fn fence<'a>(following: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
+    let Some(at) = following.iter().position(|line| !line.trim().is_empty()) else {
+        return (None, following);
     };
-    let opening = below[at].trim();
+    let opening = following[at].trim();
     let ticks = opening.len() - opening.trim_start_matches('`').len();
     if ticks < 3 {
-        return (None, below);
+        return (None, following);
     }
-    let body = &below[at + 1..];
+    let body = &following[at + 1..];
     let closes = |line: &&str| {
         let line = line.trim();
         line.len() >= ticks && line.bytes().all(|b| b == b'`')
@@ -123,39 +123,39 @@ fn fence<'a>(below: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
 }
 
 /// Returns the list after a plan's first line, and the lines after the list.
-fn list<'a>(line: &str, below: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
+fn list<'a>(line: &str, following: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
     if !is_plan_head(line) {
-        return (Vec::new(), below);
+        return (Vec::new(), following);
     }
     let is_item = |line: &&&str| line.trim().is_empty() || strip_marker(line).is_some();
-    let end = below.iter().take_while(is_item).count();
-    let items = below[..end]
+    let end = following.iter().take_while(is_item).count();
+    let items = following[..end]
         .iter()
         .filter_map(|line| strip_marker(line))
         .map(ToOwned::to_owned);
-    (items.collect(), &below[end..])
+    (items.collect(), &following[end..])
 }
 
 /// Adds the following lines to an instruction that ends with a text.
-fn with_lines_below(instruction: &Instruction, below: &[&str]) -> Option<Instruction> {
-    let below = below.join("\n");
-    let below = below.trim_end();
+fn with_following_lines(instruction: &Instruction, following: &[&str]) -> Option<Instruction> {
+    let following = following.join("\n");
+    let following = following.trim_end();
     match instruction {
         Instruction::Write { path, content } if !content.is_empty() => Some(Instruction::Write {
             path: path.clone(),
-            content: format!("{content}{below}\n"),
+            content: format!("{content}{following}\n"),
         }),
         Instruction::Say { text } => Some(Instruction::Say {
-            text: format!("{text}\n{below}"),
+            text: format!("{text}\n{following}"),
         }),
         _ => None,
     }
 }
 
 /// Parses `write FILE:` and `say:` with all following lines as the text.
-fn open_end(line: &str, below: &[&str]) -> Option<Instruction> {
+fn open_end(line: &str, following: &[&str]) -> Option<Instruction> {
     let announces = line.ends_with(':') || after_any(line, &["write", "create", "save"]).is_some();
-    let text = below.join("\n");
+    let text = following.join("\n");
     if !announces || text.trim().is_empty() {
         return None;
     }
