@@ -2,8 +2,8 @@
 //!
 //! Optimised, except for `--quick`, which proves only that the driver works.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Args;
 
@@ -12,21 +12,9 @@ use crate::cargo;
 /// What to measure.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// Only this scenario; --list names them.
-    #[arg(long, value_name = "NAME")]
-    scenario: Option<String>,
-    /// As little as shows that the driver works, unoptimised; the figures mean nothing.
-    #[arg(long)]
-    quick: bool,
-    /// JSON instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Writes the JSON to a file too.
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// Names the scenarios and what they measure, and does nothing.
-    #[arg(long)]
-    list: bool,
+    /// Options of the driver, such as `--scenario NAME`, `--quick` and `--list`; `cargo xtask bench -- --help` names all.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    options: Vec<OsString>,
 }
 
 impl Bench {
@@ -35,10 +23,12 @@ impl Bench {
     /// # Errors
     /// Something does not build, or what was counted did not come.
     pub(crate) fn run(&self, root: &Path) -> anyhow::Result<()> {
+        let measures_nothing =
+            |option: &OsString| option == "--quick" || option == "--list" || option == "--help";
+        let is_quick = self.options.iter().any(measures_nothing);
         let with_profile = |args: &[&'static str]| {
-            let profile = if self.quick || self.list { "dev" } else { "release" };
             let mut command = cargo::cargo(root, args);
-            command.args(["--profile", profile]);
+            command.args(["--profile", if is_quick { "dev" } else { "release" }]);
             command
         };
         cargo::run(with_profile(&[
@@ -50,47 +40,7 @@ impl Bench {
             "bobbin-bench",
         ]))?;
         let mut driver = with_profile(&["run", "--quiet", "--package", "bobbin-bench"]);
-        driver.arg("--").args(self.passed_on());
+        driver.arg("--").args(&self.options);
         cargo::run(driver)
-    }
-
-    fn passed_on(&self) -> Vec<&OsStr> {
-        let scenario = self.scenario.iter().flat_map(|name| ["--scenario", name]);
-        let save = self
-            .save
-            .iter()
-            .flat_map(|file| [OsStr::new("--save"), file.as_os_str()]);
-        let given = [
-            (self.quick, "--quick"),
-            (self.json, "--json"),
-            (self.list, "--list"),
-        ];
-        let flags = given.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag);
-        scenario.chain(flags).map(OsStr::new).chain(save).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_asked_for_is_passed_on() {
-        let bench = Bench {
-            scenario: Some("turn".to_owned()),
-            quick: true,
-            json: false,
-            list: true,
-            save: Some("figures.json".into()),
-        };
-        let expected = [
-            "--scenario",
-            "turn",
-            "--quick",
-            "--list",
-            "--save",
-            "figures.json",
-        ];
-        assert_eq!(bench.passed_on(), expected);
     }
 }

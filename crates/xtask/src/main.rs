@@ -10,6 +10,7 @@ mod cargo;
 mod chaos;
 mod checklist;
 mod coverage;
+mod english;
 #[path = "../../serve/src/groups.rs"]
 mod groups;
 mod index;
@@ -47,6 +48,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Fails when sources have more of the words and openings that are hard to read than `crates/xtask/english.txt` allows.
+    English {
+        /// Writes the present counts into the list.
+        #[arg(long)]
+        write: bool,
+    },
     /// Looks for links of the documentation, and places that sources cite, that lead nowhere.
     Links,
     /// Prepares the book for mdBook, which starts this.
@@ -77,6 +84,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
         Chore::Book(book) => book::run(&book),
+        Chore::English { write } => english::run(&root(), write),
         Chore::Links => check_links(),
         Chore::Reference { check } => make_reference(check),
         Chore::Page { check: true } => page::check(&root()),
