@@ -29,34 +29,6 @@ pub(super) enum Format {
     Jsonl,
 }
 
-/// A conversation, as users read it.
-pub(super) struct Conversation {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) turns: Vec<Turn>,
-}
-
-/// One Turn.
-pub(super) struct Turn {
-    pub(super) id: String,
-    pub(super) started_at: String,
-    pub(super) status: String,
-    pub(super) parts: Vec<Part>,
-}
-
-/// What one Item says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    User(String),
-    Agent(String),
-    Reasoning(String),
-    /// A tool and its arguments.
-    Call(String, String),
-    /// What came of a call, and whether it worked.
-    Result(String, bool),
-    Error(String),
-}
-
 /// Writes a Thread to a new file, or to stdout.
 pub(super) async fn export(
     peer: &PeerHandle,
@@ -67,7 +39,7 @@ pub(super) async fn export(
     let thread = whole(peer, id).await?;
     let text = match format {
         Format::Jsonl => lines(thread),
-        Format::Markdown => legible(&markdown::page(&conversation(&thread))),
+        Format::Markdown => legible(&markdown::page(&thread)),
     };
     let Some(path) = output else {
         console::stream(&text);
@@ -118,66 +90,6 @@ fn lines(mut thread: Value) -> String {
     lines.join("\n") + "\n"
 }
 
-fn conversation(thread: &Value) -> Conversation {
-    let turns = thread["turns"].as_array().into_iter().flatten();
-    Conversation {
-        id: text(thread, "id"),
-        title: thread["displayName"]
-            .as_str()
-            .unwrap_or("Without a title")
-            .to_owned(),
-        turns: turns
-            .map(|turn| Turn {
-                id: text(turn, "id"),
-                // To the minute.
-                started_at: text(turn, "startedAt")
-                    .chars()
-                    .take(16)
-                    .collect::<String>()
-                    .replace('T', " "),
-                status: text(turn, "status"),
-                parts: turn["items"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .flat_map(parts)
-                    .collect(),
-            })
-            .collect(),
-    }
-}
-
-fn text(value: &Value, name: &str) -> String {
-    value[name].as_str().unwrap_or_default().to_owned()
-}
-
-/// Returns what an Item says. Views of calls and questions about them are left out: the call says what was done.
-fn parts(item: &Value) -> Vec<Part> {
-    let payload = &item["payload"];
-    let call = || {
-        let arguments = &payload["arguments"];
-        let main = arguments["command"].as_str().map(str::to_owned);
-        Part::Call(
-            text(payload, "toolName"),
-            main.unwrap_or_else(|| arguments.to_string()),
-        )
-    };
-    match item["type"].as_str().unwrap_or_default() {
-        "userMessage" => vec![Part::User(text(payload, "text"))],
-        "agentMessage" => vec![Part::Agent(text(payload, "text"))],
-        "reasoningContent" => vec![Part::Reasoning(text(payload, "text"))],
-        "toolCall" => vec![call()],
-        "toolResult" => vec![Part::Result(text(payload, "result"), payload["success"] == true)],
-        "dynamicToolCall" => {
-            let contents = payload["contentItems"].as_array().into_iter().flatten();
-            let said: Vec<&str> = contents.filter_map(|content| content["text"].as_str()).collect();
-            vec![call(), Part::Result(said.join("\n"), payload["success"] == true)]
-        }
-        "error" => vec![Part::Error(text(payload, "message"))],
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +117,7 @@ mod tests {
 
     #[test]
     fn markdown_fences_what_has_fences_itself() {
-        let page = markdown::page(&conversation(&thread()));
+        let page = markdown::page(&thread());
         assert_eq!(
             page,
             "# Tea <1>\n\nThread `thread_1`.\n\n## turn_001, 2027-03-01 08:00\n\n\
@@ -223,7 +135,7 @@ mod tests {
         let item =
             json!({ "type": "agentMessage", "payload": { "text": "a\u{1b}[2J\u{202e}\u{200b}\r\n\tb\rc" } });
         let thread = json!({ "displayName": "\u{1b}]0;x\u{7}", "turns": [{ "items": [item] }] });
-        let page = legible(&markdown::page(&conversation(&thread)));
+        let page = legible(&markdown::page(&thread));
         assert!(page.contains("a\\u{1b}[2J\\u{202e}\\u{200b}\n\tb\\rc"), "{page}");
         assert!(
             !page.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
