@@ -1,9 +1,8 @@
 //! All that a prompt brings along, and of it what is not on this machine: pages, and resources and prompts of MCP
 //! servers.
 //!
-//! All of a prompt are asked for at once, and whoever reads them bounds time and size. A page that cannot be read is
-//! named to the model with the reason; a resource that cannot be read is skipped with a log line. So is
-//! what a disk does not hand over in time.
+//! All of a prompt are asked for at once, and whoever reads them bounds time and size. What cannot be read, or is not handed
+//! over in time, is named to the model and to the user with the reason.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::EditorServices;
 use crate::commands::Named;
-use crate::context::{self, Context, Labelled, Loaded};
+use crate::context::{self, Context, Labelled, Loaded, TOO_LONG};
 
 /// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -44,6 +43,8 @@ pub struct Brought {
     pub message: Option<InputPart>,
     /// What is behind the message.
     pub parts: Vec<InputPart>,
+    /// What could not be read, each with the reason, for the user. The model reads the same in `parts`.
+    pub unread: Vec<String>,
 }
 
 impl Attached {
@@ -78,12 +79,14 @@ impl Attached {
         };
         if is_compaction(message.as_ref()) {
             // No model reads it.
-            let parts = Vec::new();
-            return Ok(Brought { message, parts });
+            return Ok(Brought {
+                message,
+                ..Brought::default()
+            });
         }
         let contexts = Arc::new(contexts);
         let servers = offer.services.tool_servers.as_deref();
-        let far = join_all(contexts.iter().map(|context| read(context, offer)));
+        let far = join_all(contexts.iter().map(|context| read(context, offer, servers)));
         let filled = async {
             match filling {
                 Some(filling) => fill(filling, servers).await.map(Some),
@@ -93,17 +96,31 @@ impl Attached {
         let root = offer.hub.settings().workspace.clone();
         let (near, far, filled) = tokio::join!(near(contexts.clone(), root, readers), far, filled);
         let filled = filled?;
-        let in_order = near.into_iter().zip(far).filter_map(|(near, far)| near.or(far));
-        let mut parts = Vec::new();
+        let read = near.into_iter().zip(far).zip(contexts.iter());
+        let in_order =
+            read.map(|((near, far), context)| near.or(far).unwrap_or_else(|| context.unread(TOO_LONG)));
+        let mut brought = Brought {
+            message,
+            ..Brought::default()
+        };
         for (label, content) in context::fitting(filled.into_iter().chain(in_order)) {
-            parts.push(match content {
-                Loaded::Text(text) => InputPart::Context { label, text },
+            let read = match content {
+                Loaded::Text(text) => Ok(InputPart::Context {
+                    label: label.clone(),
+                    text,
+                }),
                 Loaded::Picture(bytes) => {
-                    picture(label, bytes, thread, offer.services.pictures.as_deref()).await
+                    picture(&label, bytes, thread, offer.services.pictures.as_deref()).await
                 }
-            });
+                Loaded::Unread(why) => Err(why),
+            };
+            brought.parts.push(read.unwrap_or_else(|why| {
+                brought.unread.push(format!("{label}: {why}"));
+                let text = format!("The user attached this, but it was not read: {why}.");
+                InputPart::Context { label, text }
+            }));
         }
-        Ok(Brought { message, parts })
+        Ok(brought)
     }
 }
 
@@ -117,32 +134,21 @@ async fn message(named: Named, files: Option<Arc<Prompts>>) -> Result<InputPart,
         .unwrap_or_else(|error| Err(format!("the commands cannot be read: {error}")))
 }
 
-/// Stores a picture. One that cannot be is named to the model with the reason.
+/// Stores a picture. The error is why it is not stored.
 async fn picture(
-    label: String,
+    label: &str,
     bytes: Vec<u8>,
     thread: &ThreadId,
     files: Option<&dyn PictureFiles>,
-) -> InputPart {
-    let stored = match files {
-        Some(files) => files.put(thread, bytes).await.map_err(|error| error.to_string()),
-        None => Err("pictures are not taken here".to_owned()),
-    };
-    match stored {
-        Ok(stored) => {
-            let name = label.rsplit('/').next().map(str::to_owned);
-            InputPart::LocalImage {
-                path: stored.path,
-                mime_type: Some(stored.media_type.to_owned()),
-                file_name: name,
-            }
-        }
-        Err(why) => {
-            tracing::info!(label, why, "a picture was not taken");
-            let text = format!("The user has attached a picture; it is not shown: {why}.");
-            InputPart::Context { label, text }
-        }
-    }
+) -> Result<InputPart, String> {
+    let files = files.ok_or_else(|| "pictures are not taken here".to_owned())?;
+    let stored = files.put(thread, bytes).await;
+    let stored = stored.map_err(|error| error.to_string())?;
+    Ok(InputPart::LocalImage {
+        path: stored.path,
+        mime_type: Some(stored.media_type.to_owned()),
+        file_name: label.rsplit('/').next().map(str::to_owned),
+    })
 }
 
 /// Reads what is on this machine, as far as the disk hands it over in time.
@@ -163,39 +169,37 @@ async fn near(contexts: Arc<Vec<Context>>, root: PathBuf, readers: Arc<Semaphore
             tracing::error!(%error, "reading contexts ended badly");
         }
     };
-    if tokio::time::timeout(PATIENCE, reading).await.is_err() {
-        tracing::info!("contexts were skipped: the disk does not hand them over");
-    }
+    // What is missing then was not handed over in time.
+    drop(tokio::time::timeout(PATIENCE, reading).await);
     let mut near = std::mem::take(&mut *so_far.lock());
     near.resize(count, None);
     near
 }
 
-async fn read(context: &Context, offer: &EditorServices) -> Option<Labelled> {
-    match context {
-        Context::Web { url } if !url.trim().is_empty() => {
-            let read = match &offer.pages {
-                Some(pages) => pages.read(url.trim()).await,
-                None => Err("pages are not read here".to_owned()),
-            };
-            let text = read.unwrap_or_else(|why| {
-                tracing::info!(url, why, "a page was not read");
-                format!("The user refers to the page {url}; it has not been read: {why}.")
-            });
-            Some((url.clone(), Loaded::Text(text)))
-        }
-        Context::McpResource { uri, server } => {
-            let servers = offer.services.tool_servers.as_deref()?;
-            match servers.read_resource(server, uri).await {
-                Ok(text) => Some((uri.clone(), Loaded::Text(text))),
-                Err(error) => {
-                    tracing::info!(server, uri, %error, "a context was skipped");
-                    None
-                }
+/// Reads what others have; `None` for what is on this machine.
+async fn read(
+    context: &Context,
+    offer: &EditorServices,
+    servers: Option<&dyn ToolServers>,
+) -> Option<Labelled> {
+    let read = match context {
+        Context::Web { url } => match &offer.pages {
+            Some(pages) => pages.read(url.trim()).await,
+            None => Err("pages are not read here".to_owned()),
+        },
+        Context::McpResource { uri, server } => match servers {
+            Some(servers) => {
+                let read = servers.read_resource(server, uri).await;
+                read.map_err(|error| error.to_string())
             }
-        }
-        _ => None,
-    }
+            None => Err(format!("there is no MCP server {server}")),
+        },
+        _ => return None,
+    };
+    Some(match read {
+        Ok(text) => (context.name(), Loaded::Text(text)),
+        Err(why) => context.unread(why),
+    })
 }
 
 async fn fill(filling: TypedPrompt, servers: Option<&dyn ToolServers>) -> Result<Labelled, String> {

@@ -1,12 +1,12 @@
 //! What a prompt brings along, as bounded texts and pictures for the engine. Blocking.
 //!
-//! A context that cannot be read is skipped with a log line and never fails the prompt.
+//! A context that cannot be read never fails the prompt: it comes with the reason.
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use base64::Engine as _;
@@ -32,6 +32,8 @@ const MAX_ALL_PICTURES: usize = 12 << 20;
 const MAX_CONTEXTS: usize = 64;
 /// Most paths in a listing.
 const MAX_PATHS: usize = 500;
+/// Why what a disk does not hand over in time is not read.
+pub(crate) const TOO_LONG: &str = "reading took too long";
 /// Longest line that is searched for its end.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
@@ -122,10 +124,12 @@ pub(crate) enum Loaded {
     Text(String),
     /// The bytes of a picture, not looked at any further.
     Picture(Vec<u8>),
+    /// Why there is nothing, to follow a colon.
+    Unread(String),
 }
 
 impl Context {
-    /// Returns the contexts that a client attached, without those that cannot be read.
+    /// Returns the contexts that a client attached, without those of unknown kinds and those that name nothing.
     pub fn decode(contexts: Vec<Value>) -> Vec<Self> {
         let known = contexts.into_iter().take(MAX_CONTEXTS).filter_map(|value| {
             let context = serde_json::from_value::<Self>(value);
@@ -133,12 +137,31 @@ impl Context {
                 .inspect_err(|error| tracing::info!(%error, "a context was skipped"))
                 .ok()
         });
-        known.collect()
+        known
+            .filter(|context| !context.name().trim().is_empty())
+            .collect()
+    }
+
+    /// Returns the name by which the user knows it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File { path, .. } | Self::Directory { path } | Self::Cursor { path, .. } => path.clone(),
+            Self::Web { url } => url.clone(),
+            Self::McpResource { uri, .. } => uri.clone(),
+            Self::RepoMap => "repoMap".to_owned(),
+            Self::Image { .. } => "picture".to_owned(),
+            Self::Text { label, .. } => label.clone().unwrap_or_else(|| "text".to_owned()),
+        }
+    }
+
+    /// Returns it as one that could not be read.
+    pub(crate) fn unread(&self, why: impl Into<String>) -> Labelled {
+        (self.name(), Loaded::Unread(why.into()))
     }
 }
 
-/// Reads what is on this machine, in its order; `None` for what is not and for what cannot be read. Each is handed
-/// over as soon as it is read; nothing is begun after `until`.
+/// Reads what is on this machine, in its order; `None` for what is not. Each is handed over as soon as it is read; nothing
+/// is started after `until`.
 pub(crate) fn read(
     contexts: &[Context],
     root: &Path,
@@ -146,10 +169,8 @@ pub(crate) fn read(
     mut done: impl FnMut(Option<Labelled>),
 ) {
     for context in contexts {
-        let near = (!is_far(context)).then(|| {
-            one(context, root, until).inspect_err(|why| tracing::info!(why, "a context was skipped"))
-        });
-        done(near.and_then(Result::ok));
+        let near = || one(context, root, until).unwrap_or_else(|why| context.unread(why));
+        done((!is_far(context)).then(near));
     }
 }
 
@@ -169,7 +190,14 @@ pub(crate) fn fitting(contexts: impl IntoIterator<Item = Labelled>) -> Vec<Label
                 fitting.push((shortened(label), Loaded::Picture(bytes)));
                 continue;
             }
-            Loaded::Picture(_) => "[a picture, left out: there are too many]".to_owned(),
+            Loaded::Picture(_) => {
+                fitting.push(left_out(label, "there are too many pictures"));
+                continue;
+            }
+            Loaded::Unread(why) => {
+                fitting.push(left_out(label, why));
+                continue;
+            }
             Loaded::Text(text) => text,
         };
         // What was cut already has a note behind it.
@@ -181,13 +209,19 @@ pub(crate) fn fitting(contexts: impl IntoIterator<Item = Labelled>) -> Vec<Label
         };
         let label = shortened(label);
         if label.len() + text.len() > left {
-            tracing::info!(label, "a context was skipped: there are too many");
+            fitting.push(left_out(label, "there is no room for it beside the others"));
             continue;
         }
         left -= label.len() + text.len();
         fitting.push((label, Loaded::Text(text)));
     }
     fitting
+}
+
+fn left_out(label: String, why: impl Into<String>) -> Labelled {
+    let (label, why) = (shortened(label), shortened(why.into()));
+    tracing::info!(label, why, "a context was not read");
+    (label, Loaded::Unread(why))
 }
 
 fn shortened(mut label: String) -> String {
@@ -203,21 +237,19 @@ fn shortened(mut label: String) -> String {
 fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, String> {
     in_time(until)?;
     match context {
-        Context::File { path, lines_range } => file(&absolute(path, root)?, *lines_range, until),
-        Context::Directory { path } => directory(&absolute(path, root)?, until),
+        Context::File { path, lines_range } => file(&root.join(path), *lines_range, until),
+        Context::Directory { path } => directory(&root.join(path), until),
         Context::RepoMap => {
             let (text, _) = listing(root)?;
             Ok(("repoMap".to_owned(), Loaded::Text(text)))
         }
-        Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
-        Context::Web { url: place } | Context::McpResource { uri: place, .. } => {
-            Err(format!("{place} is not here"))
-        }
+        Context::Cursor { path, position } => Ok(cursor(&root.join(path), *position)),
+        Context::Web { .. } | Context::McpResource { .. } => Err("it is not on this machine".to_owned()),
         Context::Image { base64 } => {
             // One that is too large is refused by its store, which says so.
             let bytes = STANDARD
                 .decode(base64.trim())
-                .map_err(|error| format!("a picture is no base64: {error}"))?;
+                .map_err(|error| format!("it is not base64: {error}"))?;
             Ok(("picture".to_owned(), Loaded::Picture(bytes)))
         }
         Context::Text { label, content } => {
@@ -227,41 +259,43 @@ fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, Strin
     }
 }
 
-fn absolute(path: &str, root: &Path) -> Result<PathBuf, String> {
-    if path.trim().is_empty() {
-        return Err("a path is blank".to_owned());
-    }
-    Ok(root.join(path))
-}
-
 fn in_time(until: Instant) -> Result<(), String> {
     if Instant::now() < until {
         Ok(())
     } else {
-        Err("the contexts before it took too long".to_owned())
+        Err(TOO_LONG.to_owned())
     }
 }
 
 /// Opens a file that can be read at once. A pipe would wait for whoever writes to it, a device for its own reasons:
 /// neither is opened, and one that takes the file's place in between is not waited for.
 fn open(path: &Path) -> Result<(File, u64), String> {
-    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
     let is_file = |about: std::fs::Metadata| {
         let size = about.is_file().then_some(about.len());
-        size.ok_or_else(|| format!("{} is no file", path.display()))
+        size.ok_or_else(|| "it is not a file".to_owned())
     };
-    is_file(std::fs::metadata(path).map_err(failed)?)?;
+    is_file(std::fs::metadata(path).map_err(reason)?)?;
     let opened = File::options()
         .read(true)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)
-        .map_err(failed)?;
-    let size = is_file(opened.metadata().map_err(failed)?)?;
+        .map_err(reason)?;
+    let size = is_file(opened.metadata().map_err(reason)?)?;
     Ok((opened, size))
 }
 
+/// Returns why a file cannot be read, in words for the user.
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn reason(error: std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "it does not exist".to_owned(),
+        ErrorKind::PermissionDenied => "Bobbin may not read it".to_owned(),
+        ErrorKind::TimedOut => TOO_LONG.to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labelled, String> {
-    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
     let (opened, file_bytes) = open(path)?;
     let shown = path.display();
     let (label, bytes, size) = match lines {
@@ -269,22 +303,22 @@ fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labell
             let mut bytes = Vec::new();
             let limit = MAX_BYTES as u64 + 1;
             let mut opened = opened.take(limit);
-            opened.read_to_end(&mut bytes).map_err(failed)?;
+            opened.read_to_end(&mut bytes).map_err(reason)?;
             if media_type(&bytes).is_some() {
                 opened.set_limit((MAX_PICTURE_BYTES + 1).saturating_sub(bytes.len()) as u64);
-                opened.read_to_end(&mut bytes).map_err(failed)?;
+                opened.read_to_end(&mut bytes).map_err(reason)?;
                 return Ok((shown.to_string(), Loaded::Picture(bytes)));
             }
             (shown.to_string(), bytes, file_bytes)
         }
         Some(LinesRange { start, end }) => {
-            let bytes = lines_of(opened, start.max(1), end, until).map_err(failed)?;
+            let bytes = lines_of(opened, start.max(1), end, until).map_err(reason)?;
             let size = bytes.len() as u64;
             (format!("{shown}:{start}-{end}"), bytes, size)
         }
     };
     if bytes.contains(&0) {
-        return Err(format!("{shown} is no text"));
+        return Err("it is not text".to_owned());
     }
     let text = cut(String::from_utf8_lossy(&bytes).into_owned(), size);
     Ok((label, Loaded::Text(text)))
@@ -341,7 +375,8 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
 /// Returns what is below a directory, as a text too.
 fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
     if !path.is_dir() {
-        return Err(format!("{} is no directory", path.display()));
+        let why = std::fs::metadata(path).map_err(reason);
+        return Err(why.map_or_else(|why| why, |_| "it is not a directory".to_owned()));
     }
     let mut entries = search::below(path, MAX_PATHS + 1);
     let more = entries.len() > MAX_PATHS;
@@ -402,6 +437,7 @@ mod tests {
             .map(|(label, content)| match content {
                 Loaded::Text(text) => format!("{label}|{text}").replace(&shown, "ROOT"),
                 Loaded::Picture(bytes) => format!("{label}: {} bytes", bytes.len()).replace(&shown, "ROOT"),
+                Loaded::Unread(why) => format!("{label}: {why}").replace(&shown, "ROOT"),
             })
             .collect()
     }
@@ -459,16 +495,17 @@ mod tests {
             [
                 "ROOT/shot.png: 108 bytes",
                 "picture: 108 bytes",
+                "picture: it is not base64: Invalid padding",
                 &huge,
                 &huge,
                 &huge,
-                "ROOT/huge|[a picture, left out: there are too many]",
+                "ROOT/huge: there are too many pictures",
             ]
         );
     }
 
     #[test]
-    fn what_cannot_be_read_is_skipped() {
+    fn what_cannot_be_read_comes_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("binary"), [0, 1, 2]).unwrap();
         nix::unistd::mkfifo(&dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -481,7 +518,18 @@ mod tests {
             { "type": "directory", "path": "missing" }, { "type": "cursor" }, { "type": "web" },
             { "type": "mcpResource", "uri": "u", "name": "n", "description": "", "mimeType": "", "server": "s" },
         ]);
-        assert_eq!(texts(dir.path(), &contexts), Vec::<String>::new());
+        assert_eq!(
+            texts(dir.path(), &contexts),
+            [
+                "pipe: it is not a file",
+                "pipe: it is not a file",
+                "missing: it does not exist",
+                ".: it is not a file",
+                "binary: it is not text",
+                "/dev/zero: it is not a file",
+                "missing: it does not exist",
+            ]
+        );
     }
 
     #[test]
@@ -490,7 +538,12 @@ mod tests {
         std::fs::write(dir.path().join("long"), "é".repeat(MAX_BYTES)).unwrap();
         let one = json!({ "type": "file", "path": "long" });
         let texts = texts(dir.path(), &json!([one, one, one, one, one, one]));
-        assert_eq!(texts.len(), 3, "a little more than a quarter of all each");
+        let (texts, left_out) = texts.split_at(3);
+        assert!(
+            left_out
+                .iter()
+                .all(|text| text.ends_with("/long: there is no room for it beside the others"))
+        );
         assert!(texts[0].ends_with("\n[cut; 131072 bytes in all]\n"));
         assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_ALL_BYTES + 3 * 100);
     }
@@ -502,11 +555,9 @@ mod tests {
         assert_eq!(all.len(), 64);
         assert!(all.iter().all(|text| text.len() <= MAX_LABEL + 4));
         let page = ("x".repeat(MAX_ALL_BYTES), Loaded::Text("y".repeat(MAX_BYTES)));
-        assert_eq!(
-            fitting(vec![page; 5]).len(),
-            3,
-            "labels leave no room for a fourth"
-        );
+        let texts = fitting(vec![page; 5]).into_iter();
+        let texts = texts.filter(|(_, content)| matches!(content, Loaded::Text(_)));
+        assert_eq!(texts.count(), 3, "labels leave no room for a fourth");
     }
 
     #[test]

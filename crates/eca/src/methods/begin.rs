@@ -117,7 +117,8 @@ impl Prompt {
     }
 
     /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
-    async fn run(self, brought: Brought, ordinal: i64, responder: Responder) {
+    async fn run(mut self, brought: Brought, ordinal: i64, responder: Responder) {
+        self.unread = brought.unread;
         let text = self.message.clone();
         let message = brought.message.unwrap_or(InputPart::Text { text });
         let input: Vec<InputPart> = std::iter::once(message).chain(brought.parts).collect();
@@ -178,6 +179,9 @@ impl Prompt {
             let queued = match queued {
                 Ok(queued) => {
                     self.is_answered_for();
+                    // Its echo comes with its Turn.
+                    let notice = self.notice();
+                    self.client.tell_now(self.thread(), notice.as_slice());
                     responder.ok(self.result());
                     self.client.follow(self.handle, queued.seq);
                     let waits = Queued::Waits(queued.entry.id);

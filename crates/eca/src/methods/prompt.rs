@@ -35,6 +35,8 @@ pub(super) struct Prompt {
     pub(super) opened: bool,
     /// A Turn runs.
     pub(super) busy: bool,
+    /// What it brings along and could not be read, each with the reason.
+    pub(super) unread: Vec<String>,
 }
 
 /// What a prompt chooses for its chat.
@@ -228,6 +230,7 @@ async fn start(
         message,
         opened,
         busy: false,
+        unread: Vec::new(),
     })
 }
 
@@ -271,6 +274,7 @@ async fn resume(
         model,
         message,
         opened: false,
+        unread: Vec::new(),
     })
 }
 
@@ -324,6 +328,13 @@ impl Prompt {
         }
     }
 
+    /// Returns what the user is told of what could not be read.
+    pub(super) fn notice(&self) -> Option<ChatContent> {
+        let one = |unread: &String| format!("\nNot attached: {unread}\n");
+        let text: String = self.unread.iter().map(one).collect();
+        (!text.is_empty()).then(|| ChatContent::system(text))
+    }
+
     /// What comes before the answer.
     pub(super) fn beginning(&self, content_id: String) -> Vec<ChatContent> {
         let mut told = Vec::new();
@@ -337,6 +348,7 @@ impl Prompt {
         if !self.busy {
             told.push(ChatContent::Status(Status::Running));
         }
+        told.extend(self.notice());
         told
     }
 

@@ -203,8 +203,13 @@ async fn what_is_attached_is_read_and_not_echoed() {
     // The scripted engine says the display text of its prompt.
     let said = texts(&seen, "assistant");
     assert!(
-        said.starts_with("hi @") && said.ends_with("spout.rs:2-2"),
+        said.starts_with("hi @") && said.ends_with("spout.rs:2-2 @missing"),
         "{said}"
+    );
+    let system = texts(&seen, "system");
+    assert!(
+        system.starts_with("\nNot attached: missing: it does not exist\n"),
+        "{system}"
     );
     let opened = client.request("chat/open", json!({ "chatId": "c" })).await;
     let seen = until(&mut client, |message| message["id"] == opened).await;
@@ -253,8 +258,7 @@ async fn pages_reach_the_turn_in_their_place_and_those_that_cannot_be_read_are_n
         [
             "a|first",
             "https://tea.example/leaves|All about leaves.",
-            "https://coffee.example/|The user refers to the page https://coffee.example/; it has not been read: \
-             there is no such page.",
+            "https://coffee.example/|The user attached this, but it was not read: there is no such page.",
             "b|last",
         ]
     );

@@ -139,7 +139,11 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
     transcript!(server, seen);
     assert_eq!(
         server.attached("c").await,
-        ["pantry:brew|Brew assam.", "tea://menu|Assam, Darjeeling"]
+        [
+            "pantry:brew|Brew assam.",
+            "tea://gone|The user attached this, but it was not read: there is no tea://gone.",
+            "tea://menu|Assam, Darjeeling"
+        ]
     );
 }
 

@@ -28,7 +28,7 @@ fn statuses(messages: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_pipe_as_context_is_skipped_and_holds_nobody_up() {
+async fn a_pipe_as_context_is_not_read_and_holds_nobody_up() {
     let server = Server::start().await;
     nix::unistd::mkfifo(&server.root().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut client = server.editor().await;
@@ -37,7 +37,13 @@ async fn a_pipe_as_context_is_skipped_and_holds_nobody_up() {
     let params = json!({ "chatId": "c", "message": "hi", "contexts": contexts });
     let seen = prompt(&mut client, params).await;
     assert!(kinds(&seen).contains(&"text"));
-    assert_eq!(server.attached("c").await, ["a|tea"]);
+    assert_eq!(
+        server.attached("c").await,
+        [
+            "pipe|The user attached this, but it was not read: it is not a file.",
+            "a|tea"
+        ]
+    );
     let seen = prompt(&mut client, json!({ "chatId": "d", "message": "say two" })).await;
     assert_eq!(texts(&seen, "assistant"), "two");
     assert_eq!(client.call("shutdown", json!(null)).await, json!(null));
