@@ -1,15 +1,17 @@
 //! A word to the prompt that runs (21.2): taken between the results of its calls and the next request to the
-//! model. One that comes too late is dropped; the editor sends it as a prompt of its own.
+//! model. One that comes too late is dropped and the chat says so: most editors send it as a prompt of its own.
 
 use bobbin_core::{Command, CoreError};
-use bobbin_model::InputPart;
+use bobbin_model::{InputPart, Refusal};
 use bobbin_peer::NotificationContext;
 use tokio::sync::oneshot;
 
 use super::prompt::turn_of;
 use super::{Client, Ignored};
+use crate::view::too_late;
 use crate::wire;
 use crate::wire::chat::{ChatParams, SteerParams};
+use crate::wire::content::ChatContent;
 
 pub(super) async fn steer(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let params: SteerParams = wire::params(notification.params.as_deref())?;
@@ -19,8 +21,11 @@ pub(super) async fn steer(client: &Client, notification: &NotificationContext) -
     }
     let handle = client.existing(&params.chat_id).await?;
     let snapshot = client.hub().snapshot(&handle).await?;
-    let turn = snapshot.state.live_turn();
-    let turn = turn.ok_or_else(|| Ignored::new("nothing runs"))?;
+    let late = ChatContent::system(too_late(message));
+    let Some(turn) = snapshot.state.live_turn() else {
+        client.tell(handle.id(), &[late]).await;
+        return Ok(());
+    };
     let chats = &client.eca.chats;
     let earlier = chats.with(handle.id(), |chat| chat.steering.clone()).flatten();
     let (done, guided) = oneshot::channel();
@@ -32,8 +37,13 @@ pub(super) async fn steer(client: &Client, notification: &NotificationContext) -
         reply: Box::new(move |result| drop(done.send(result))),
     };
     handle.send(command).await;
-    let id = guided.await.unwrap_or(Err(CoreError::Stopping))?;
-    chats.with(handle.id(), |chat| chat.steering = Some(id));
+    match guided.await.unwrap_or(Err(CoreError::Stopping)) {
+        Ok(id) => {
+            chats.with(handle.id(), |chat| chat.steering = Some(id));
+        }
+        Err(CoreError::Refused(Refusal::NotNow(_))) => client.tell(handle.id(), &[late]).await,
+        Err(error) => return Err(error.into()),
+    }
     Ok(())
 }
 
@@ -42,8 +52,12 @@ pub(super) async fn remove(client: &Client, notification: &NotificationContext) 
     let id = params.chat_id.ok_or_else(|| Ignored::new("no chat is named"))?;
     let handle = client.existing(&id).await?;
     let chats = &client.eca.chats;
-    let earlier = chats.with(handle.id(), |chat| chat.steering.take()).flatten();
-    let id = earlier.ok_or_else(|| Ignored::new("nothing waits"))?;
+    let earlier = chats.with(handle.id(), |chat| {
+        let id = chat.steering.take();
+        chat.view.taken_back.clone_from(&id);
+        id
+    });
+    let id = earlier.flatten().ok_or_else(|| Ignored::new("nothing waits"))?;
     // One that was taken meanwhile cannot be had back.
     let reply = Box::new(|_| {});
     handle.send(Command::Unqueue { id, reply }).await;

@@ -1,5 +1,6 @@
 //! Items and their text as contents: what the user said, what the model says and thinks, the calls it makes.
 
+use bobbin_model::item::DeliveryMode;
 use bobbin_model::{
     DecidedBy, Delta, DeltaChannel, DynamicToolCall, Item, ItemBody, ItemId, TurnId, UnixMillis,
 };
@@ -97,6 +98,9 @@ impl View {
             // Its prompt has shown it.
             ItemBody::UserMessage(_) if self.begun == Some(turn) && item.id == ItemId(1) => {}
             ItemBody::UserMessage(said) => {
+                if said.delivery == DeliveryMode::Guidance {
+                    self.steering = None;
+                }
                 out.push(ChatContent::echo(&words(said), content_id(turn, item.id)));
                 self.status(Status::Running, out);
             }

@@ -13,10 +13,11 @@ use std::collections::HashMap;
 
 use bobbin_core::{Ephemeral, Frame, FrameBody};
 use bobbin_editor_kit::{Limit, money};
+use bobbin_model::input::typed_text;
 use bobbin_model::item::UserMessage;
 use bobbin_model::{
-    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, Spent, TokenUsage,
-    TurnId, UnixMillis,
+    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, QueuedInput,
+    QueuedInputId, RevertedFile, Seq, Spent, TokenUsage, TurnId, UnixMillis,
 };
 
 use crate::wire::content::{ChatContent, Content, Reason, Status};
@@ -57,6 +58,12 @@ pub(crate) struct View {
     begun: Option<TurnId>,
     /// A Turn runs.
     live: bool,
+    /// The words to the running Turn that it has not taken, by their id in the queue.
+    steering: Option<(QueuedInputId, String)>,
+    /// Such words that their user has taken back.
+    pub(crate) taken_back: Option<QueuedInputId>,
+    /// Those that have just left the queue.
+    lapsed: Option<String>,
     /// The Turn that is being stopped.
     stopping: Option<TurnId>,
     generating: bool,
@@ -147,6 +154,8 @@ impl View {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Vec<ChatContent>) {
+        // Words that leave the queue right before the end of their Turn were not taken.
+        let lapsed = self.lapsed.take();
         match event {
             Event::ThreadRenamed { display_name } => out.push(
                 Content::Metadata {
@@ -209,7 +218,11 @@ impl View {
                 self.stopping = Some(*turn);
                 self.status(Status::Stopping, out);
             }
-            Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
+            Event::TurnEnded { turn, outcome, .. } => {
+                out.extend(lapsed.map(|words| ChatContent::system(too_late(&words))));
+                self.ended(*turn, outcome, out);
+            }
+            Event::QueueChanged { queue } => self.queue_changed(queue),
             Event::ContextNoted { note, message, .. } => match note {
                 ContextNote::Compacting => self.progress(COMPACTING, out),
                 ContextNote::CompactFailed => out.push(ChatContent::system(format!("\n\n{message}\n"))),
@@ -224,15 +237,7 @@ impl View {
                     "\nThe last {count} {turns} taken out of this chat. Open it again to see what is left.\n"
                 )));
             }
-            Event::TurnReverted { files, .. } => {
-                let files: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
-                let text = match files.len() {
-                    0 => "\nThe files are as they were before that turn.\n".to_owned(),
-                    1..=20 => format!("\nUndone in the files: {}.\n", files.join(", ")),
-                    count => format!("\nUndone in {count} files.\n"),
-                };
-                out.push(ChatContent::system(text));
-            }
+            Event::TurnReverted { files, .. } => out.push(ChatContent::system(undone(files))),
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
             | Event::ThreadLabelled { .. }
@@ -241,12 +246,20 @@ impl View {
             | Event::EdgeChanged { .. }
             | Event::ToolsDeclared { .. }
             | Event::HistoryGiven { .. }
-            | Event::QueueChanged { .. }
             | Event::PlanUpdated { .. }
             | Event::TurnRecovered { .. }
             | Event::TurnLeftOpen { .. }
             | Event::DiffUpdated { .. } => {}
         }
+    }
+
+    fn queue_changed(&mut self, queue: &[QueuedInput]) {
+        let waiting = queue.iter().rfind(|entry| entry.lapses);
+        let waiting = waiting.map(|entry| (entry.id.clone(), typed_text(&entry.native)));
+        let before = std::mem::replace(&mut self.steering, waiting);
+        let left = before.filter(|_| self.steering.is_none());
+        let left = left.filter(|(id, _)| self.taken_back.as_ref() != Some(id));
+        self.lapsed = left.map(|(_, words)| words);
     }
 
     /// Ends the call that a person, or a rule in a person's place, refused.
@@ -375,9 +388,26 @@ fn words(said: &UserMessage) -> String {
     });
     let typed: String = typed.collect();
     if typed.is_empty() {
-        return bobbin_model::input::typed_text(&said.native);
+        return typed_text(&said.native);
     }
     typed
+}
+
+/// Says that words to a running Turn came too late for it. Most editors send them again by themselves.
+pub(crate) fn too_late(words: &str) -> String {
+    format!(
+        "\nThe turn ended before it could take this in: {words}\nSend it again if your editor does not.\n"
+    )
+}
+
+/// Says which files an undo has changed.
+fn undone(files: &[RevertedFile]) -> String {
+    let files: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+    match files.len() {
+        0 => "\nThe files are as they were before that turn.\n".to_owned(),
+        1..=20 => format!("\nUndone in the files: {}.\n", files.join(", ")),
+        count => format!("\nUndone in {count} files.\n"),
+    }
 }
 
 fn reason_id(turn: TurnId, item: ItemId) -> String {

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, is_content, is_finished, prompt, transcript, until};
 
+const TOO_LATE: &str =
+    "\nThe turn ended before it could take this in: too late\nSend it again if your editor does not.\n";
+
 fn shown(messages: &[Value], role: &str) -> Vec<String> {
     let texts = messages
         .iter()
@@ -38,7 +41,7 @@ async fn words_to_a_running_prompt_are_joined_and_echoed_when_they_are_taken() {
 }
 
 #[tokio::test]
-async fn a_word_that_comes_too_late_or_is_taken_back_is_dropped() {
+async fn a_word_that_comes_too_late_or_is_taken_back_is_dropped_and_the_first_is_told() {
     let server = Server::start().await;
     let mut client = server.editor().await;
     for (script, take_back) in [("wait", false), ("wait\nlisten", true)] {
@@ -59,12 +62,16 @@ async fn a_word_that_comes_too_late_or_is_taken_back_is_dropped() {
             seen.push(client.next().await.unwrap());
         }
         assert!(!shown(&seen, "user").iter().any(|text| text.contains("late")));
+        let told: &[&str] = if take_back { &[] } else { &[TOO_LATE] };
+        assert_eq!(shown(&seen, "system"), told);
     }
     let threads = client.call("chat/list", json!({})).await;
     assert_eq!(threads["chats"][0]["status"], "idle");
     // Nothing runs: there is nothing to steer.
     let steer = json!({ "chatId": "c", "message": "hello" });
     client.notify("chat/promptSteer", steer).await;
+    let told = client.next().await.unwrap();
+    assert_eq!(shown(&[told], "system"), [TOO_LATE.replace("too late", "hello")]);
     client.call("chat/list", json!({})).await;
     assert_eq!(client.unread(), 0);
 }
