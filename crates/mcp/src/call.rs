@@ -15,11 +15,13 @@ use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, InputRequest, JsonObject};
 use rmcp::service::{Peer, ServiceError};
-use rmcp::transport::streamable_http_client::AuthRequiredError;
 use tokio::time::timeout;
 
+use crate::Launch;
 use crate::answer;
+use crate::denial::Denial;
 use crate::elicit::{OpenCall, elicit};
+use crate::handler::roots;
 use crate::listing::Listed;
 use crate::server::{Running, Server};
 use crate::text::{head, scrubbed};
@@ -105,7 +107,7 @@ impl Prepared {
         let params = CallToolRequestParams::new(self.tool).with_arguments(self.arguments);
         let called = tokio::select! {
             biased;
-            called = answered(&running.peer, name, &open.call, params) => called,
+            called = answered(&running.peer, self.server.service(), &open.call, params) => called,
             () = open.call.over(limit) => return late(limit),
         };
         drop(open);
@@ -123,23 +125,24 @@ impl Prepared {
                 "the MCP server {name} answered with a request of its own, which cannot be served here"
             )),
             Err(ServiceError::McpError(error)) => said(&error.message),
-            Err(ServiceError::TransportSend(error)) if wants_login(&*error.error) => failed(format!(
-                "the MCP server {name} wants a login: its user runs `bobbin mcp login {name}`"
-            )),
-            Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => failed(format!(
-                "the MCP server {name} ended while this call ran; it may have had some or all of its effect, and \
-                 it was not repeated"
-            )),
+            Err(ServiceError::TransportSend(error)) => match (&spec.launch, Denial::of(&*error.error)) {
+                (Launch::Http(at), Some(denial)) => failed(format!(
+                    "the MCP server {name} {}",
+                    denial.explain(name, at).await
+                )),
+                _ => ended(name),
+            },
+            Err(ServiceError::TransportClosed) => ended(name),
             Err(error) => said(&format!("the call failed: {error}")),
         }
     }
 }
 
-/// Calls a tool. A server that answers with questions gets the answers of users, as often as [`MAX_ROUNDS`] times. `None`
-/// where it asks for something else.
+/// Calls a tool. A server that answers with questions gets the answers of users and the workspace, as often as
+/// [`MAX_ROUNDS`] times. `None` where it asks for something else.
 async fn answered(
     peer: &Peer<RoleClient>,
-    server: &str,
+    server: &Server,
     call: &OpenCall,
     mut params: CallToolRequestParams,
 ) -> Result<Option<CallToolResult>, ServiceError> {
@@ -151,16 +154,20 @@ async fn answered(
         };
         let mut answers = BTreeMap::new();
         for (id, asked) in asks.input_requests.unwrap_or_default() {
-            let InputRequest::Elicitation(asked) = asked else {
-                return Ok(None);
+            let answer = match asked {
+                InputRequest::Elicitation(asked) => {
+                    serde_json::to_value(elicit(&server.spec.name, call, &asked.params).await)
+                }
+                InputRequest::ListRoots(_) => serde_json::to_value(roots(server.root.as_ref())),
+                _ => return Ok(None),
             };
-            let answer = elicit(server, call, &asked.params).await;
-            answers.insert(id, serde_json::to_value(answer).unwrap_or_default());
+            answers.insert(id, answer.unwrap_or_default());
         }
-        if answers.is_empty() {
+        // A server may ask for nothing but to be called again.
+        if answers.is_empty() && asks.request_state.is_none() {
             return Ok(None);
         }
-        params.input_responses = Some(answers);
+        params.input_responses = (!answers.is_empty()).then_some(answers);
         params.request_state = asks.request_state;
     }
     Ok(None)
@@ -184,10 +191,11 @@ async fn store(
     stored
 }
 
-/// Whether a server has answered that it does not know its caller.
-fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut chain = std::iter::successors(Some(error), |error| error.source());
-    chain.any(<dyn std::error::Error>::is::<AuthRequiredError>)
+fn ended(name: &str) -> ToolOutput {
+    failed(format!(
+        "the MCP server {name} ended while this call ran; it may have had some or all of its effect, and it was not \
+         repeated"
+    ))
 }
 
 fn late(limit: Duration) -> ToolOutput {

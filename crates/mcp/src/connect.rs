@@ -1,5 +1,9 @@
 //! Starting a server, or reaching it, and getting to know it: the MCP handshake, its list of tools.
 //!
+//! Servers of revision 2026-07-28 have `server/discover` in place of the handshake, and many know one of the two only.
+//! Over HTTP a request costs little, so discovery is tried first. A process gets the handshake first: servers of earlier
+//! revisions end on any other first message, or never answer it.
+//!
 //! Owns what it has made until the whole succeeds; dropped before that, nothing is left. Knows nothing of retries.
 
 use std::pin::Pin;
@@ -11,16 +15,19 @@ use bobbin_supervise::{Child, Ended, Failure, Streams, causes, is_lasting};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
+use rmcp::model::ProtocolVersion;
 use rmcp::service::{
-    ClientInitializeError, Peer, RunningService, RunningServiceCancellationToken, ServiceError,
-    ServiceExt as _,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RunningService,
+    RunningServiceCancellationToken, ServiceError,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
+use rmcp::transport::streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig};
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use crate::denial::Denial;
 use crate::elicit::OpenCalls;
 use crate::handler::Handler;
 use crate::http;
@@ -34,6 +41,11 @@ use crate::{HttpSpec, Launch, ServerSpec};
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a connection may take to close.
 const CLOSE: Duration = Duration::from_secs(1);
+/// How long a server may take for `server/discover` before the handshake is tried. (Guess: servers that do not know it
+/// refuse it at once; few never answer.)
+const DISCOVERY: Duration = Duration::from_secs(5);
+/// How long a server may take to say that it does not know its caller.
+const CHALLENGE: Duration = Duration::from_secs(10);
 /// Longest sentence about what went wrong.
 const MAX_PROBLEM: usize = 500;
 
@@ -73,7 +85,7 @@ async fn connect_one(
     let (what, started) = match &spec.launch {
         Launch::Child(process) => {
             let program = process.program.to_string_lossy().into_owned();
-            let started = start(spec, children, root, (**process).clone());
+            let started = start(spec, children, root, process);
             (program, timeout(spec.start_timeout, started).await)
         }
         Launch::Http(http) => (
@@ -94,7 +106,7 @@ async fn connect_one(
             failure: Failure::lasting(problem),
             wants_login: true,
         }),
-        Ok(Err(Trouble::Talk { how, said })) => {
+        Ok(Err(Trouble::Talk { how, said, .. })) => {
             let why = said.map_or_else(String::new, |said| format!(": {said}"));
             let problem = shown(&format!("{what} {how}{why}"), &spec.secrets, MAX_PROBLEM);
             Err(Failure::passing(problem).into())
@@ -130,16 +142,48 @@ enum Trouble {
     Talk {
         how: String,
         said: Option<String>,
+        /// Whether the server has answered that it does not know the request.
+        is_refusal: bool,
     },
+}
+
+impl Trouble {
+    fn talk(how: String) -> Self {
+        Self::Talk {
+            how,
+            said: None,
+            is_refusal: false,
+        }
+    }
 }
 
 type Greeted = (RunningService<RoleClient, Handler>, Listing);
 
+/// Starts a process and greets it.
 async fn start(
     spec: &ServerSpec,
     children: &Children,
     root: Option<&Arc<str>>,
+    process: &ProcessSpec,
+) -> Result<(Connection, Listing), Trouble> {
+    match start_with(spec, children, root, process.clone(), handshake()).await {
+        // Its revision may have no handshake. A server that refuses it may end, so there is a new process.
+        Err(refused @ Trouble::Talk { is_refusal: true, .. }) => {
+            match start_with(spec, children, root, process.clone(), discovery()).await {
+                Err(Trouble::Talk { .. }) => Err(refused),
+                started => started,
+            }
+        }
+        started => started,
+    }
+}
+
+async fn start_with(
+    spec: &ServerSpec,
+    children: &Children,
+    root: Option<&Arc<str>>,
     process: ProcessSpec,
+    lifecycle: ClientLifecycleMode,
 ) -> Result<(Connection, Listing), Trouble> {
     let sandbox = spec.sandbox.as_ref();
     let process = match sandbox {
@@ -157,26 +201,28 @@ async fn start(
     });
     let (child, Streams { input, output }) = started.map_err(Trouble::Child)?;
     let transport = AsyncRwTransport::new_client(Large::new(output), input).with_max_line_length(MAX_MESSAGE);
+    let handler = Handler::new(&spec.name, root);
+    let greeted = async { listed(open(handler, transport, lifecycle).await?).await };
     let greeted = tokio::select! {
         biased;
-        () = child.flooded() => Err("floods".to_owned()),
-        greeted = greet(spec, root, transport) => greeted.map_err(|error| error.in_words(false)),
+        () = child.flooded() => Err(None),
+        greeted = greeted => greeted.map_err(Some),
     };
-    match greeted {
-        Ok(greeted) => Ok(Connection::new(greeted, Some(child))),
-        Err(how) => {
-            let Ended {
-                mut errors, flood, ..
-            } = child.end(GRACE).await;
-            Err(match flood {
-                Some(stream) => Trouble::Setting(flooded(stream)),
-                None => Trouble::Talk {
-                    how,
-                    said: errors.pop(),
-                },
-            })
-        }
-    }
+    let error = match greeted {
+        Ok(greeted) => return Ok(Connection::new(greeted, Some(child))),
+        Err(error) => error,
+    };
+    let Ended {
+        mut errors, flood, ..
+    } = child.end(GRACE).await;
+    Err(match (flood, error) {
+        (Some(stream), _) => Trouble::Setting(flooded(stream)),
+        (None, error) => Trouble::Talk {
+            is_refusal: error.as_ref().is_some_and(GreetError::is_refusal),
+            how: error.map_or_else(|| "floods".to_owned(), |error| error.in_words(false)),
+            said: errors.pop(),
+        },
+    })
 }
 
 async fn reach(
@@ -188,79 +234,101 @@ async fn reach(
     let client = http::client().map_err(Trouble::Setting)?;
     let manager = match &at.bearer {
         Some(_) => None,
-        None => authorized(at)
-            .await
-            .map_err(|how| Trouble::Talk { how, said: None })?,
+        None => authorized(at).await.map_err(Trouble::talk)?,
     };
     let has_tokens = manager.is_some();
+    let handler = Handler::new(&spec.name, root);
+    let limit = DISCOVERY.min(spec.start_timeout / 2);
     let greeted = match manager {
-        Some(manager) => {
-            let client = AuthClient::new(client, manager);
-            greet(
-                spec,
-                root,
-                StreamableHttpClientTransport::with_client(client, config),
-            )
-            .await
-        }
-        None => {
-            greet(
-                spec,
-                root,
-                StreamableHttpClientTransport::with_client(client, config),
-            )
-            .await
-        }
+        Some(manager) => greet_over_http(handler, AuthClient::new(client, manager), config, limit).await,
+        None => greet_over_http(handler, client, config, limit).await,
     };
     let error = match greeted {
         Ok(greeted) => return Ok(Connection::new(greeted, None)),
         Err(error) => error,
     };
-    if error.is_authorization_required() || (!has_tokens && http::challenge(at).await.is_some()) {
-        let login = format!("`bobbin mcp login {}`", spec.name);
-        return Err(if at.bearer.is_some() {
-            Trouble::Setting("it does not accept its token (BearerTokenEnvVar)".to_owned())
-        } else if has_tokens {
-            Trouble::Login(format!("its login is over; run {login} again, then start it"))
-        } else {
-            Trouble::Login(format!(
-                "it wants a login; run {login}, or give it a token (BearerTokenEnvVar)"
-            ))
-        });
-    }
-    Err(Trouble::Talk {
-        how: error.in_words(true),
-        said: None,
+    let denial = match error.denial() {
+        None if !has_tokens => http::challenge(at).await.map(Denial::Unknown),
+        denial => denial,
+    };
+    let Some(denial) = denial else {
+        return Err(Trouble::talk(error.in_words(true)));
+    };
+    let why = format!("it {}", denial.explain(&spec.name, at).await);
+    Err(if at.bearer.is_some() {
+        Trouble::Setting(why)
+    } else {
+        Trouble::Login(why)
     })
+}
+
+/// Returns the challenge of a server over HTTP that does not know a caller without tokens. It may be empty.
+pub(crate) async fn challenge(at: &HttpSpec) -> Option<String> {
+    let (config, client) = (http::config(at).ok()?, http::client().ok()?);
+    let greeted = greet_over_http(Handler::new("", None), client, config, CHALLENGE / 2);
+    let denial = match timeout(CHALLENGE, greeted).await {
+        Ok(Err(error)) => error.denial(),
+        Ok(Ok(_)) | Err(_) => None,
+    };
+    match denial {
+        Some(Denial::Unknown(challenge)) => Some(challenge),
+        Some(Denial::Scope(_)) | None => http::challenge(at).await,
+    }
 }
 
 /// Why a server could not be greeted.
 enum GreetError {
-    Handshake(Box<ClientInitializeError>),
+    Opening(Box<ClientInitializeError>),
     Listing(ServiceError),
 }
 
-/// Does the handshake and asks for the tools.
-async fn greet<T, E, A>(
-    spec: &ServerSpec,
-    root: Option<&Arc<str>>,
-    transport: T,
+fn handshake() -> ClientLifecycleMode {
+    ClientLifecycleMode::Initialize
+}
+
+fn discovery() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    }
+}
+
+/// Greets a server over HTTP: by discovery, or, if that has not succeeded within `limit`, by the handshake.
+async fn greet_over_http<C>(
+    handler: Handler,
+    client: C,
+    config: StreamableHttpClientTransportConfig,
+    limit: Duration,
 ) -> Result<Greeted, GreetError>
+where
+    C: StreamableHttpClient + Sync,
+{
+    let transport = || StreamableHttpClientTransport::with_client(client.clone(), config.clone());
+    match timeout(limit, open(handler.clone(), transport(), discovery())).await {
+        Ok(Ok(service)) => return listed(service).await,
+        Ok(Err(error)) if error.denial().is_some() => return Err(error),
+        Ok(Err(_)) | Err(_) => tracing::debug!(server = handler.name, "discovery has failed; the handshake follows"),
+    }
+    listed(open(handler, transport(), handshake()).await?).await
+}
+
+async fn open<T, E, A>(
+    handler: Handler,
+    transport: T,
+    lifecycle: ClientLifecycleMode,
+) -> Result<RunningService<RoleClient, Handler>, GreetError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let handler = Handler {
-        name: spec.name.clone(),
-        root: root.cloned(),
-        changed: Arc::default(),
-        calls: Arc::default(),
-    };
-    let service = handler.serve(transport).await;
-    let service = service.map_err(|error| GreetError::Handshake(Box::new(error)))?;
+    let opened = handler.serve_with_lifecycle(transport, lifecycle).await;
+    opened.map_err(|error| GreetError::Opening(Box::new(error)))
+}
+
+/// Asks a server for its tools.
+async fn listed(service: RunningService<RoleClient, Handler>) -> Result<Greeted, GreetError> {
     let info = service.peer_info();
     let listing = if info.is_some_and(|info| info.capabilities.tools.is_some()) {
-        let listing = listing::tools(&service, &spec.name).await;
+        let listing = listing::tools(&service, &service.service().name).await;
         listing.map_err(GreetError::Listing)?
     } else {
         Listing::default()
@@ -269,15 +337,27 @@ where
 }
 
 impl GreetError {
-    fn is_authorization_required(&self) -> bool {
-        matches!(self, Self::Handshake(error) if error.is_authorization_required())
+    /// Whether the server has understood the request and does not serve it.
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::Opening(error) if matches!(**error, ClientInitializeError::JsonRpcError(_)))
+    }
+
+    fn denial(&self) -> Option<Denial> {
+        match self {
+            Self::Opening(error) => match &**error {
+                ClientInitializeError::TransportError { error, .. } => Denial::of(&*error.error),
+                _ => None,
+            },
+            Self::Listing(ServiceError::TransportSend(error)) => Denial::of(&*error.error),
+            Self::Listing(_) => None,
+        }
     }
 
     /// Returns what went wrong, to follow the program's name.
     fn in_words(self, over_http: bool) -> String {
         let error = match self {
             Self::Listing(error) => return format!("did not list its tools ({error})"),
-            Self::Handshake(error) => *error,
+            Self::Opening(error) => *error,
         };
         match error {
             ClientInitializeError::TransportError { error, .. } if over_http => {

@@ -29,6 +29,17 @@ pub(crate) struct Handler {
     pub(crate) calls: Arc<OpenCalls>,
 }
 
+impl Handler {
+    pub(crate) fn new(name: &str, root: Option<&Arc<str>>) -> Self {
+        Self {
+            name: name.to_owned(),
+            root: root.cloned(),
+            changed: Arc::default(),
+            calls: Arc::default(),
+        }
+    }
+}
+
 impl ClientHandler for Handler {
     async fn create_elicitation(
         &self,
@@ -42,8 +53,7 @@ impl ClientHandler for Handler {
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let roots = self.root.iter().map(|uri| Root::new(&**uri));
-        Ok(ListRootsResult::new(roots.collect()))
+        Ok(roots(self.root.as_ref()))
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -65,4 +75,9 @@ impl ClientHandler for Handler {
         can.roots = self.root.is_some().then(RootsCapabilities::default);
         ClientConfig::new(can, this)
     }
+}
+
+/// Returns the answer to a server that asks for roots. `root` is the address of the workspace.
+pub(crate) fn roots(root: Option<&Arc<str>>) -> ListRootsResult {
+    ListRootsResult::new(root.map(|uri| Root::new(&**uri)).into_iter().collect())
 }

@@ -46,8 +46,8 @@ pub(crate) fn config(spec: &HttpSpec) -> Result<StreamableHttpClientTransportCon
     Ok(config)
 }
 
-/// Returns the challenge of a server that answers that it does not know its caller; empty where it says no more than that.
-/// Not all servers say so in a way that the transport reports.
+/// Returns the challenge of a server that answers a GET that it does not know its caller; empty where it says no more than
+/// that. Not all servers say so in a way that the transport reports.
 pub(crate) async fn challenge(spec: &HttpSpec) -> Option<String> {
     let (headers, client) = (headers(spec).ok()?, client().ok()?);
     let mut request = client.get(&spec.url).headers(headers.into_iter().collect());

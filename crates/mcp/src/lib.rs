@@ -12,7 +12,9 @@
 mod announce;
 mod answer;
 mod call;
+mod changes;
 mod connect;
+mod denial;
 mod elicit;
 mod extras;
 mod handler;
@@ -30,6 +32,6 @@ mod tokens;
 
 pub use announce::Announce;
 pub use host::{Full, Host};
-pub use login::Login;
+pub use login::{Login, OAuthClient};
 pub use spec::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
 pub use tokens::TokenFile;

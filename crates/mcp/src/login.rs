@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::future::poll_fn;
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::task::Poll;
@@ -14,16 +15,20 @@ use bobbin_supervise::causes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use reqwest::Url;
-use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
+    OAuthClientConfig,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::HttpSpec;
-use crate::http;
+use crate::connect::challenge;
 use crate::outbound::{Outbound, Reach};
 use crate::text::shown;
+use crate::tokens::{StoredClient, StoredLogin, TokenStore};
+use crate::{HttpSpec, Secret, TokenFile};
 
 /// How long a user may take.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -34,6 +39,8 @@ const REQUEST: Duration = Duration::from_secs(5);
 const MAX_REQUEST: usize = 16 << 10;
 /// Most connections to the port at a time: browsers open some ahead. A new one takes the place of the oldest.
 const MAX_VISITS: usize = 64;
+/// What authorization servers show of Bobbin.
+const CLIENT_NAME: &str = "Bobbin";
 /// Where the browser comes back to.
 const CALLBACK: &str = "/callback";
 /// Longest sentence about what went wrong.
@@ -41,9 +48,19 @@ const MAX_PROBLEM: usize = 500;
 const DONE: &str = "You are logged in. You can close this page.";
 const FAILED: &str = "The login has failed. Bobbin says why.";
 
+/// Bobbin as an authorization server knows it.
+#[derive(Debug, Clone)]
+pub struct OAuthClient {
+    /// Its name there.
+    pub id: String,
+    /// What proves that it is this client; public clients have none.
+    pub secret: Option<Secret>,
+}
+
 /// A login that waits for its user. Dropped, it closes its port.
 pub struct Login {
     session: AuthorizationSession,
+    tokens: TokenFile,
     listener: TcpListener,
     /// What the browser brings back, so that no other page's answer counts.
     state: String,
@@ -52,47 +69,32 @@ pub struct Login {
 }
 
 impl Login {
-    /// Prepares a login at a server. `client_id` is for authorization servers that register no clients by themselves.
+    /// Prepares a login at a server. `client` is for authorization servers that register no clients by themselves. Later
+    /// logins at the same authorization server use it too.
     ///
     /// # Errors
     /// A sentence for the user, to follow the server's name.
-    pub fn start<'a>(
-        server: &'a HttpSpec,
-        client_id: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Self, String>> {
+    pub fn start(server: &HttpSpec, client: Option<OAuthClient>) -> BoxFuture<'_, Result<Self, String>> {
         async move {
-            let prepared = timeout(PREPARE, Self::prepare(server, client_id)).await;
+            let prepared = timeout(PREPARE, Self::prepare(server, client)).await;
             prepared.unwrap_or_else(|_| Err(format!("did not say within {PREPARE:?} how one logs in")))
         }
         .boxed()
     }
 
-    async fn prepare(server: &HttpSpec, client_id: Option<&str>) -> Result<Self, String> {
+    async fn prepare(server: &HttpSpec, client: Option<OAuthClient>) -> Result<Self, String> {
         if server.bearer.is_some() {
             return Err("uses the token of BearerTokenEnvVar: a login would not count".to_owned());
         }
         let lock = server.tokens.lock_login().await;
-        let lock = lock.map_err(|error| format!("has no place for its tokens ({error})"))?;
+        let lock = lock.map_err(|error| no_place(&error))?;
         let lock = lock.ok_or("has a login already that waits for its user")?;
         let no_port = |error| format!("cannot be logged in at: there is no port for the answer ({error})");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(no_port)?;
         let port = listener.local_addr().map_err(no_port)?.port();
-        let refused = |error: AuthError| said("offers no login that can be used", &error);
-        let mut manager = manager(server).await?;
-        let challenge = http::challenge(server).await;
-        let found = manager
-            .resolve_metadata_from_challenge(challenge.as_deref())
-            .await;
-        manager.set_metadata(found.map_err(refused)?.metadata);
-        let mut request = AuthorizationRequest::new(format!("http://127.0.0.1:{port}{CALLBACK}"))
-            .with_client_name("Bobbin");
-        if let Some(id) = client_id {
-            request = request.with_preregistered_client(id);
-        }
-        let session = AuthorizationSession::new(manager, request).await;
-        let session = session.map_err(|(_, error)| refused(error))?;
+        let session = session(server, client, format!("http://127.0.0.1:{port}{CALLBACK}")).await?;
         let link = Url::parse(session.get_authorization_url()).ok();
         // A client opens it without a look: a program of this machine, or a script, is no page.
         let link = link.filter(|link| Reach::of(&server.url).allows_page(link));
@@ -103,6 +105,7 @@ impl Login {
         let state = query(&link, "state");
         Ok(Self {
             session,
+            tokens: server.tokens.clone(),
             listener,
             state: state.ok_or("has a login without a state, which cannot be used")?,
             _lock: lock,
@@ -153,9 +156,10 @@ impl Login {
             ))
         } else {
             let handled = self.session.handle_callback_url(answer.as_str()).await;
-            handled
-                .map(drop)
-                .map_err(|error| said("has not given tokens", &error))
+            match handled {
+                Ok(_) => self.tokens.forget_scope().await.map_err(|error| no_place(&error)),
+                Err(error) => Err(said("has not given tokens", &error)),
+            }
         };
         let text = if done.is_ok() { DONE } else { FAILED };
         reply(&mut browser, "200 OK", text).await;
@@ -232,21 +236,133 @@ fn said(what: &str, error: &AuthError) -> String {
     shown(&format!("{what} ({})", causes(error)), &[], MAX_PROBLEM)
 }
 
+fn no_place(error: &io::Error) -> String {
+    format!("has no place for its tokens ({error})")
+}
+
+/// Prepares what a browser is sent to, and what its answer is exchanged with. `back` is the address that it comes back to.
+async fn session(
+    server: &HttpSpec,
+    client: Option<OAuthClient>,
+    back: String,
+) -> Result<AuthorizationSession, String> {
+    let refused = |error: AuthError| said("offers no login that can be used", &error);
+    let mut manager = manager(server).await?;
+    let metadata = discovered(server, &mut manager).await.map_err(refused)?;
+    let registers = metadata.registration_endpoint.is_some();
+    // What another authorization server has given is none of this one's business.
+    let last = server.tokens.login().await.map_err(|error| no_place(&error))?;
+    let last = last.filter(|last| last.credentials.issuer == metadata.issuer);
+    let scopes = scopes(server, &manager, last.as_ref()).await?;
+    let client = client.or_else(|| {
+        let StoredLogin { credentials, client } = last.filter(|last| last.client.is_users)?;
+        Some(OAuthClient {
+            id: credentials.client_id,
+            secret: client.secret.map(Secret),
+        })
+    });
+    let is_users = client.is_some();
+    let OAuthClient { id, secret } = match client {
+        Some(client) => client,
+        None if !registers => {
+            return Err(
+                "registers no clients by itself: register one there, and name it with --client-id".to_owned(),
+            );
+        }
+        None => {
+            let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+            let registered = manager.register_client(CLIENT_NAME, &back, &scopes).await;
+            let registered = registered.map_err(refused)?;
+            OAuthClient {
+                id: registered.client_id,
+                secret: registered.client_secret.map(Secret),
+            }
+        }
+    };
+    let secret = secret.map(|Secret(secret)| secret);
+    manager.set_credential_store(TokenStore {
+        file: server.tokens.clone(),
+        client: StoredClient {
+            secret: secret.clone(),
+            is_users,
+        },
+    });
+    let mut request = AuthorizationRequest::new(back)
+        .with_initial_scope_selection()
+        .with_scopes(scopes)
+        .with_preregistered_client(id);
+    request.client_secret = secret;
+    let session = AuthorizationSession::new(manager, request).await;
+    session.map_err(|(_, error)| refused(error))
+}
+
+/// Finds the authorization server of a server, by what it says to a caller without tokens.
+async fn discovered(
+    server: &HttpSpec,
+    manager: &mut AuthorizationManager,
+) -> Result<AuthorizationMetadata, AuthError> {
+    let challenge = challenge(server).await;
+    let found = manager
+        .resolve_metadata_from_challenge(challenge.as_deref())
+        .await?;
+    manager.set_metadata(found.metadata.clone());
+    Ok(found.metadata)
+}
+
+/// Returns the scopes to ask for: those that the server names, those of the last login, and the one that it lacked.
+async fn scopes(
+    server: &HttpSpec,
+    manager: &AuthorizationManager,
+    last: Option<&StoredLogin>,
+) -> Result<Vec<String>, String> {
+    let lacking = server.tokens.wanted_scope().await;
+    let lacking = lacking.map_err(|error| no_place(&error))?;
+    let granted = last.into_iter().flat_map(|last| &last.credentials.granted_scopes);
+    let more = granted.map(String::as_str).chain(lacking.split_whitespace());
+    let mut scopes = manager.select_initial_scopes(&[]).await;
+    for scope in more {
+        if !scopes.iter().any(|known| known == scope) {
+            scopes.push(scope.to_owned());
+        }
+    }
+    Ok(scopes)
+}
+
 async fn manager(server: &HttpSpec) -> Result<AuthorizationManager, String> {
     let client = Arc::new(Outbound::new(&server.url)?);
     let manager = AuthorizationManager::new_with_oauth_http_client(server.url.as_str(), client).await;
-    let mut manager = manager.map_err(|error| said("cannot be logged in at", &error))?;
-    manager.set_credential_store(server.tokens.clone());
-    Ok(manager)
+    manager.map_err(|error| said("cannot be logged in at", &error))
 }
 
-/// Returns what presents the tokens for a server. `None` where there are none.
+/// Returns what presents the tokens for a server. `None` if there are none of its authorization server.
 ///
 /// # Errors
 /// What is wrong, to follow the server's name.
 pub(crate) async fn authorized(server: &HttpSpec) -> Result<Option<AuthorizationManager>, String> {
+    let unusable = |error: AuthError| said("cannot use its login", &error);
+    let login = server.tokens.login().await;
+    let login = login.map_err(|error| format!("cannot use its login ({error})"))?;
+    let Some(StoredLogin { credentials, client }) = login else {
+        return Ok(None);
+    };
     let mut manager = manager(server).await?;
-    let is_there = manager.initialize_from_store().await;
-    let is_there = is_there.map_err(|error| said("cannot use its login", &error))?;
-    Ok(is_there.then_some(manager))
+    let metadata = discovered(server, &mut manager).await.map_err(unusable)?;
+    // Neither tokens nor the secret go to another authorization server, nor to a server that names none any more.
+    if credentials.issuer.is_some() && credentials.issuer != metadata.issuer {
+        return Ok(None);
+    }
+    let secret = client.secret.clone();
+    manager.set_credential_store(TokenStore {
+        file: server.tokens.clone(),
+        client,
+    });
+    if !manager.initialize_from_store().await.map_err(unusable)? {
+        return Ok(None);
+    }
+    if let Some(secret) = secret {
+        let client = OAuthClientConfig::new(credentials.client_id, server.url.as_str());
+        let client = client.with_client_secret(secret);
+        manager.configure_client(client).map_err(unusable)?;
+    }
+    Ok(Some(manager))
 }

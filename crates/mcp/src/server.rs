@@ -15,6 +15,7 @@ use rmcp::RoleClient;
 use rmcp::service::Peer;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::changes;
 use crate::connect::{Connection, connect};
 use crate::elicit::OpenCalls;
 use crate::extras::{self, Extras};
@@ -37,7 +38,7 @@ pub(crate) struct Server {
     pub(crate) spec: ServerSpec,
     children: Children,
     /// The address of the workspace.
-    root: Option<Arc<str>>,
+    pub(crate) root: Option<Arc<str>>,
     announce: Announce,
     seen: Mutex<Seen>,
 }
@@ -209,6 +210,7 @@ impl Service for Server {
             biased;
             () = connection.lost() => {}
             () = listing => {}
+            () = changes::follow(&peer, &changed) => {}
         }
     }
 

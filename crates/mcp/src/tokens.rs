@@ -1,6 +1,6 @@
 //! The tokens of a login, in a file of the state directory that only its owner may read.
 //!
-//! One file for each server's name and address. Several Bobbins may run: a lock beside the file is for one refresh at a
+//! One file for each server's name and address; beside it, until the next login, the scope that the last lacked. Several Bobbins may run: a lock beside the file is for one refresh at a
 //! time, another for one login at a time.
 
 use std::fs::{self, File, TryLockError};
@@ -10,7 +10,36 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+/// Longest scope that is stored (guess: several times what servers want).
+const MAX_SCOPE: usize = 4 << 10;
+
+/// What a login has given, and to which client.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredLogin {
+    #[serde(flatten)]
+    pub(crate) credentials: StoredCredentials,
+    #[serde(flatten)]
+    pub(crate) client: StoredClient,
+}
+
+/// What is stored of a client beside its id.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StoredClient {
+    #[serde(default, rename = "client_secret", skip_serializing_if = "Option::is_none")]
+    pub(crate) secret: Option<String>,
+    /// Whether the user has registered it: then later logins are its too.
+    #[serde(default, rename = "client_is_users")]
+    pub(crate) is_users: bool,
+}
+
+/// The tokens of one client at one server.
+pub(crate) struct TokenStore {
+    pub(crate) file: TokenFile,
+    pub(crate) client: StoredClient,
+}
 
 /// The file with the tokens for one server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,14 +64,47 @@ impl TokenFile {
     /// # Errors
     /// The file cannot be removed.
     pub fn remove(&self) -> io::Result<bool> {
-        match fs::remove_file(&self.0) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_removed(&self.scope())?;
+        is_removed(&self.0)
     }
 
-    fn read(&self) -> io::Result<Option<StoredCredentials>> {
+    /// Returns what the last login has given. `None` if there was none.
+    pub(crate) async fn login(&self) -> io::Result<Option<StoredLogin>> {
+        self.on_disk(Self::read).await
+    }
+
+    /// Has the next login ask for a scope: space-separated names.
+    pub(crate) async fn want_scope(&self, scope: String) -> io::Result<()> {
+        self.on_disk(move |file| {
+            if scope.len() > MAX_SCOPE {
+                return Err(io::Error::other("the scope is too long"));
+            }
+            file.make_directory()?;
+            let mut noted = private().create(true).truncate(true).open(file.scope())?;
+            noted.write_all(scope.as_bytes())
+        })
+        .await
+    }
+
+    /// Returns the scope that the last login lacked; empty if there is none.
+    pub(crate) async fn wanted_scope(&self) -> io::Result<String> {
+        self.on_disk(|file| match fs::read_to_string(file.scope()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        })
+        .await
+    }
+
+    /// Has the next login ask for no more than the server and the last login name.
+    pub(crate) async fn forget_scope(&self) -> io::Result<()> {
+        self.on_disk(|file| is_removed(&file.scope()).map(drop)).await
+    }
+
+    fn scope(&self) -> PathBuf {
+        self.0.with_extension("scope")
+    }
+
+    fn read(&self) -> io::Result<Option<StoredLogin>> {
         match fs::read(&self.0) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -51,12 +113,12 @@ impl TokenFile {
     }
 
     /// Replaces the file as a whole: a crash leaves the tokens before or those after.
-    fn write(&self, credentials: &StoredCredentials) -> io::Result<()> {
+    fn write(&self, login: &StoredLogin) -> io::Result<()> {
         self.make_directory()?;
         let next = self.0.with_extension(format!("{}.new", std::process::id()));
         drop(fs::remove_file(&next));
         let mut file = private().create_new(true).open(&next)?;
-        file.write_all(&serde_json::to_vec(credentials)?)?;
+        file.write_all(&serde_json::to_vec(login)?)?;
         file.sync_data()?;
         fs::rename(&next, &self.0)
     }
@@ -97,6 +159,15 @@ impl TokenFile {
     }
 }
 
+/// Removes a file. Returns whether it was there.
+fn is_removed(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Returns how a file is opened for writing that nobody else may read.
 fn private() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
@@ -109,25 +180,27 @@ fn unusable(error: &io::Error) -> AuthError {
 }
 
 #[async_trait]
-impl CredentialStore for TokenFile {
+impl CredentialStore for TokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        self.on_disk(Self::read).await.map_err(|error| unusable(&error))
+        let login = self.file.login().await.map_err(|error| unusable(&error))?;
+        Ok(login.map(|login| login.credentials))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let saved = self.on_disk(move |file| file.write(&credentials)).await;
+        let client = self.client.clone();
+        let login = StoredLogin { credentials, client };
+        let saved = self.file.on_disk(move |file| file.write(&login)).await;
         saved.map_err(|error| unusable(&error))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.on_disk(|file| file.remove().map(drop))
-            .await
-            .map_err(|error| unusable(&error))
+        let cleared = self.file.on_disk(|file| is_removed(&file.0)).await;
+        cleared.map(drop).map_err(|error| unusable(&error))
     }
 
     /// A refresh token is often good for one use, and several Bobbins of a user may have the same one.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let locked = self.on_disk(|file| {
+        let locked = self.file.on_disk(|file| {
             let lock = file.lock_file("lock")?;
             lock.lock()?;
             Ok(lock)

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -37,6 +37,14 @@ struct Books {
     registered: usize,
     /// Where a browser is sent, if not here.
     page: Option<String>,
+    /// The scopes of the login that a browser has opened.
+    scopes: String,
+    /// The method that needs one more scope, and that scope.
+    demand: Option<(String, String)>,
+    /// The one client there may be, as its `Authorization` header names it.
+    client: Option<String>,
+    /// Whether there is another authorization server.
+    moved: bool,
 }
 
 impl Kiosk {
@@ -54,9 +62,10 @@ impl Kiosk {
         let router = Router::new()
             .route("/papers", get(resource))
             .route("/.well-known/oauth-authorization-server", get(authority))
+            .route("/.well-known/oauth-authorization-server/new", get(authority))
             .route("/register", post(register))
             .route("/token", post(token))
-            .route("/mcp", post(mcp).get(knock))
+            .route("/mcp", post(mcp))
             .with_state(kiosk.clone());
         let serving = tokio::spawn(async move { drop(axum::serve(listener, router).await) });
         (kiosk, serving)
@@ -87,6 +96,23 @@ impl Kiosk {
         self.state.lock().page = Some(page.to_owned());
     }
 
+    /// Serves a method from now on only to those who have this scope too.
+    pub fn demand(&self, method: &str, scope: &str) {
+        self.state.lock().demand = Some((method.to_owned(), scope.to_owned()));
+    }
+
+    /// Gives tokens from now on to this client only, and registers no other.
+    pub fn accept_only(&self, id: &str, secret: &str) {
+        let basic = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
+        self.state.lock().client = Some(basic);
+    }
+
+    /// Has another authorization server from now on, which registers clients.
+    pub fn move_authority(&self) {
+        let mut books = self.state.lock();
+        (books.moved, books.client) = (true, None);
+    }
+
     /// Takes no token from now on and refreshes none.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -101,7 +127,11 @@ impl Kiosk {
         let pairs: HashMap<String, String> = link.query_pairs().into_owned().collect();
         assert_eq!(pairs["code_challenge_method"], "S256");
         assert_eq!(pairs["resource"], self.url());
-        pairs["code_challenge"].clone_into(&mut self.state.lock().challenge);
+        {
+            let mut books = self.state.lock();
+            pairs["code_challenge"].clone_into(&mut books.challenge);
+            books.scopes = pairs.get("scope").cloned().unwrap_or_default();
+        }
         let back = reqwest::Url::parse(&pairs["redirect_uri"]).unwrap();
         assert_eq!((back.host_str(), back.path()), (Some("127.0.0.1"), "/callback"));
         let address = format!("127.0.0.1:{}", back.port().unwrap());
@@ -116,19 +146,25 @@ impl Kiosk {
 }
 
 async fn resource(State(kiosk): State<Kiosk>) -> Json<Value> {
-    Json(json!({ "resource": kiosk.url(), "authorization_servers": [kiosk.base] }))
+    Json(json!({ "resource": kiosk.url(), "authorization_servers": [kiosk.issuer()] }))
 }
 
-async fn authority(State(Kiosk { base, state }): State<Kiosk>) -> Json<Value> {
-    let page = state.lock().page.clone();
-    Json(json!({
-        "issuer": base,
+async fn authority(State(kiosk): State<Kiosk>) -> Json<Value> {
+    let issuer = kiosk.issuer();
+    let Kiosk { base, state } = kiosk;
+    let books = state.lock();
+    let page = books.page.clone();
+    let mut metadata = json!({
+        "issuer": issuer,
         "authorization_endpoint": page.unwrap_or_else(|| format!("{base}/authorize")),
         "token_endpoint": format!("{base}/token"),
-        "registration_endpoint": format!("{base}/register"),
         "response_types_supported": ["code"],
         "code_challenge_methods_supported": ["S256"],
-    }))
+    });
+    if books.client.is_none() {
+        metadata["registration_endpoint"] = json!(format!("{base}/register"));
+    }
+    Json(metadata)
 }
 
 async fn register(State(kiosk): State<Kiosk>, Json(asked): Json<Value>) -> (StatusCode, Json<Value>) {
@@ -137,8 +173,20 @@ async fn register(State(kiosk): State<Kiosk>, Json(asked): Json<Value>) -> (Stat
     (StatusCode::CREATED, Json(client))
 }
 
-async fn token(State(kiosk): State<Kiosk>, Form(form): Form<HashMap<String, String>>) -> Response {
+async fn token(
+    State(kiosk): State<Kiosk>,
+    headers: HeaderMap,
+    Form(form): Form<HashMap<String, String>>,
+) -> Response {
     let mut books = kiosk.state.lock();
+    let presented = headers.get("authorization").and_then(|value| value.to_str().ok());
+    if books.client.is_some() && books.client.as_deref() != presented {
+        return (
+            StatusCode::UNAUTHORIZED,
+            Json(json!({ "error": "invalid_client" })),
+        )
+            .into_response();
+    }
     let is_right = match form["grant_type"].as_str() {
         "authorization_code" => {
             let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(&form["code_verifier"]));
@@ -161,27 +209,41 @@ async fn token(State(kiosk): State<Kiosk>, Form(form): Form<HashMap<String, Stri
 }
 
 impl Kiosk {
-    /// Returns the refusal of a caller that does not present the last token.
-    fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
+    fn issuer(&self) -> String {
+        let path = if self.state.lock().moved { "/new" } else { "" };
+        format!("{}{path}", self.base)
+    }
+
+    /// Returns the refusal of a caller that does not present the last token, or one that lacks a scope.
+    fn refusal(&self, headers: &HeaderMap, method: &str) -> Option<Response> {
         let books = self.state.lock();
         let last = format!("Bearer token-{}", books.given);
         let presented = headers.get("authorization").and_then(|value| value.to_str().ok());
-        let challenge = format!("Bearer resource_metadata=\"{}/papers\"", self.base);
-        let refusal = || (StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]).into_response();
-        (books.closed || books.given == 0 || presented != Some(last.as_str())).then(refusal)
+        let papers = format!("resource_metadata=\"{}/papers\"", self.base);
+        let refusal = |status: StatusCode, challenge: String| {
+            Some((status, [("www-authenticate", challenge)]).into_response())
+        };
+        if books.closed || books.given == 0 || presented != Some(last.as_str()) {
+            return refusal(
+                StatusCode::UNAUTHORIZED,
+                format!("Bearer {papers}, scope=\"buy\""),
+            );
+        }
+        let (demanding, scope) = books.demand.as_ref()?;
+        if demanding != method || books.scopes.split(' ').any(|granted| granted == scope) {
+            return None;
+        }
+        let why = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\", {papers}");
+        refusal(StatusCode::FORBIDDEN, why)
     }
-}
-
-async fn knock(State(kiosk): State<Kiosk>, headers: HeaderMap) -> Response {
-    let no_stream = || StatusCode::METHOD_NOT_ALLOWED.into_response();
-    kiosk.refusal(&headers).unwrap_or_else(no_stream)
 }
 
 async fn mcp(State(kiosk): State<Kiosk>, headers: HeaderMap, Json(asked): Json<Value>) -> Response {
-    if let Some(refusal) = kiosk.refusal(&headers) {
+    let method = asked["method"].as_str().unwrap();
+    if let Some(refusal) = kiosk.refusal(&headers, method) {
         return refusal;
     }
-    let result = match asked["method"].as_str().unwrap() {
+    let result = match method {
         "initialize" => json!({
             "protocolVersion": "2025-06-18",
             "capabilities": { "tools": {} },

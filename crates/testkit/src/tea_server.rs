@@ -6,21 +6,22 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument, PromptMessage,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt,
+    PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, Role, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 /// Name of the variable with the file that calls are noted in.
 pub const LOG: &str = "TEA_LOG";
@@ -31,6 +32,8 @@ pub const PID: &str = "TEA_PID";
 
 /// Name of the variable with the number of tools that are listed beside the usual ones.
 pub const MANY: &str = "TEA_MANY";
+/// Name of the variable that has the server refuse the handshake: it speaks revision 2026-07-28 only.
+pub const MODERN: &str = "TEA_MODERN";
 
 /// Returns the program and arguments that start the server: the running test program with the test of this name.
 ///
@@ -73,6 +76,7 @@ pub fn serve() {
                 .ok()
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(0),
+            modern: std::env::var(MODERN).is_ok(),
         };
         if let Ok(path) = std::env::var(PID) {
             // Whole or not at all: a test may look at any time.
@@ -102,6 +106,7 @@ pub async fn listen() -> (String, tokio::task::JoinHandle<()>) {
         grown: Arc::default(),
         log: None,
         many: 0,
+        modern: false,
     };
     let sessions: Arc<LocalSessionManager> = Arc::default();
     let service = StreamableHttpService::new(
@@ -122,9 +127,10 @@ pub async fn listen() -> (String, tokio::task::JoinHandle<()>) {
 
 #[derive(Clone)]
 struct Pantry {
-    grown: Arc<AtomicBool>,
+    grown: Arc<watch::Sender<bool>>,
     log: Option<String>,
     many: usize,
+    modern: bool,
 }
 
 impl Pantry {
@@ -145,7 +151,7 @@ impl Pantry {
     fn tools(&self) -> Vec<Tool> {
         let mut reads = ToolAnnotations::default();
         reads.read_only_hint = Some(true);
-        let grown = self.grown.load(Ordering::Acquire);
+        let grown = *self.grown.borrow();
         // It says then of all tools that they only read.
         let said_later = |tool: Tool| {
             if grown {
@@ -198,6 +204,36 @@ impl ServerHandler for Pantry {
             .enable_prompts()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("pantry", "1.0.0"))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if self.modern {
+            let known = [ProtocolVersion::V_2026_07_28];
+            return Err(ErrorData::unsupported_protocol_version(
+                request.protocol_version,
+                &known,
+            ));
+        }
+        self.negotiate_initialize(&request)
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut grown = self.grown.subscribe();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                // The sender lives as long as this server.
+                _ = grown.changed() => drop(context.sink().notify_tool_list_changed().await),
+            }
+        }
     }
 
     async fn list_tools(
@@ -292,7 +328,7 @@ impl ServerHandler for Pantry {
                 String::new()
             }
             "grow" => {
-                self.grown.store(true, Ordering::Release);
+                self.grown.send_replace(true);
                 // A client that is gone needs no news.
                 drop(context.peer.notify_tool_list_changed().await);
                 "grown".to_owned()

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use bobbin_mcp::{Host, Login, ServerSpec};
+use bobbin_mcp::{Host, Login, OAuthClient, Secret, ServerSpec};
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
@@ -25,7 +25,7 @@ use bobbin_workspace::Workspace;
 /// Arguments of `bobbin mcp`.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     #[command(subcommand)]
@@ -47,6 +47,9 @@ enum Action {
         /// Our name at its authorization server, if that registers no clients by itself.
         #[arg(long, value_name = "ID")]
         client_id: Option<String>,
+        /// With --client-id: the variable with the secret of that client, if it has one.
+        #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+        client_secret_env: Option<String>,
     },
     /// Remove what a login has given.
     Logout {
@@ -111,8 +114,14 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
             console::say(&files.remove(&remove, known)?);
         }
         Action::Test { name } => test(runnable(&config, &workspace, &name)?).await?,
-        Action::Login { name, client_id } => {
-            log_in(runnable(&config, &workspace, &name)?, client_id.as_deref()).await?;
+        Action::Login {
+            name,
+            client_id,
+            client_secret_env,
+        } => {
+            let secret = client_secret_env.map(|variable| secret(&variable)).transpose()?;
+            let client = client_id.map(|id| OAuthClient { id, secret });
+            log_in(runnable(&config, &workspace, &name)?, client).await?;
         }
         Action::Logout { name } => {
             let spec = runnable(&config, &workspace, &name)?;
@@ -174,11 +183,19 @@ async fn test(spec: ServerSpec) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn log_in(spec: ServerSpec, client_id: Option<&str>) -> anyhow::Result<()> {
+/// Returns the secret that a variable has.
+fn secret(variable: &str) -> anyhow::Result<Secret> {
+    match std::env::var(variable) {
+        Ok(secret) if !secret.is_empty() => Ok(Secret(secret)),
+        _ => bail!("the variable {variable} has no secret: set it, and run this again"),
+    }
+}
+
+async fn log_in(spec: ServerSpec, client: Option<OAuthClient>) -> anyhow::Result<()> {
     let name = plain(&spec.name);
     let server = over_http(spec).map_err(anyhow::Error::msg)?;
     let failed = |why| anyhow::anyhow!("{name} {why}");
-    let login = Login::start(&server, client_id).await.map_err(failed)?;
+    let login = Login::start(&server, client).await.map_err(failed)?;
     console::say("Open this page and log in:");
     console::say(login.link());
     login.finish().await.map_err(failed)?;

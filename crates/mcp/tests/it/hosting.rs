@@ -3,6 +3,7 @@
 use bobbin_agent_api::tool::{Effect, Permission, ToolSource as _};
 use bobbin_mcp::Launch;
 use bobbin_model::ServerState::{Disabled, Error, Idle, Ready, Starting};
+use bobbin_testkit::tea_server;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -71,6 +72,21 @@ async fn a_tool_that_comes_later_is_offered_when_the_server_says_so() {
     let grown = bench.next().await;
     assert_eq!((grown.state, grown.tools.len()), (Ready, 7));
     assert_eq!(bench.call("sprout", json!({})).await.text, "sprouted");
+    bench.host.end().await;
+}
+
+#[tokio::test]
+async fn a_server_without_a_handshake_is_discovered_and_followed() {
+    let mut bench = Bench::new();
+    let mut spec = bench.pantry();
+    if let Launch::Child(process) = &mut spec.launch {
+        process.env.set(tea_server::MODERN, "1");
+    }
+    bench.host.set(spec).unwrap();
+    assert_eq!(states(&bench.until(Ready).await), [Starting, Ready]);
+    assert!(bench.call("steep", json!({ "minutes": 1 })).await.success);
+    bench.call("grow", json!({})).await;
+    assert_eq!(bench.next().await.tools.len(), 7);
     bench.host.end().await;
 }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use bobbin_mcp::{HttpSpec, Launch, Login, ServerSpec, TokenFile};
+use bobbin_mcp::{HttpSpec, Launch, Login, OAuthClient, Secret, ServerSpec, TokenFile};
 use bobbin_model::Reach;
 use bobbin_model::ServerState::{Error, Ready};
 use bobbin_testkit::kiosk::Kiosk;
@@ -30,13 +30,33 @@ fn spec(bench: &Bench, server: &HttpSpec) -> ServerSpec {
     }
 }
 
-async fn log_in(kiosk: &Kiosk, server: &HttpSpec) {
-    let login = Login::start(server, None).await.unwrap();
+async fn log_in(kiosk: &Kiosk, server: &HttpSpec) -> String {
+    log_in_as(kiosk, server, None).await
+}
+
+/// Logs in. Returns the page that the user was sent to.
+async fn log_in_as(kiosk: &Kiosk, server: &HttpSpec, client: Option<OAuthClient>) -> String {
+    let login = Login::start(server, client).await.unwrap();
     let link = login.link().to_owned();
     let finishing = tokio::spawn(login.finish());
     let page = kiosk.browse(&link, "/callback", "code=leaf&state=STATE").await;
     assert!(page.contains("logged in"), "{page}");
     finishing.await.unwrap().unwrap();
+    link
+}
+
+fn asked(link: &str, name: &str) -> String {
+    let link = reqwest::Url::parse(link).unwrap();
+    let mut pairs = link.query_pairs();
+    let found = pairs.find(|(known, _)| known == name);
+    found.map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+fn client(id: &str, secret: Option<&str>) -> OAuthClient {
+    OAuthClient {
+        id: id.to_owned(),
+        secret: secret.map(|secret| Secret(secret.to_owned())),
+    }
 }
 
 fn tokens_in(directory: &Path) -> Vec<std::fs::DirEntry> {
@@ -92,7 +112,7 @@ async fn a_login_is_stored_for_its_owner_presented_and_refreshed() {
     let seen = bench.until(Error).await;
     let problem = seen.last().unwrap().problem.clone().unwrap();
     assert!(
-        problem.contains("its login is over; run `bobbin mcp login pantry`"),
+        problem.contains("it wants a new login: the last is over; run `bobbin mcp login pantry`"),
         "{problem}"
     );
     bench.host.end().await;
@@ -179,9 +199,110 @@ async fn a_known_client_is_not_registered() {
     let directory = tempfile::tempdir().unwrap();
     let (kiosk, serving) = Kiosk::open().await;
     let server = server(&kiosk, directory.path());
-    let login = Login::start(&server, Some("ours")).await.unwrap();
+    let login = Login::start(&server, Some(client("ours", None))).await.unwrap();
     assert!(login.link().contains("client_id=ours"), "{}", login.link());
     assert_eq!(kiosk.registered(), 0);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_login_asks_for_what_the_challenge_of_a_post_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    let login = Login::start(&server, None).await.unwrap();
+    assert_eq!(asked(login.link(), "scope"), "buy");
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_login_that_lacks_a_scope_is_said_so_and_the_next_asks_for_it() {
+    for method in ["tools/call", "tools/list"] {
+        let directory = tempfile::tempdir().unwrap();
+        let (kiosk, serving) = Kiosk::open().await;
+        let server = server(&kiosk, directory.path());
+        log_in(&kiosk, &server).await;
+        kiosk.demand(method, "sell");
+        let mut bench = Bench::new();
+        bench.host.set(spec(&bench, &server)).unwrap();
+        let said = if method == "tools/call" {
+            bench.until(Ready).await;
+            let failed = bench.call("sell", json!({})).await;
+            assert!(!failed.success);
+            failed.text
+        } else {
+            let seen = bench.until(Error).await;
+            assert!(seen.last().unwrap().wants_login);
+            seen.last().unwrap().problem.clone().unwrap()
+        };
+        assert!(
+            said.contains("wants a login that allows more (scope sell); run `bobbin mcp login pantry`"),
+            "{said}"
+        );
+        assert_eq!(asked(&log_in(&kiosk, &server).await, "scope"), "buy sell");
+        assert!(bench.host.stop("pantry") && bench.host.start("pantry"));
+        bench.until(Ready).await;
+        let sold = bench.call("sell", json!({})).await;
+        assert_eq!((sold.text.as_str(), sold.success), ("sold", true));
+        // What was granted once is asked for again.
+        assert_eq!(asked(&log_in(&kiosk, &server).await, "scope"), "buy sell");
+        bench.host.end().await;
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_client_with_a_secret_logs_in_refreshes_and_is_remembered() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    kiosk.accept_only("ours", "hush");
+    let why = Login::start(&server, None).await.err().unwrap();
+    assert!(why.contains("--client-id"), "{why}");
+
+    // This token is over before it is used.
+    kiosk.give_for(1);
+    log_in_as(&kiosk, &server, Some(client("ours", Some("hush")))).await;
+    kiosk.give_for(3600);
+    let mut bench = Bench::new();
+    bench.host.set(spec(&bench, &server)).unwrap();
+    bench.until(Ready).await;
+    assert_eq!(kiosk.given(), 2);
+    bench.host.end().await;
+
+    let link = log_in(&kiosk, &server).await;
+    assert_eq!(
+        (asked(&link, "client_id").as_str(), kiosk.registered()),
+        ("ours", 0)
+    );
+    assert!(!link.contains("hush"), "{link}");
+    serving.abort();
+}
+
+#[tokio::test]
+async fn another_authorization_server_gets_another_client() {
+    let directory = tempfile::tempdir().unwrap();
+    let (kiosk, serving) = Kiosk::open().await;
+    let server = server(&kiosk, directory.path());
+    kiosk.accept_only("ours", "hush");
+    // This token is over before it is used.
+    kiosk.give_for(1);
+    log_in_as(&kiosk, &server, Some(client("ours", Some("hush")))).await;
+    kiosk.give_for(3600);
+    kiosk.move_authority();
+    let mut bench = Bench::new();
+    bench.host.set(spec(&bench, &server)).unwrap();
+    assert!(bench.until(Error).await.last().unwrap().wants_login);
+    assert_eq!(kiosk.given(), 1, "nothing is refreshed there");
+
+    let link = log_in(&kiosk, &server).await;
+    assert_eq!(
+        (asked(&link, "client_id").as_str(), kiosk.registered()),
+        ("bobbin-1", 1)
+    );
+    bench.host.start("pantry");
+    bench.until(Ready).await;
+    bench.host.end().await;
     serving.abort();
 }
 

@@ -7,8 +7,11 @@ use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, TokenFile};
 use bobbin_model::Reach;
 use bobbin_model::ServerState::{Error, Ready, Starting};
 use bobbin_testkit::tea_server;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::support::{Bench, states};
 
@@ -40,6 +43,154 @@ async fn its_tools_are_offered_called_and_followed() {
     );
     bench.call("grow", json!({})).await;
     assert_eq!(bench.next().await.tools.len(), 7);
+    bench.host.end().await;
+    serving.abort();
+}
+
+/// Serves with one answer to each request, by its method and body. Returns what the requests were, as they come.
+async fn answering(
+    answer: impl Fn(&str, &Value) -> Option<String> + Clone + Send + 'static,
+) -> (String, mpsc::Receiver<String>, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (tell, requests) = mpsc::channel(100);
+    let serving = tokio::spawn(async move {
+        let mut open = JoinSet::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (answer, tell) = (answer.clone(), tell.clone());
+            open.spawn(async move {
+                let request = read_request(&mut stream).await;
+                let body = request.split_once("\r\n\r\n").unwrap().1;
+                let body = serde_json::from_str(body).unwrap_or_default();
+                let line = request.lines().next().unwrap_or_default().to_owned();
+                tell.send(request).await.unwrap();
+                match answer(&line, &body) {
+                    Some(answer) => stream.write_all(answer.as_bytes()).await.unwrap(),
+                    None => std::future::pending().await,
+                }
+            });
+        }
+    });
+    (url, requests, serving)
+}
+
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut request = String::new();
+    let length = |request: &str| {
+        let (head, body) = request.split_once("\r\n\r\n")?;
+        let head = head.to_lowercase();
+        let wanted = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        Some(body.len() >= wanted.map_or(0, |wanted| wanted.parse().unwrap()))
+    };
+    while length(&request) != Some(true) {
+        let mut bytes = [0; 8 << 10];
+        let read = stream.read(&mut bytes).await.unwrap();
+        assert!(read > 0, "a whole request");
+        request.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+    request
+}
+
+fn http(status: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Answers as a server of revision 2026-07-28 that knows no other.
+fn modern(line: &str, asked: &Value) -> Option<String> {
+    if !line.starts_with("POST") {
+        return Some(http("405 Method Not Allowed", ""));
+    }
+    let complete = |mut result: Value| {
+        let members = result.as_object_mut().unwrap();
+        members.entry("resultType").or_insert(json!("complete"));
+        Some(http(
+            "200 OK",
+            &json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }).to_string(),
+        ))
+    };
+    match asked["method"].as_str().unwrap_or_default() {
+        "server/discover" => complete(json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+        })),
+        "tools/list" => complete(json!({
+            "ttlMs": 0, "cacheScope": "private",
+            "tools": [{ "name": "pour", "inputSchema": { "type": "object", "properties": {
+                "cup": { "type": "string", "x-mcp-header": "Cup" } } } }],
+        })),
+        "tools/call" if asked["params"]["inputResponses"].is_null() => complete(json!({
+            "resultType": "input_required", "requestState": "half",
+            "inputRequests": { "where": { "method": "roots/list" } },
+        })),
+        "tools/call" => complete(json!({ "content": [{ "type": "text",
+            "text": format!("{} {}", asked["params"]["requestState"], asked["params"]["inputResponses"]) }] })),
+        method if method.starts_with("notifications/") => Some(http("202 Accepted", "")),
+        _ => Some(http(
+            "400 Bad Request",
+            &json!({ "jsonrpc": "2.0", "id": asked["id"], "error": { "code": -32022, "message": "Unsupported protocol version",
+                "data": { "supported": ["2026-07-28"] } } })
+            .to_string(),
+        )),
+    }
+}
+
+#[tokio::test]
+async fn one_without_a_handshake_gets_the_headers_and_answers_of_its_revision() {
+    let mut bench = Bench::new().with_root("/tea");
+    let (url, mut requests, serving) = answering(modern).await;
+    bench.host.set(at(&bench, &url, &[])).unwrap();
+    assert_eq!(states(&bench.until(Ready).await), [Starting, Ready]);
+    let poured = bench.call("pour", json!({ "cup": "blue" })).await;
+    assert_eq!(
+        poured.text, r#""half" {"where":{"roots":[{"uri":"file:///tea"}]}}"#,
+        "{}",
+        poured.text
+    );
+    bench.host.end().await;
+    serving.abort();
+    let mut methods = Vec::new();
+    while let Ok(request) = requests.try_recv() {
+        let request = request.to_lowercase();
+        assert!(request.contains("mcp-protocol-version: 2026-07-28"), "{request}");
+        let method = request.lines().find_map(|line| line.strip_prefix("mcp-method: "));
+        methods.push(method.unwrap_or_default().to_owned());
+        if method == Some("tools/call") {
+            assert!(
+                request.contains("mcp-name: pour") && request.contains("mcp-param-cup: blue"),
+                "{request}"
+            );
+        }
+    }
+    assert_eq!(
+        methods,
+        ["server/discover", "tools/list", "tools/call", "tools/call"]
+    );
+}
+
+#[tokio::test]
+async fn one_that_never_answers_discovery_gets_the_handshake() {
+    let mut bench = Bench::new();
+    let (url, _requests, serving) = answering(|line, asked| {
+        let result = match asked["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+                "serverInfo": { "name": "kiosk", "version": "1" } }),
+            "server/discover" => return None,
+            _ if line.starts_with("POST") => return Some(http("202 Accepted", "")),
+            _ => return Some(http("405 Method Not Allowed", "")),
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+        Some(http("200 OK", &answer.to_string()))
+    })
+    .await;
+    let mut spec = at(&bench, &url, &[]);
+    spec.start_timeout = Duration::from_secs(2);
+    bench.host.set(spec).unwrap();
+    assert_eq!(states(&bench.until(Ready).await), [Starting, Ready]);
     bench.host.end().await;
     serving.abort();
 }

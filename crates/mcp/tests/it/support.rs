@@ -1,6 +1,6 @@
 //! A host over a temporary directory, its news, and calls as an engine makes them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,11 @@ impl Bench {
             news,
             directory: tempfile::tempdir().unwrap(),
         }
+    }
+
+    pub(crate) fn with_root(self, folder: &str) -> Self {
+        let host = self.host.with_root(Path::new(folder));
+        Self { host, ..self }
     }
 
     pub(crate) fn log(&self) -> PathBuf {
