@@ -4,6 +4,7 @@ use bobbin_testkit::kiosk::Kiosk;
 use bobbin_testkit::{Client, Link, tea_server};
 use serde_json::{Value, json};
 use std::process::Stdio;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::mcp;
 use crate::support::{ALONE, Workspace, rich};
@@ -111,5 +112,66 @@ async fn a_client_logs_its_user_in_and_the_server_starts() {
     client.call("mcp/login", json!({ "name": "kiosk" })).await;
     client.finish().await;
     assert!(child.wait().await.unwrap().success());
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_client_with_a_secret_logs_in_on_the_command_line_and_exec_says_what_it_lacks() {
+    let (kiosk, serving) = Kiosk::open().await;
+    kiosk.accept_only("ours", "hush");
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    mcp::configure(home.path(), &json!({ "kiosk": { "url": kiosk.url() } }));
+    let bobbin = |args: &[&str]| {
+        let mut command = workspace.bobbin(args);
+        command.env("HOME", home.path()).env_remove("KIOSK_SECRET");
+        command
+    };
+    let sell = ["exec", "--approve", "call mcp__kiosk__sell with {}"];
+    let refused = bobbin(&sell).output().await.unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        said.contains("the MCP server kiosk does not run: it wants a login; run `bobbin mcp login kiosk`"),
+        "{said}"
+    );
+
+    let login = [
+        "mcp",
+        "login",
+        "kiosk",
+        "--client-id",
+        "ours",
+        "--client-secret-env",
+        "KIOSK_SECRET",
+    ];
+    let unset = bobbin(&login).output().await.unwrap();
+    let said = String::from_utf8_lossy(&unset.stderr);
+    assert!(
+        !unset.status.success() && said.contains("the variable KIOSK_SECRET has no secret"),
+        "{said}"
+    );
+    let mut child = bobbin(&login)
+        .env("KIOSK_SECRET", "hush")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut said = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.starts_with("http") {
+            kiosk.browse(&line, "/callback", "code=leaf&state=STATE").await;
+        }
+        said.push(line);
+    }
+    assert!(child.wait().await.unwrap().success());
+    assert!(said.last().unwrap().contains("is logged in"), "{said:?}");
+    assert!(!said.concat().contains("hush"), "{said:?}");
+
+    kiosk.demand("tools/call", "sell");
+    let lacking = bobbin(&sell).output().await.unwrap();
+    let said = String::from_utf8_lossy(&lacking.stdout) + String::from_utf8_lossy(&lacking.stderr);
+    assert!(
+        said.contains("wants a login that allows more (scope sell); run `bobbin mcp login kiosk`"),
+        "{said}"
+    );
     serving.abort();
 }

@@ -205,6 +205,9 @@ impl Client<'_> {
                 }
                 end => end,
             };
+            if !matches!(end, End::Interrupted(_) | End::TimedOut) {
+                self.note_tool_servers().await;
+            }
             return Ok(Ended {
                 thread,
                 turn,
@@ -296,6 +299,25 @@ impl Client<'_> {
             && let Some(notice) = defaults["notice"].as_str()
         {
             console::note(notice);
+        }
+    }
+
+    /// Notes which MCP servers were missing in the Turn, and why.
+    async fn note_tool_servers(&self) {
+        if self.request.output == Output::Json {
+            return;
+        }
+        // A server of Bobbin without this method has no such servers.
+        let Ok(status) = call(&self.peer, "mcp/status/list", &json!({})).await else {
+            return;
+        };
+        let servers = status["servers"].as_array();
+        for server in servers.into_iter().flatten() {
+            if let (Some(name), Some(why)) = (server["name"].as_str(), server["lastError"].as_str())
+                && server["startupState"] == "error"
+            {
+                console::note(&format!("the MCP server {name} does not run: {why}"));
+            }
         }
     }
 
