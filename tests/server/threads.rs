@@ -50,6 +50,10 @@ async fn threads_are_searched_put_away_and_taken_out_again() {
     assert_eq!(hit["threadId"], id.as_str(), "archived ones are found, too");
     text(&workspace, &["threads", "unarchive", &id]).await;
     assert!(text(&workspace, &["threads"]).await.contains(&id));
+    for (limit, more) in [("1", "1 of 2; --limit N shows more\n"), ("2", "")] {
+        let listed = workspace.run(&["threads", "list", "--limit", limit]).await;
+        assert_eq!(String::from_utf8_lossy(&listed.stderr), more);
+    }
 }
 
 #[tokio::test]
@@ -116,6 +120,14 @@ async fn a_conversation_is_resumed_where_it_was() {
         shown.contains("> say oolong") && shown.contains("> say most"),
         "{shown}"
     );
+    // Nothing comes from stdin.
+    let only_shown = workspace.run(&["resume", "--thread", first]).await;
+    let said = String::from_utf8_lossy(&only_shown.stderr);
+    assert!(
+        only_shown.status.success() && said.contains("> say most\nmost\n"),
+        "{said}"
+    );
+    assert_eq!(String::from_utf8_lossy(&only_shown.stdout), "");
 }
 
 #[tokio::test]

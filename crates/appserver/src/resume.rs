@@ -1,6 +1,5 @@
 //! `bobbin resume`: shows the last exchange of a conversation and goes on with it, as `exec` does.
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use bobbin_peer::PeerHandle;
@@ -37,7 +36,7 @@ pub(crate) async fn run(resume: Resume) -> anyhow::Result<ExitCode> {
         anyhow::Ok(thread)
     })
     .await?;
-    if exec.prompt.is_empty() && std::io::stdin().is_terminal() {
+    if exec.prompt.is_empty() && !exec::has_input() {
         console::note("`bobbin resume PROMPT` goes on here");
         return Ok(ExitCode::SUCCESS);
     }

@@ -43,7 +43,7 @@ pub(super) fn prompt(words: &[String]) -> anyhow::Result<String> {
 }
 
 /// Whether stdin is something that a user has sent: a pipe or a file. A service manager's socket is not.
-fn has_input() -> bool {
+pub(crate) fn has_input() -> bool {
     let stdin = std::io::stdin();
     let Ok(found) = fstat(stdin.as_fd()) else {
         return false;

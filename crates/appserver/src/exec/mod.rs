@@ -39,6 +39,7 @@ use bobbin_workspace::Workspace;
 
 use crate::first_start;
 use client::{Approvals, End, Ended, Request, ThreadChoice, until};
+pub(crate) use input::has_input;
 use render::Output;
 use schema::OutputSchema;
 
@@ -77,7 +78,7 @@ pub(crate) struct Exec {
     /// Allow commands of this pattern in this run; also tool:NAME or path:PATTERN. Rules that refuse still count.
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
-    /// What commands may reach in this run.
+    /// Which files commands may write in this run.
     #[arg(long, value_name = "PROFILE", value_enum)]
     sandbox: Option<Profile>,
     /// Start the turn and end: it goes on without this process, and waits where it has a question.

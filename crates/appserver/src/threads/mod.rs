@@ -28,7 +28,7 @@ const PAGE: usize = 100;
 /// Arguments of `bobbin threads`.
 #[derive(Debug, Args)]
 pub(crate) struct Threads {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     /// Print JSON.
@@ -201,10 +201,27 @@ async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: b
         }
         match listed.next_cursor {
             Some(cursor) if !listed.data.is_empty() => params["cursor"] = cursor.into(),
-            _ => break,
+            _ => return Ok(()),
         }
     }
+    let more = count(peer, &mut params).await?;
+    console::note(&format!("{limit} of {}; --limit N shows more", limit + more));
     Ok(())
+}
+
+/// Returns how many threads are behind the cursor of `params`.
+async fn count(peer: &PeerHandle, params: &mut Value) -> anyhow::Result<usize> {
+    params["limit"] = PAGE.into();
+    let mut counted = 0;
+    loop {
+        let listed: wire::ThreadListResult =
+            serde_json::from_value(call(peer, "thread/list", params).await?)?;
+        counted += listed.data.len();
+        match listed.next_cursor {
+            Some(cursor) if !listed.data.is_empty() => params["cursor"] = cursor.into(),
+            _ => return Ok(counted),
+        }
+    }
 }
 
 async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json: bool) -> anyhow::Result<()> {
