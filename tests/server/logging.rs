@@ -74,6 +74,8 @@ async fn a_log_can_be_json_in_a_file_of_its_day() {
         .collect();
     let ended = lines.iter().find(|line| line["message"] == "turn ended").unwrap();
     assert_eq!(ended["outcome"], "completed");
+    let connected = lines.iter().find(|line| line["message"] == "client connected");
+    assert_eq!(connected.unwrap()["client"], "bobbin-exec");
     // The last line is there, though the process ended at once.
     assert!(lines.iter().any(|line| line["message"] == "connection ended"));
 }

@@ -280,8 +280,7 @@ impl Connection {
         // A failure leaves the connection fresh, so that it can be tried again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
         let name = &params.client_info.name;
-        // Quoted: the text is the client's.
-        tracing::info!(client = ?&name[..name.floor_char_boundary(64)], "client connected");
+        tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
         let server = &self.parts.server;
         *state = State::Answered(Arc::new(Native::new(params, server.groups.clone())));
         let mut capabilities = wire::ServerCapabilities::default();
