@@ -473,7 +473,14 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
     } else {
         host.parse().map_err(|_| wrong())?
     };
-    let port = port.parse().map_err(|_| wrong())?;
+    let Ok(port) = port.parse() else {
+        let is_number = !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit());
+        return Err(if is_number {
+            anyhow::anyhow!("--listen {text}: the port {port} is out of range, 0 to 65535")
+        } else {
+            wrong()
+        });
+    };
     let listen = Listen {
         address: SocketAddr::new(host, port),
         token: None,
@@ -490,6 +497,19 @@ fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_out_of_range_is_said_so() {
+        let refused = |text: &str| parse_listen(text).err().map(|error| error.to_string());
+        assert_eq!(
+            refused("ws://localhost:99999").unwrap(),
+            "--listen ws://localhost:99999: the port 99999 is out of range, 0 to 65535"
+        );
+        for text in ["ws://localhost:", "ws://localhost:-1", "ws://localhost:x"] {
+            assert!(refused(text).unwrap().contains("is not stdio://"), "{text}");
+        }
+        assert_eq!(refused("ws://localhost:65535"), None);
+    }
 
     #[test]
     fn options_before_a_command_are_refused_unless_they_count_for_all() {
