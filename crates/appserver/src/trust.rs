@@ -16,7 +16,7 @@ use bobbin_workspace::{TrustFile, Workspace, records};
 /// Arguments of `bobbin trust`.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The folder; the current directory when left out.
+    /// The folder; the workspace around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Trust it without a question.
@@ -122,10 +122,10 @@ fn line(item: &TrustItem) -> String {
     let (name, detail) = (&item.name, &item.detail);
     let whole = || format!("{name}: {detail}");
     match item.kind {
-        TrustKind::Server => console::quoted("  runs      ", &whole()),
-        TrustKind::Setting if !detail.is_empty() => console::quoted("  loosens   ", &whole()),
-        TrustKind::Setting => console::quoted("  loosens   ", name),
-        TrustKind::Text if !detail.is_empty() => console::quoted("  instructs ", &whole()),
-        TrustKind::Text => console::quoted("  instructs ", name),
+        TrustKind::Server => console::labelled("  runs      ", &whole()),
+        TrustKind::Setting if !detail.is_empty() => console::labelled("  loosens   ", &whole()),
+        TrustKind::Setting => console::labelled("  loosens   ", name),
+        TrustKind::Text if !detail.is_empty() => console::labelled("  instructs ", &whole()),
+        TrustKind::Text => console::labelled("  instructs ", name),
     }
 }

@@ -26,10 +26,21 @@ pub fn quoted(prefix: &str, line: &str) -> String {
     quoted_within(prefix, line, textwrap::termwidth())
 }
 
+/// Returns a line of another author behind a label of ours. The lines on the terminal that follow begin with as many blanks as the
+/// label has characters, which no line of ours does.
+pub fn labelled(label: &str, line: &str) -> String {
+    let blanks = " ".repeat(label.chars().count());
+    wrapped((label, &blanks), line, textwrap::termwidth())
+}
+
 fn quoted_within(prefix: &str, line: &str, width: usize) -> String {
+    wrapped((prefix, prefix), line, width)
+}
+
+fn wrapped((first, others): (&str, &str), line: &str, width: usize) -> String {
     let options = textwrap::Options::new(width.max(20))
-        .initial_indent(prefix)
-        .subsequent_indent(prefix);
+        .initial_indent(first)
+        .subsequent_indent(others);
     textwrap::fill(&marked(&visible(line, Lines::One)), options)
 }
 
@@ -125,6 +136,10 @@ mod tests {
         assert_eq!(
             quoted_within("  | ", &"x".repeat(40), 24),
             "  | xxxxxxxxxxxxxxxxxxxx\n  | xxxxxxxxxxxxxxxxxxxx"
+        );
+        assert_eq!(
+            wrapped(("  runs ", "       "), "npx -y pantry --shelf 2", 20),
+            "  runs npx -y pantry\n       --shelf 2"
         );
         assert_eq!(quoted_within("", &"\u{2800}".repeat(9), 80).trim(), "[9 blanks]");
         assert_eq!(quoted_within("  | ", "", 80), "  | ");

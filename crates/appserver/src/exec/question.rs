@@ -59,7 +59,7 @@ impl Question {
         let target = one_line("target");
         if !target.is_empty() {
             text.push('\n');
-            text += &console::quoted("  in ", &target);
+            text += &console::labelled("  in ", &target);
         }
         let change = change.unwrap_or_default();
         let mut more: Vec<String> = change.iter().flat_map(|line| behind_bar(line)).collect();
@@ -68,15 +68,18 @@ impl Question {
         text += &lines_of(&shown);
         if answers.contains(&"acceptForSession") {
             text.push('\n');
-            text += &console::quoted("  session: ", &covered(params));
+            text += &console::labelled("  session: ", &covered(params));
         }
         if answers.contains(&"acceptAlways") {
             let scope = match one_line("alwaysScopeKey") {
                 scope if scope.is_empty() => "this exact request".to_owned(),
-                scope => format!("{scope} in the sandbox"),
+                scope => match scope.strip_prefix("shell:") {
+                    Some(start) => format!("`{start} …` in the sandbox"),
+                    None => format!("{scope} in the sandbox"),
+                },
             };
             text.push('\n');
-            text += &console::quoted(
+            text += &console::labelled(
                 "  always: ",
                 &format!("{scope}, in every thread of this workspace"),
             );
@@ -100,8 +103,17 @@ impl Question {
                 console::ask(&lines_of(&std::mem::take(&mut self.more)));
             } else if let Some(decision) = self.meaning(line.trim()) {
                 return decision;
+            } else if !line.trim().is_empty() {
+                console::ask(&self.misunderstood());
             }
         }
+    }
+
+    /// Returns the line for an answer that is none.
+    fn misunderstood(&self) -> String {
+        let words: Vec<&str> = self.offered().filter_map(last_word).collect();
+        let more = if self.more.is_empty() { "" } else { "d, " };
+        format!("\nThat is no answer. Type {more}{}.", words.join(", "))
     }
 
     /// Returns the line that names the answers.
@@ -137,6 +149,12 @@ impl Question {
         let (decision, _) = ANSWERS.iter().find(|(_, words)| words.contains(&typed))?;
         self.offered().find(|answer| answer == decision)
     }
+}
+
+/// Returns the whole word for a decision.
+fn last_word(decision: &'static str) -> Option<&'static str> {
+    let (_, words) = ANSWERS.iter().find(|(known, _)| *known == decision)?;
+    words.last().copied()
 }
 
 /// Returns the lines on the screen of a line of a change, each behind a bar, so that none can pass for a line of ours.
@@ -187,6 +205,10 @@ mod tests {
             question.prompt(),
             "\nAllow? [y]es, [n]o, [s]ession, [c]ancel the turn, or type always: "
         );
+        assert_eq!(
+            question.misunderstood(),
+            "\nThat is no answer. Type yes, no, session, cancel, always."
+        );
         for (typed, meaning) in [
             ("y", Some("accept")),
             ("s", Some("acceptForSession")),
@@ -201,7 +223,7 @@ mod tests {
         assert!(
             Question::new(&params, None)
                 .text
-                .contains("\n  always: shell:pytest in the sandbox, in every")
+                .contains("\n  always: `pytest …` in the sandbox, in every")
         );
         assert_eq!(question.meaning("sandbox"), None);
         params["confined"] = json!(true);
