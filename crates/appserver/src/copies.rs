@@ -26,7 +26,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 pub(crate) struct Backup {
     /// Where to write it; nothing is overwritten.
     file: PathBuf,
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Backup {
 pub(crate) struct Import {
     /// A backup, or the `bobbin.db` of an earlier version.
     file: PathBuf,
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }

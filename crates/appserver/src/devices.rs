@@ -29,7 +29,7 @@ const REDIRECT: &str = "open.html";
 /// Arguments of `bobbin open`.
 #[derive(Debug, Args)]
 pub(crate) struct Open {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Print the address only.
@@ -40,7 +40,7 @@ pub(crate) struct Open {
 /// Arguments of `bobbin pair`.
 #[derive(Debug, Args)]
 pub(crate) struct Pair {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// What the device will be called in `bobbin devices`.

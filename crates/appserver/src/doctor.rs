@@ -11,7 +11,7 @@ use serde_json::json;
 /// Arguments of `bobbin doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Print JSON.

@@ -26,7 +26,7 @@ const NOT_CLEAN: u8 = 3;
 /// Arguments of `bobbin finecode`.
 #[derive(Debug, Args)]
 pub(crate) struct FineCodeCommand {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     #[command(subcommand)]

@@ -30,7 +30,7 @@ pub(crate) struct Forward {
     /// The port on this machine; the same when left out, or a free one if that is taken or was that of a Bobbin page.
     #[arg(long, value_name = "PORT")]
     to: Option<NonZeroU16>,
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }

@@ -30,7 +30,7 @@ const MAX_LINES: usize = 20;
 /// Arguments of `bobbin hermes`.
 #[derive(Debug, Args)]
 pub(crate) struct HermesCommand {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     #[command(subcommand)]

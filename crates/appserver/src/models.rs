@@ -15,7 +15,7 @@ use crate::call::{ask_server, call, initialize};
 /// Arguments of `bobbin models`.
 #[derive(Debug, Args)]
 pub(crate) struct Models {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Print JSON.

@@ -27,7 +27,7 @@ const LONGEST: usize = 120;
 /// Arguments of `bobbin plugin`.
 #[derive(Debug, Args)]
 pub(crate) struct PluginCommand {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     #[command(subcommand)]

@@ -29,7 +29,7 @@ const MAX_COMMANDS: usize = 500;
 /// Arguments of `bobbin rules`.
 #[derive(Debug, Args)]
 pub(crate) struct Rules {
-    /// The workspace; the current directory when left out.
+    /// The workspace; the one around the current directory when left out.
     #[arg(long, value_name = "DIR", global = true)]
     workspace: Option<PathBuf>,
     #[command(subcommand)]
