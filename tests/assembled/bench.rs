@@ -205,6 +205,7 @@ fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
         models: Vec::new(),
         offered: true,
         key: None,
+        key_variable: None,
         needs_key: false,
         key_source: "the variable P_KEY".into(),
         headers: Vec::new(),

@@ -475,3 +475,44 @@ async fn a_key_that_the_server_lacks_counts_for_the_turns_of_its_client() {
     assert!(stderr.contains("KILN_KEY"), "{stderr}");
     assert!(!is_anywhere(workspace.state(), KEY));
 }
+
+#[tokio::test]
+async fn a_subagent_has_what_its_turn_has() {
+    const KEY: &str = "sk-of-the-terminal";
+    let call = |id: &str, tool: &str, arguments: Value| {
+        Part::Call(ScriptedCall {
+            id: id.into(),
+            tool: tool.into(),
+            arguments,
+        })
+    };
+    let prompt = json!({ "agentNickname": "scout", "agentPrompt": "Touch it." });
+    let script = Script {
+        replies: vec![
+            Reply::of([call("s", "SpawnAgent", prompt), call("w", "WaitAgent", json!({}))]),
+            Reply::of([call("t", "Exec", json!({ "command": "touch one" }))]),
+            Reply::of([Part::Text("Touched.".into())]),
+        ],
+        models: vec!["m".into()],
+        key: Some(KEY.into()),
+        ..Script::default()
+    };
+    let model = ModelServer::start(script).await.unwrap();
+    let workspace = Workspace::asking();
+    workspace.configure(&json!({
+        "Permissions": { "DefaultApprovalPolicy": "default" },
+        "Titles": { "Enabled": false },
+        "Model": "kiln/m",
+        "Providers": { "kiln": { "Wire": "chat", "BaseUrl": model.base_url(), "ApiKeyEnv": "KILN_KEY" } },
+    }));
+    let (_desktop, _client) = desktop(&workspace).await;
+    let output = workspace
+        .bobbin(&["exec", "--allow", "touch *", "Have it touched."])
+        .env("KILN_KEY", KEY)
+        .output()
+        .await
+        .unwrap();
+    let (code, stderr) = said(&output);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(workspace.path().join("one").exists(), "{stderr}");
+}

@@ -86,7 +86,7 @@ async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone(
     let below = Bench {
         hub: bench.hub.clone(),
         thread: child(&bench).await,
-        features: bench.features,
+        features: bench.features.clone(),
     };
     let id = below.thread.id().clone();
     below.start("stuck {}").await;
@@ -158,7 +158,7 @@ async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
     let below = Bench {
         hub: bench.hub.clone(),
         thread: child(&bench).await,
-        features: bench.features,
+        features: bench.features.clone(),
     };
     // A person has it plan from here on.
     let config = ThreadConfig {

@@ -36,7 +36,7 @@ async fn below(bench: &Bench) -> Bench {
     Bench {
         hub: bench.hub.clone(),
         thread: child(bench).await,
-        features: bench.features,
+        features: bench.features.clone(),
     }
 }
 
