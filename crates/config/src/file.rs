@@ -336,8 +336,7 @@ pub enum Policy {
     Refuse,
     /// What the sandbox confines runs, the rest is asked about.
     Sandboxed,
-    /// As `sandboxed` in Turns that a person starts, where bubblewrap confines commands and nothing in the folder waits for
-    /// trust; as `default` elsewhere.
+    /// As `sandboxed` in Turns that a person starts in a trusted folder with bubblewrap; else as `default`.
     Automatic,
     /// They run.
     AutoApprove,

@@ -104,7 +104,8 @@ pub(crate) fn choose(place: &Place, mut entries: Vec<(PathBuf, bool)>, until: In
     entries.sort_by_cached_key(|(path, _)| (path.components().count(), path.clone()));
     let (mut chosen, mut bytes, mut looks) = (ChosenFiles::default(), 0, 0);
     for (path, is_directory) in entries {
-        let found = if looks >= MAX_LOOKS || Instant::now() >= until {
+        let is_full = chosen.files.len() >= MAX_FILES || looks >= MAX_LOOKS;
+        let found = if is_full || Instant::now() >= until {
             None
         } else if is_directory {
             files_in(place, &path, &mut looks)
