@@ -173,7 +173,7 @@ async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
     }
     judged.sort();
     for (_, std::cmp::Reverse(times), what, command) in &judged {
-        console::say_quoted(&console::quoted(&format!("{what:8}{times:>4} x  "), command));
+        console::say_quoted(&console::labelled(&format!("{what:8}{times:>4} x  "), command));
     }
     if judged.is_empty() {
         console::note("no agent has run a command in these threads");
