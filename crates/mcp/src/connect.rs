@@ -306,7 +306,10 @@ where
     match timeout(limit, open(handler.clone(), transport(), discovery())).await {
         Ok(Ok(service)) => return listed(service).await,
         Ok(Err(error)) if error.denial().is_some() => return Err(error),
-        Ok(Err(_)) | Err(_) => tracing::debug!(server = handler.name, "discovery has failed; the handshake follows"),
+        Ok(Err(_)) | Err(_) => tracing::debug!(
+            server = handler.name,
+            "discovery has failed; the handshake follows"
+        ),
     }
     listed(open(handler, transport(), handshake()).await?).await
 }

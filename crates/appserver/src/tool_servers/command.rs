@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use bobbin_mcp::{Host, Login, OAuthClient, Secret, ServerSpec};
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
@@ -17,6 +17,7 @@ use bobbin_config::shown::plain;
 use bobbin_serve::config;
 use bobbin_serve::console;
 use bobbin_serve::environment::children;
+use bobbin_serve::models;
 use bobbin_serve::state;
 use bobbin_serve::tool_servers::{ServerPlaces, logins, over_http, spec};
 use bobbin_serve::trust::TrustFile;
@@ -185,10 +186,9 @@ async fn test(spec: ServerSpec) -> anyhow::Result<()> {
 
 /// Returns the secret that a variable has.
 fn secret(variable: &str) -> anyhow::Result<Secret> {
-    match std::env::var(variable) {
-        Ok(secret) if !secret.is_empty() => Ok(Secret(secret)),
-        _ => bail!("the variable {variable} has no secret: set it, and run this again"),
-    }
+    let value = models::variable(variable);
+    let missing = || format!("the variable {variable} has no secret: set it, and run this again");
+    value.map(Secret).with_context(missing)
 }
 
 async fn log_in(spec: ServerSpec, client: Option<OAuthClient>) -> anyhow::Result<()> {
