@@ -299,7 +299,7 @@ mod tests {
                     approval_policy: own,
                     ..ThreadConfig::default()
                 };
-                assert_eq!(settings.approval_policy_of(Some(&config), turn), in_force);
+                assert_eq!(settings.approval_policy_of(Some(&config), &turn), in_force);
             }
         }
         assert_eq!(Default.of_thread(), Ask);
