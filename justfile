@@ -16,12 +16,12 @@ schema:
 
 # The suites of the clients, against the debug build, with so many rounds of cut connections and killed servers.
 clients rounds="5":
-    cargo build --locked -p bobbin-appserver
+    cargo build --locked -p bobbin-cli
     .ci/clients {{rounds}}
 
 # The page in Chromium: all stories, with the scripted provider.
 page:
-    cargo build --locked -p bobbin-appserver -p bobbin-xtask
+    cargo build --locked -p bobbin-cli -p bobbin-xtask
     cd clients/page && npm ci && npm test
 
 # Licences, advisories, banned and doubled crates.

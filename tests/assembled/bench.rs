@@ -10,7 +10,7 @@ use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Waker};
+use bobbin_core::{Command, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Threads, Waker};
 use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A core with one Thread.
 pub(crate) struct Bench {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) thread: Arc<ThreadHandle>,
     pub(crate) workspace: TestWorkspace,
     host: Arc<Host>,
@@ -75,10 +75,10 @@ impl Bench {
         };
         let engine = AgentEngine::new(Arc::new(models(base_url, parts.facts)), tools).with_undo(undo);
         let rules = |settings: &mut Settings| settings.policy = Arc::new(RulesPolicy::default());
-        let hub = workspace.open_with(Arc::new(engine), rules).await;
+        let threads = workspace.open_with(Arc::new(engine), rules).await;
         let (tx, rx) = oneshot::channel();
         let request = NewThread {
-            id: hub.fresh_thread_id(),
+            id: threads.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
                 ..Identity::default()
@@ -87,11 +87,11 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
+        threads.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
-        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        let thread = threads.thread(&started.state.header.id).await.unwrap();
         Self {
-            hub,
+            threads,
             thread,
             workspace,
             host,
@@ -179,7 +179,7 @@ impl Bench {
     pub(crate) async fn ended(&self) -> Turn {
         self.until(|now| now.state.live.is_none()).await;
         let turns = self
-            .hub
+            .threads
             .turns_of(&self.snapshot().await, None, usize::MAX, usize::MAX)
             .await;
         turns.unwrap().0.pop().unwrap()
@@ -192,7 +192,7 @@ impl Bench {
     }
 
     pub(crate) async fn close(self) {
-        self.hub.stop().await;
+        self.threads.stop().await;
         self.host.end().await;
     }
 }

@@ -198,7 +198,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
             bench.thread.add_asked();
             bench.start("go").await;
             bench
-                .until_seen(|bench| !bench.hub.open_questions(bench.thread.id()).is_empty())
+                .until_seen(|bench| !bench.threads.open_questions(bench.thread.id()).is_empty())
                 .await;
             (bench, Box::new(server))
         }

@@ -2,7 +2,7 @@
 //!
 //! A play is a file of `protocol/plays`, a step a line. Every message of a play is compared with the schema of its
 //! method. The first of each method is an example, and the snapshots of all plays are what `cargo xtask reference`
-//! reads. After a change: `INSTA_UPDATE=always cargo nextest run -p bobbin-appserver -E 'test(protocol::)'`, then
+//! reads. After a change: `INSTA_UPDATE=always cargo nextest run -p bobbin-cli -E 'test(protocol::)'`, then
 //! `cargo xtask reference`.
 
 use rstest::rstest;

@@ -35,7 +35,7 @@ export class Bench {
   provider = "";
 
   constructor(options: BenchOptions = {}) {
-    if (!existsSync(binary)) throw new Error(`${binary} is missing: cargo build -p bobbin-appserver, or name another one with BOBBIN_BIN`);
+    if (!existsSync(binary)) throw new Error(`${binary} is missing: cargo build -p bobbin-cli, or name another one with BOBBIN_BIN`);
     this.#options = options;
     mkdirSync(this.workspace, { recursive: true });
   }

@@ -1,6 +1,6 @@
 //! Work with clients that outlives the call it came from: what an editor opens for a Turn that is over is closed again.
 //!
-//! Owned by the hub's [`Clients`](crate::client::Clients): a server that stops gives it [`LAST`] and ends it then. At
+//! Owned by the Threads' [`Clients`](crate::client::Clients): a server that stops gives it [`LAST`] and ends it then. At
 //! most [`MAX`] pieces at a time; without room no work is started.
 
 use std::future::Future;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::model::Model;
 use bobbin_core::engine::TurnContext;
-use bobbin_core::{Command, CoreError, Hub, Retitle};
+use bobbin_core::{Command, CoreError, Retitle, Threads};
 use bobbin_model::input::written_text;
 use bobbin_model::{ClientKeys, Item, ItemBody, ThreadId, TurnId, title_of_input};
 use tokio::sync::{Semaphore, oneshot};
@@ -41,7 +41,7 @@ pub struct Titles {
 
 /// A title to be written.
 struct Wanted {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     thread: ThreadId,
     /// The title that it replaces.
     before: String,
@@ -102,7 +102,7 @@ impl Titles {
             return None;
         };
         Some(Wanted {
-            hub: turn.hub().clone(),
+            threads: turn.threads().clone(),
             thread: turn.thread().clone(),
             before: title_of_input(&said.native)?,
             model,
@@ -151,7 +151,7 @@ async fn write(model: &dyn Model, wanted: Wanted) -> Result<(), String> {
     let written = written.map_err(|error| error.to_string())?;
     let title = title(&written.text).ok_or("the model's answer is no title")?;
     let failed = |error: CoreError| error.to_string();
-    let thread = wanted.hub.thread(&wanted.thread).await.map_err(failed)?;
+    let thread = wanted.threads.thread(&wanted.thread).await.map_err(failed)?;
     let (reply, answer) = oneshot::channel();
     let command = Command::Retitle(Retitle {
         before: wanted.before,

@@ -11,7 +11,7 @@ use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::channel::{ChannelConfig, is_reserved};
 use bobbin_config::channels::{SECTION, check, entry, fingerprint};
 use bobbin_config::{DeclaredChannel, edit};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::ServerOrigin;
 use bobbin_workspace::{TrustFile, TrustRecord};
 use parking_lot::Mutex;
@@ -30,7 +30,7 @@ pub struct Channels {
     file: PathBuf,
     trust: TrustFile,
     declared: Mutex<Vec<DeclaredChannel>>,
-    hub: OnceLock<Weak<Hub>>,
+    threads: OnceLock<Weak<Threads>>,
     /// Held while the configuration is changed.
     changing: tokio::sync::Mutex<()>,
 }
@@ -52,7 +52,7 @@ impl Channels {
             file: trust.root().join(".craft/config.json"),
             trust,
             declared: Mutex::new(declared),
-            hub: OnceLock::new(),
+            threads: OnceLock::new(),
             changing: tokio::sync::Mutex::default(),
         };
         for declared in channels.in_effect() {
@@ -61,11 +61,11 @@ impl Channels {
         Arc::new(channels)
     }
 
-    /// Notifies the clients of `hub` of changes, and chats of Turns that fail there.
-    pub fn begin(&self, hub: &Arc<Hub>) {
+    /// Notifies the clients of `threads` of changes, and chats of Turns that fail there.
+    pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
-        drop(self.hub.set(Arc::downgrade(hub)));
-        hub.own(report_failures(self.host.clone(), Arc::downgrade(hub)));
+        drop(self.threads.set(Arc::downgrade(threads)));
+        threads.own(report_failures(self.host.clone(), Arc::downgrade(threads)));
     }
 
     /// Returns the host.
@@ -204,9 +204,9 @@ impl Channels {
     }
 
     fn notify(&self, source: &'static str) {
-        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
+        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
             let regions = vec![REGION];
-            hub.broadcast(ConfigNews { source, regions }, 0);
+            threads.broadcast(ConfigNews { source, regions }, 0);
         }
     }
 }

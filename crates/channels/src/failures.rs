@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use bobbin_agent_api::channel::{ChannelDelivery as _, ChatAddress, ChatMessage};
-use bobbin_core::{Ephemeral, FrameBody, Hub, Read, Waker};
+use bobbin_core::{Ephemeral, FrameBody, Read, Threads, Waker};
 use bobbin_model::{ItemBody, Lines, ThreadId, Turn, TurnId, TurnStatus, visible};
 
 use crate::host::Host;
@@ -17,10 +17,10 @@ const BATCH_BYTES: usize = 64 << 10;
 const MAX_REASON: usize = 300;
 
 /// Reports failing Turns until the core stops.
-pub(crate) async fn report_failures(host: Arc<Host>, hub: Weak<Hub>) {
-    let Some((log, stopping)) = hub
+pub(crate) async fn report_failures(host: Arc<Host>, threads: Weak<Threads>) {
+    let Some((log, stopping)) = threads
         .upgrade()
-        .map(|hub| (hub.broadcasts().clone(), hub.stopping().clone()))
+        .map(|threads| (threads.broadcasts().clone(), threads.stopping().clone()))
     else {
         return;
     };
@@ -46,7 +46,7 @@ pub(crate) async fn report_failures(host: Arc<Host>, hub: Weak<Hub>) {
                 let ended = matches!(&frame.body,
                     FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) if !runtime.running);
                 if ended {
-                    report(&host, &hub, &frame.thread).await;
+                    report(&host, &threads, &frame.thread).await;
                 }
             }
         }
@@ -59,9 +59,9 @@ pub(crate) async fn report_failures(host: Arc<Host>, hub: Weak<Hub>) {
 }
 
 /// Reports the newest Turn of a Thread, if it came from a chat and has failed.
-async fn report(host: &Host, hub: &Weak<Hub>, thread: &ThreadId) {
-    let Some(hub) = hub.upgrade() else { return };
-    let turn = match hub.turns_before(thread, TurnId(u32::MAX), 1).await {
+async fn report(host: &Host, threads: &Weak<Threads>, thread: &ThreadId) {
+    let Some(threads) = threads.upgrade() else { return };
+    let turn = match threads.turns_before(thread, TurnId(u32::MAX), 1).await {
         Ok(turns) => turns.into_iter().next(),
         Err(error) => {
             tracing::warn!(%thread, %error, "a turn that may have failed cannot be read");
@@ -71,10 +71,10 @@ async fn report(host: &Host, hub: &Weak<Hub>, thread: &ThreadId) {
     let Some(turn) = turn.filter(|turn| turn.status == TurnStatus::Failed) else {
         return;
     };
-    let Ok(handle) = hub.thread(thread).await else {
+    let Ok(handle) = threads.thread(thread).await else {
         return;
     };
-    let Ok(state) = hub.snapshot(&handle).await.map(|snapshot| snapshot.state) else {
+    let Ok(state) = threads.snapshot(&handle).await.map(|snapshot| snapshot.state) else {
         return;
     };
     let Some(chat) = chat_of(&turn, &state.header.origin_channel) else {

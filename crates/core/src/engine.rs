@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
 use crate::handle::Shared;
-use crate::hub::Hub;
+use crate::threads::Threads;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::sub_agent::SubAgents;
 use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, Questions, ToolEnvironment};
@@ -66,7 +66,7 @@ pub enum EngineFailure {
 /// An engine's hold on the Turn it runs. Cheap to clone.
 #[derive(Clone)]
 pub struct TurnContext {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) header: Arc<ThreadHeader>,
     pub(crate) at_start: Arc<LiveTurn>,
     pub(crate) context: ContextUsage,
@@ -90,8 +90,8 @@ impl TurnContext {
     }
 
     /// Returns the core that runs the Turn.
-    pub fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub fn threads(&self) -> &Arc<Threads> {
+        &self.threads
     }
 
     /// Returns the Turn.
@@ -117,7 +117,7 @@ impl TurnContext {
 
     /// Returns the server's workspace; a Thread's own folder stands in its environment.
     pub fn workspace(&self) -> &Path {
-        &self.hub.settings().workspace
+        &self.threads.settings().workspace
     }
 
     /// Returns the tools that a client brought along with the Thread. Whether it is there to run them is known by
@@ -173,7 +173,7 @@ impl TurnContext {
     /// # Errors
     /// The store could not read.
     pub async fn history(&self, before: TurnId, limit: u32) -> Result<Vec<Turn>, CoreError> {
-        self.hub.turns_before(self.thread(), before, limit).await
+        self.threads.turns_before(self.thread(), before, limit).await
     }
 
     /// Opens an Item that text or a later completion will follow.
@@ -279,13 +279,13 @@ impl TurnContext {
     pub async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<Option<QuestionAnswer>, TurnGone> {
         self.commit().await?;
         let question = Question {
-            id: self.hub.ids.approval(),
+            id: self.threads.ids.approval(),
             thread: self.thread().clone(),
             turn: self.turn(),
             call_id: call_id.to_owned(),
             inquiry,
         };
-        Ok(self.hub.inquire(question).await)
+        Ok(self.threads.inquire(question).await)
     }
 
     /// Replaces the Thread's plan.

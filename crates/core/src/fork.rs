@@ -10,7 +10,7 @@ use bobbin_model::state::NewThread;
 use bobbin_model::{Event, Outcome, Refusal, Turn, TurnFeatures, TurnId, TurnStatus, UnixMillis};
 
 use crate::owner::weight_of_turn;
-use crate::{CoreError, Hub, Snapshot, ThreadHandle};
+use crate::{CoreError, Snapshot, ThreadHandle, Threads};
 
 /// Most Turns of a copy (guess: more than a person has in one conversation).
 const MAX_TURNS: usize = 2000;
@@ -19,12 +19,12 @@ const MAX_BYTES: usize = 16 << 20;
 /// Turns read at once.
 const PAGE: u32 = 50;
 
-impl Hub {
+impl Threads {
     /// Starts a Thread with a copy of another's Turns, up to a finished one and with it.
     ///
     /// # Errors
     /// [`Refusal::TurnNotFound`], [`Refusal::TurnInProgress`], [`Refusal::NotNow`] where it is too long, and as
-    /// [`Hub::start_thread`].
+    /// [`Threads::start_thread`].
     pub async fn fork_thread(
         self: &Arc<Self>,
         from: &ThreadHandle,

@@ -1,6 +1,6 @@
 //! One owner per live Thread: commands in, events out, Approvals settled once.
 //!
-//! The [`Hub`] finds or loads a Thread's owner and hands out [`ThreadHandle`]s; the owner task alone holds
+//! The [`Threads`] finds or loads a Thread's owner and hands out [`ThreadHandle`]s; the owner task alone holds
 //! the Thread's state, gives Seqs, commits through the store and only then shows. [`engine`] is the seam through which
 //! Turns are run. This crate has never heard of JSON-RPC, sockets or SQL.
 
@@ -11,12 +11,12 @@ pub mod engine;
 mod error;
 mod fork;
 mod handle;
-mod hub;
 mod ids;
 mod owner;
 mod question;
 mod replay;
 mod settings;
+mod threads;
 
 pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
 pub use bobbin_eventlog::{
@@ -30,7 +30,7 @@ pub use command::{Command, Newest, Reply, Retitle};
 pub use error::CoreError;
 pub use fork::fork_title;
 pub use handle::{Ended, ThreadHandle};
-pub use hub::{Beforehand, Hub, HubStats, LeftOpen};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
 pub use settings::{Confines, MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};
+pub use threads::{Beforehand, HubStats, LeftOpen, Threads};

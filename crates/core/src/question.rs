@@ -8,7 +8,7 @@ use bobbin_model::{ApprovalId, Question, QuestionAnswer, ThreadId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::{Ephemeral, Hub};
+use crate::{Ephemeral, Threads};
 
 /// Longest answer, bytes; a longer one is cut.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -27,25 +27,25 @@ struct Open {
 
 /// A question that is open as long as this lives.
 struct Asking<'a> {
-    hub: &'a Hub,
+    threads: &'a Threads,
     question: Arc<Question>,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let id = &self.question.id;
-        self.hub
+        self.threads
             .questions
             .open
             .lock()
             .retain(|open| open.question.id != *id);
         // Clients that were asked are notified that it is over, after it cannot be found any more.
-        self.hub
+        self.threads
             .announce(Ephemeral::QuestionClosed(self.question.clone()));
     }
 }
 
-impl Hub {
+impl Threads {
     /// Asks the clients that follow a Thread, also those that subscribe meanwhile; `None` without an answer in time.
     ///
     /// # Cancel safety
@@ -59,7 +59,7 @@ impl Hub {
             passed: 0,
         });
         let _asking = Asking {
-            hub: self,
+            threads: self,
             question: question.clone(),
         };
         self.announce(Ephemeral::QuestionOpened(question));

@@ -10,7 +10,7 @@ use bobbin_model::{Delta, DeltaChannel, Event, Item, ItemBody, ItemId, Seq, Thre
 use bobbin_store::StoredEvent;
 
 use crate::owner::weight_of;
-use crate::{CoreError, Ephemeral, Frame, FrameBody, Hub, Part, Snapshot, ThreadHandle, View};
+use crate::{CoreError, Ephemeral, Frame, FrameBody, Part, Snapshot, ThreadHandle, Threads, View};
 
 /// Events read back at once.
 const PAGE: u32 = 500;
@@ -39,7 +39,7 @@ pub enum Backlog {
     TooFar,
 }
 
-impl Hub {
+impl Threads {
     /// Reads everything from `next` up to now. `shown` tells how many bytes of an open Item's text the
     /// reader already has, `None` when nobody knows.
     ///

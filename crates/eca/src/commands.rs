@@ -16,7 +16,7 @@ const LISTED: usize = 10;
 /// Runs a command in a chat; returns what to show.
 pub(crate) async fn run(command: Command, client: &Client, thread: &ThreadId) -> String {
     match command {
-        Command::Costs => costs(client.hub(), thread).await,
+        Command::Costs => costs(client.threads(), thread).await,
         Command::Config => config(&client.offer),
         Command::Doctor => {
             let tools: Vec<&str> = client.tools().map(|tool| &*tool.name).collect();
@@ -28,7 +28,7 @@ pub(crate) async fn run(command: Command, client: &Client, thread: &ThreadId) ->
 }
 
 async fn earlier(client: &Client) -> String {
-    let found = match client.hub().list(methods::listed_chats(client)).await {
+    let found = match client.threads().list(methods::listed_chats(client)).await {
         Ok(found) => found,
         Err(error) => return format!("\nThe chats cannot be listed: {}\n", sentence(&error)),
     };

@@ -277,7 +277,7 @@ impl Connection {
             eca.speaks_currently();
         }
         *eca.further_folders.lock() = further;
-        let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
+        let (session, pump) = Session::start(self.peer.clone(), offer.threads.clone(), eca.clone());
         let editor = capabilities
             .has_diagnostics()
             .then(|| Arc::new(PeerDiagnostics(self.peer.clone())))

@@ -77,14 +77,14 @@ impl Window {
             return Ok(Vec::new());
         }
         let Some(after) = turn(self.after.as_deref()) else {
-            return client.hub().turns_before(handle.id(), end, limit).await;
+            return client.threads().turns_before(handle.id(), end, limit).await;
         };
         // Turns that were taken out leave gaps in the numbers.
         let mut upper = after.0;
         loop {
             upper = upper.saturating_add(limit).min(end.0.saturating_sub(1));
             let mut turns = client
-                .hub()
+                .threads()
                 .turns_before(handle.id(), TurnId(upper + 1), limit)
                 .await?;
             turns.retain(|turn| turn.id > after);
@@ -109,7 +109,7 @@ impl Meta {
         let before_cursor = match shown.first() {
             Some(first)
                 if !client
-                    .hub()
+                    .threads()
                     .turns_before(handle.id(), *first, 1)
                     .await?
                     .is_empty() =>
@@ -135,7 +135,7 @@ pub(crate) async fn past(
     handle: &Arc<ThreadHandle>,
     window: &Window,
 ) -> Result<(Vec<ChatContent>, Meta), CoreError> {
-    let snapshot = client.hub().snapshot(handle).await?;
+    let snapshot = client.threads().snapshot(handle).await?;
     let mut turns = window.read(client, handle, next_of(&snapshot)).await?;
     let forwards = window.after.is_some();
     if !forwards {
@@ -182,7 +182,7 @@ pub(crate) async fn show_part(
 ) -> Result<(ThreadHeader, Meta), CoreError> {
     // What was on its way when the cursor ended is in the snapshot, which is taken later.
     client.session.unsubscribe(handle.id());
-    let snapshot = client.hub().snapshot(handle).await?;
+    let snapshot = client.threads().snapshot(handle).await?;
     let shown = show_snapshot(client, handle, &snapshot, window).await;
     // Followed whatever became of the history: what comes next is not in it.
     with_view(client, handle, |view, _| view.end_replay());
@@ -207,7 +207,7 @@ async fn show_snapshot(
     let after = turn(window.after.as_deref());
     let mut shown = Vec::new();
     let title = state.header.display_name.clone();
-    let spent = client.hub().spent(snapshot).await?;
+    let spent = client.threads().spent(snapshot).await?;
     begin(client, snapshot, spent);
     client
         .tell(
@@ -220,7 +220,7 @@ async fn show_snapshot(
         .into_iter()
         .rev()
     {
-        let turns = client.hub().turns_before(handle.id(), before, count).await?;
+        let turns = client.threads().turns_before(handle.id(), before, count).await?;
         for turn in turns
             .iter()
             .filter(|turn| after.is_none_or(|after| turn.id > after))
@@ -269,7 +269,7 @@ async fn pages(
         let count = left.min(PAGE);
         pages.push((before, count));
         left -= count;
-        end = client.hub().turn_back(handle.id(), before, count).await?;
+        end = client.threads().turn_back(handle.id(), before, count).await?;
     }
     Ok(pages)
 }

@@ -93,7 +93,7 @@ impl Attached {
                 None => Ok(None),
             }
         };
-        let root = offer.hub.settings().workspace.clone();
+        let root = offer.threads.settings().workspace.clone();
         let (near, far, filled) = tokio::join!(near(contexts.clone(), root, readers), far, filled);
         let filled = filled?;
         let read = near.into_iter().zip(far).zip(contexts.iter());

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, TypedPrompt, typed_prompt};
-use bobbin_core::{CoreError, Hub};
+use bobbin_core::{CoreError, Threads};
 use bobbin_model::{InputPart, Spent, ThreadId};
 use bobbin_prompts::{OwnCommand, PromptError, Prompts};
 
@@ -212,8 +212,8 @@ impl Named {
 }
 
 /// Says what a chat has used.
-pub async fn costs(hub: &Arc<Hub>, thread: &ThreadId) -> String {
-    let spent = match spent(hub, thread).await {
+pub async fn costs(threads: &Arc<Threads>, thread: &ThreadId) -> String {
+    let spent = match spent(threads, thread).await {
         Ok(spent) => spent,
         Err(error) => {
             let why = sentence(&error);
@@ -231,10 +231,10 @@ pub async fn costs(hub: &Arc<Hub>, thread: &ThreadId) -> String {
     }
 }
 
-async fn spent(hub: &Arc<Hub>, thread: &ThreadId) -> Result<Spent, CoreError> {
-    let handle = hub.thread(thread).await?;
-    let snapshot = hub.snapshot(&handle).await?;
-    hub.spent(&snapshot).await
+async fn spent(threads: &Arc<Threads>, thread: &ThreadId) -> Result<Spent, CoreError> {
+    let handle = threads.thread(thread).await?;
+    let snapshot = threads.snapshot(&handle).await?;
+    threads.spent(&snapshot).await
 }
 
 /// Says which configuration is in force.
@@ -251,10 +251,10 @@ pub fn config(services: &EditorServices) -> String {
 pub fn doctor(services: &EditorServices, tools: &[&str]) -> String {
     format!(
         "\nWorkspace: {}\nModel: {}\nTools: {}\nLive chats: {}\n",
-        services.hub.settings().workspace.display(),
+        services.threads.settings().workspace.display(),
         services.models.usual(),
         tools.join(", "),
-        services.hub.stats().live_threads,
+        services.threads.stats().live_threads,
     )
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::ToolSpec;
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::{ClientKeys, Effort};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -155,7 +155,7 @@ pub struct Limit {
 #[derive(Clone)]
 pub struct EditorServices {
     /// The core.
-    pub hub: Arc<Hub>,
+    pub threads: Arc<Threads>,
     /// The models that prompts may name.
     pub models: Arc<dyn EditorModels>,
     /// The built-in tools.

@@ -27,8 +27,8 @@ pub use context::{Context, LinesRange, Place, Position};
 pub use diagnostics::{Diagnostic, Diagnostics, Editor, EditorTools, LIMIT};
 pub use error::sentence;
 pub use host::{
-    Early, EditorModels, EditorOptions, EditorServices, Failure, Host, KeyStatus, Limit, NoticeKind, OpenRequest,
-    Pages, UserNotice,
+    Early, EditorModels, EditorOptions, EditorServices, Failure, Host, KeyStatus, Limit, NoticeKind,
+    OpenRequest, Pages, UserNotice,
 };
 pub use process::gone;
 pub use uri::{path_of, uri_of};

@@ -1,12 +1,13 @@
-//! Runs FineCode actions: the workspace manager's side of the protocol.
+//! Runs FineCode actions: the workspace manager's side of the protocol, the agent's tools and the clients' methods.
 //!
 //! A [`Host`] knows the projects of a workspace and their actions, runs one process for each project and environment
 //! that an action needs, and answers what those ask. JSON of payloads and results is carried and never changed.
 //!
-//! Knows nothing of Threads, tools and clients' dialects. Reads FineCode's files when asked; does not read the
+//! Only [`agent`] and [`group`] know tools and clients. Reads FineCode's files when asked; does not read the
 //! environment. Starts nothing for a project that its [`Trust`] does not name. Bounds: [`Limits`] and the constants of
 //! each file.
 
+pub mod agent;
 mod back;
 mod conn;
 mod documents;
@@ -14,6 +15,7 @@ mod edits;
 mod error;
 mod files;
 mod findings;
+pub mod group;
 mod host;
 mod info;
 mod load;

@@ -1,8 +1,8 @@
 //! Runs Hermes extensions unchanged: programs that edit HL7 v2 messages and speak JSON-RPC on their standard streams.
 //!
 //! To an extension, this is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`,
-//! has the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. It knows
-//! neither the protocol of these clients nor the store.
+//! has the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. Only [`group`]
+//! knows the protocol of these clients.
 //!
 //! An extension that runs is trusted: it may read and change the document without a question. Its answers are not:
 //! every size is bounded, the pictures of buttons are cleaned, and URLs of windows are `http` or `https`. No text of a
@@ -16,6 +16,7 @@ mod error;
 mod events;
 mod extension;
 mod file;
+pub mod group;
 mod host;
 mod icon;
 mod logs;

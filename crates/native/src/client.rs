@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_agent_api::{Once, Services};
-use bobbin_core::{Command, CoreError, Hub, StartedTurn, ThreadHandle};
+use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{ClientKeys, InputPart, ThreadId, ThreadState, TurnFeatures};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
@@ -62,8 +62,8 @@ pub struct Client {
 
 impl Client {
     /// Returns the core.
-    pub fn hub(&self) -> &Arc<Hub> {
-        &self.server.hub
+    pub fn threads(&self) -> &Arc<Threads> {
+        &self.server.threads
     }
 
     /// Returns the features of the server.
@@ -244,7 +244,7 @@ pub async fn handle(
         refuse_params(responder, "'threadId' must not be blank.");
         return None;
     }
-    match client.hub().thread(&ThreadId::new(id)).await {
+    match client.threads().thread(&ThreadId::new(id)).await {
         Ok(handle) => Some((handle, responder)),
         Err(error) => {
             fail(responder, &error);

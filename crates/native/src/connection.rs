@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use bobbin_agent_api::{ServerProcess, Services};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::ClientKeys;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
@@ -70,7 +70,7 @@ pub struct LocalClient {
 
 /// What the connections of one server share.
 pub struct Server {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) services: Services,
     pub(crate) groups: Arc<Groups>,
     /// Answers to named requests that no Thread's record has.
@@ -81,9 +81,9 @@ pub struct Server {
 
 impl Server {
     /// Makes the dialect of a server that has these method groups.
-    pub fn new(hub: Arc<Hub>, services: Services, groups: Groups) -> Self {
+    pub fn new(threads: Arc<Threads>, services: Services, groups: Groups) -> Self {
         Self {
-            hub,
+            threads,
             services,
             groups: Arc::new(groups),
             repeats: Arc::default(),
@@ -92,8 +92,8 @@ impl Server {
     }
 
     /// Returns the core.
-    pub fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub fn threads(&self) -> &Arc<Threads> {
+        &self.threads
     }
 
     /// Returns the features of the server.
@@ -139,7 +139,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
             peer.close_with(1008, "initialize and initialized did not come within 30 seconds");
             peer.closed().await;
         }
-        () = parts.server.hub.ended() => {
+        () = parts.server.threads.ended() => {
             // A client in the middle of its handshake has no pump that would end it.
             if !parts.is_ready() {
                 peer.close_with(1000, "Server shutting down");
@@ -162,7 +162,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
     if let State::Ready { pump, serving, .. } = state {
-        serving.leave(parts.server.hub.clients());
+        serving.leave(parts.server.threads.clients());
         if let Err(error) = pump.await {
             tracing::error!(%error, "a pump ended badly");
         }
@@ -315,8 +315,11 @@ impl Connection {
         let mut state = self.parts.state.lock();
         let State::Answered(native) = &*state else { return };
         let native = native.clone();
-        let (session, pump) =
-            Session::start(self.peer.clone(), self.parts.server.hub.clone(), native.clone());
+        let (session, pump) = Session::start(
+            self.peer.clone(),
+            self.parts.server.threads.clone(),
+            native.clone(),
+        );
         let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());
         *state = State::Ready {
             native,

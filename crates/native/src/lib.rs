@@ -15,6 +15,7 @@ mod encode;
 pub mod errors;
 pub mod group;
 pub mod groups;
+pub mod lenient;
 mod own_turns;
 mod repeats;
 pub mod wire;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use bobbin_agent_api::ConfigNews;
 use bobbin_config::hooks::Hook;
 use bobbin_config::{Declared, PluginSettings, edit, plugins::plugin_digest};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_prompts::{PluginTexts, Prompts};
 use bobbin_workspace::{TrustFile, TrustRecord};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub struct Plugins {
     settings: ReadSettings,
     prompts: Arc<Prompts>,
     effects: Arc<dyn Effects>,
-    hub: OnceLock<Weak<Hub>>,
+    threads: OnceLock<Weak<Threads>>,
     /// Locked while plugins are changed or put into effect.
     changing: parking_lot::Mutex<()>,
 }
@@ -67,15 +67,15 @@ impl Plugins {
             settings,
             prompts,
             effects,
-            hub: OnceLock::new(),
+            threads: OnceLock::new(),
             changing: parking_lot::Mutex::default(),
         }
     }
 
-    /// Notifies the clients of `hub` of changes.
-    pub fn begin(&self, hub: &Arc<Hub>) {
+    /// Notifies the clients of `threads` of changes.
+    pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
-        drop(self.hub.set(Arc::downgrade(hub)));
+        drop(self.threads.set(Arc::downgrade(threads)));
     }
 
     /// Puts into effect what counts now. Blocks on the disk.
@@ -138,8 +138,8 @@ impl Plugins {
         if servers_too {
             regions.push("mcp");
         }
-        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
-            hub.broadcast(ConfigNews { source, regions }, 0);
+        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
+            threads.broadcast(ConfigNews { source, regions }, 0);
         }
     }
 

@@ -13,7 +13,7 @@ use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::sub_agent::SubAgentProfiles;
 use bobbin_config::profiles::{NATIVE, SECTION};
 use bobbin_config::{Config, DeclaredProfile, ProfileDefinition, SubAgentSettings, edit};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::{ServerOrigin, SubAgentProfile, SubAgentRuntime};
 use bobbin_workspace::TrustFile;
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ pub struct Profiles {
     /// Where commands find their programs.
     search: Option<OsString>,
     state: Mutex<State>,
-    hub: OnceLock<Weak<Hub>>,
+    threads: OnceLock<Weak<Threads>>,
     /// Held while the configuration is changed.
     changing: tokio::sync::Mutex<()>,
 }
@@ -87,17 +87,17 @@ impl Profiles {
             trust,
             search,
             state: Mutex::default(),
-            hub: OnceLock::new(),
+            threads: OnceLock::new(),
             changing: tokio::sync::Mutex::default(),
         };
         profiles.refresh(config);
         Arc::new(profiles)
     }
 
-    /// Notifies the clients of `hub` of changes.
-    pub fn begin(&self, hub: &Arc<Hub>) {
+    /// Notifies the clients of `threads` of changes.
+    pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
-        drop(self.hub.set(Arc::downgrade(hub)));
+        drop(self.threads.set(Arc::downgrade(threads)));
     }
 
     /// Takes what the files say now. Blocks on the disk.
@@ -321,9 +321,9 @@ impl Profiles {
         match written.unwrap_or_else(|error| Err(error.into())) {
             Ok(changed) => {
                 reply(find(self));
-                if changed && let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
+                if changed && let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
                     let regions = vec![REGION];
-                    hub.broadcast(ConfigNews { source, regions }, 0);
+                    threads.broadcast(ConfigNews { source, regions }, 0);
                 }
             }
             Err(error) => reply(Err(ChangeError::Unwritable(format!("{error:#}")))),

@@ -10,7 +10,7 @@ impl Schedules {
     /// Runs the heartbeat, or joins the run that goes on, and returns how it ended.
     pub(crate) async fn beat(&self) -> Result<RunEnd, ScheduleError> {
         let around = self.around().ok_or(ScheduleError::Stopping)?;
-        let approvals = around.hub.settings().approval_policy.get();
+        let approvals = around.threads.settings().approval_policy.get();
         let (done, ended) = oneshot::channel();
         // Before the run: its end must find this.
         self.await_beat(done);

@@ -10,7 +10,7 @@ use bobbin_agent_api::channel::ChannelDelivery;
 use bobbin_agent_api::slash::SlashCommands;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::{Features, Services};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::UnixMillis;
 use bobbin_store::{ScheduleChange, ScheduleEntry, ScheduleStore, StoreError, json};
 use parking_lot::Mutex;
@@ -77,7 +77,7 @@ pub struct Surroundings {
     /// Whether they run by the clock.
     pub by_clock: ByClock,
     /// The core.
-    pub hub: Arc<Hub>,
+    pub threads: Arc<Threads>,
     /// Sends results to chats.
     pub channels: Option<Arc<dyn ChannelDelivery>>,
     /// Knows whether the folder's texts count.
@@ -86,10 +86,10 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Takes what jobs use from the features of a server.
-    pub fn of(hub: Arc<Hub>, services: &Services, by_clock: ByClock) -> Self {
+    pub fn of(threads: Arc<Threads>, services: &Services, by_clock: ByClock) -> Self {
         Self {
             by_clock,
-            hub,
+            threads,
             channels: services.channels.clone(),
             trust: services.trust.clone(),
         }
@@ -119,7 +119,7 @@ impl Schedules {
     }
 
     /// Reads the jobs, takes up the runs that went on when the last process ended, and looks at the clock from now on. The
-    /// core joins what this starts. To be called once, before [`Hub::recover`]: a Turn that goes on may want to make a job.
+    /// core joins what this starts. To be called once, before [`Threads::recover`]: a Turn that goes on may want to make a job.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -141,9 +141,9 @@ impl Schedules {
             book,
             schedules: self.clone(),
             around: around.clone(),
-            root: around.hub.settings().workspace.to_string_lossy().into(),
+            root: around.threads.settings().workspace.to_string_lossy().into(),
         };
-        around.hub.own(owner.run(orders));
+        around.threads.own(owner.run(orders));
         Ok(())
     }
 
@@ -231,7 +231,7 @@ struct Owner {
 
 impl Owner {
     async fn run(mut self, mut orders: mpsc::Receiver<Decide>) {
-        let stopping = self.around.hub.stopping().clone();
+        let stopping = self.around.threads.stopping().clone();
         let mut clock = self.schedules.0.clock.subscribe();
         let mut has_taken_up = false;
         loop {
@@ -273,7 +273,7 @@ impl Owner {
     }
 
     fn now(&self) -> UnixMillis {
-        self.around.hub.clock().now()
+        self.around.threads.clock().now()
     }
 
     /// Returns how long there is nothing to look at.
@@ -342,13 +342,13 @@ impl Owner {
 
     fn start(&self, job: Arc<Job>) {
         let (around, schedules) = (self.around.clone(), self.schedules.clone());
-        self.around.hub.own(run::run(around, schedules, job));
+        self.around.threads.own(run::run(around, schedules, job));
     }
 
     fn send(&self, news: Vec<News>) {
         for news in news {
             let weight = news.job.task.as_ref().map_or(0, |task| task.description.len()) + 1024;
-            self.around.hub.broadcast(news, weight);
+            self.around.threads.broadcast(news, weight);
         }
     }
 }

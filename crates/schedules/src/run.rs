@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::channel::ChatMessage;
-use bobbin_core::{Command, CoreError, FrameBody, Hub, Read, StartedTurn, ThreadHandle, Waker};
+use bobbin_core::{Command, CoreError, FrameBody, Read, StartedTurn, ThreadHandle, Threads, Waker};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
     Event, HistoryMode, Identity, InputPart, ItemBody, Json, Refusal, ThreadId, ThreadStatus, Trigger, Turn,
@@ -59,11 +59,11 @@ impl From<CoreError> for Broken {
 /// Runs a job whose run was stored, or goes on with it after a restart.
 pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Arc<Job>) {
     let one = One {
-        hub: around.hub.clone(),
+        threads: around.threads.clone(),
         schedules,
         job,
     };
-    let stopping = one.hub.stopping().clone();
+    let stopping = one.threads.stopping().clone();
     let end = tokio::select! {
         () = stopping.cancelled() => return,
         end = one.drive(&around) => end,
@@ -83,11 +83,11 @@ pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Ar
     }
     deliver(&around, &job, &end).await;
     let weight = end.result.as_ref().map_or(0, String::len) + 512;
-    around.hub.broadcast(JobEnded(job, end), weight);
+    around.threads.broadcast(JobEnded(job, end), weight);
 }
 
 struct One {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     schedules: Schedules,
     job: Arc<Job>,
 }
@@ -102,7 +102,7 @@ impl One {
         let (thread, turn) = if let (Some(thread), Some(turn)) = (interrupted, found) {
             (thread, turn)
         } else {
-            let prompt = prompt::of(&self.job, &self.hub.settings().workspace, around).await;
+            let prompt = prompt::of(&self.job, &self.threads.settings().workspace, around).await;
             let Some(text) = prompt.map_err(|why| Broken::Failed(why, None))? else {
                 return Ok(RunEnd::default());
             };
@@ -114,7 +114,7 @@ impl One {
             Err(late) => late,
         };
         tracing::warn!(job = self.job.id, %late, "a run of a job takes too long and is stopped");
-        if let Ok(handle) = self.hub.thread(&thread).await {
+        if let Ok(handle) = self.threads.thread(&thread).await {
             let turn = turn.to_string();
             // One that has ended meanwhile is what was wanted.
             drop(handle.ask(|reply| Command::Interrupt { turn, reply }).await);
@@ -132,12 +132,12 @@ impl One {
         if let Some(thread) = bound {
             return self.start_bound(thread, text).await;
         }
-        let settings = self.hub.settings();
+        let settings = self.threads.settings();
         let config = self.job.rights.configuration(settings.approval_policy.get());
         if let Some(thread) = &self.job.state.thread
             && let Some(handle) = self.thread(thread).await?
         {
-            let state = self.hub.snapshot(&handle).await?.state;
+            let state = self.threads.snapshot(&handle).await?.state;
             let fits = state.header.status == ThreadStatus::Active
                 && state.live.is_none()
                 && state.turn_count < TURNS_OF_A_THREAD
@@ -152,7 +152,7 @@ impl One {
                 }
             }
         }
-        let id = self.hub.fresh_thread_id();
+        let id = self.threads.fresh_thread_id();
         self.note_thread(&id).await?;
         let owner = match self.job.kind {
             Kind::Heartbeat => self.job.id.clone(),
@@ -170,7 +170,7 @@ impl One {
             history_mode: HistoryMode::Server,
             display_name: Some(cut(&self.job.name, TITLE)),
         };
-        let started = self.hub.start_thread_with_turn(new, self.turn(text)).await?;
+        let started = self.threads.start_thread_with_turn(new, self.turn(text)).await?;
         let turn = started.state.live_turn().unwrap_or(TurnId(1));
         Ok((id, turn))
     }
@@ -237,7 +237,7 @@ impl One {
     /// Returns a Thread; `None` where there is none any more.
     async fn thread(&self, id: &ThreadId) -> Result<Option<Arc<ThreadHandle>>, Broken> {
         loop {
-            match self.hub.thread(id).await {
+            match self.threads.thread(id).await {
                 Ok(handle) => return Ok(Some(handle)),
                 Err(CoreError::Refused(_)) => return Ok(None),
                 Err(CoreError::Stopping) => return Err(Broken::Over),
@@ -266,12 +266,12 @@ impl One {
             });
             is_of_job && since.is_none_or(|since| turn.started_at >= since)
         };
-        let state = self.hub.snapshot(&handle).await?.state;
+        let state = self.threads.snapshot(&handle).await?.state;
         if let Some(live) = state.live.as_ref().filter(|live| is_ours(&live.turn)) {
             return Ok(Some(live.turn.id));
         }
         let turns = self
-            .hub
+            .threads
             .turns_before(thread, TurnId(u32::MAX), LOOKED_THROUGH)
             .await?;
         Ok(turns.iter().rev().find(|turn| is_ours(turn)).map(|turn| turn.id))
@@ -294,7 +294,7 @@ impl One {
             }
         }
         loop {
-            match self.hub.turns_before(thread, TurnId(turn.0 + 1), 1).await {
+            match self.threads.turns_before(thread, TurnId(turn.0 + 1), 1).await {
                 Ok(mut turns) => return turns.pop().filter(|last| last.id == turn).ok_or_else(gone),
                 Err(CoreError::Stopping) => return Err(Broken::Over),
                 Err(error) => {
@@ -308,7 +308,7 @@ impl One {
     /// Waits until a Turn does not run.
     async fn over(&self, handle: &Arc<ThreadHandle>, turn: TurnId, waker: &Waker) -> Result<(), CoreError> {
         loop {
-            let snapshot = self.hub.snapshot(handle).await?;
+            let snapshot = self.threads.snapshot(handle).await?;
             if snapshot.state.live_turn() != Some(turn) {
                 return Ok(());
             }

@@ -142,7 +142,7 @@ impl Tool for CronTool {
                 };
                 let added = Added::of(arguments, rights)?;
                 if let Some(around) = self.schedules.around() {
-                    let now = around.hub.clock().now();
+                    let now = around.threads.clock().now();
                     let usable = added.schedule(now).check(now);
                     usable.map_err(|bad| ToolRefusal::Unusable(bad.0))?;
                 }
@@ -459,9 +459,9 @@ async fn chat(
 
 /// Returns the chat of a call's conversation.
 async fn conversation(schedules: &Schedules, context: &CallContext) -> Option<Chat> {
-    let hub = &schedules.around()?.hub;
-    let handle = hub.thread(&context.origin.thread).await.ok()?;
-    let state = hub.snapshot(&handle).await.ok()?.state.clone();
+    let threads = &schedules.around()?.threads;
+    let handle = threads.thread(&context.origin.thread).await.ok()?;
+    let state = threads.snapshot(&handle).await.ok()?.state.clone();
     let first = state.live.as_ref()?.turn.items.first()?;
     let ItemBody::UserMessage(said) = &first.body else {
         return None;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
+use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
 use bobbin_model::{Approval, ApprovalId, Question, ThreadId};
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
@@ -151,7 +151,7 @@ impl PendingRequests {
         &self,
         dialect: &Arc<dyn Dialect>,
         peer: &PeerHandle,
-        hub: &Arc<Hub>,
+        threads: &Arc<Threads>,
         question: &Arc<Question>,
     ) {
         let settled = self.closing.child_token();
@@ -167,7 +167,8 @@ impl PendingRequests {
             };
             open.insert(question.id.clone(), asked);
         }
-        let (dialect, peer, hub, question) = (dialect.clone(), peer.clone(), hub.clone(), question.clone());
+        let (dialect, peer, threads, question) =
+            (dialect.clone(), peer.clone(), threads.clone(), question.clone());
         self.tasks.spawn(async move {
             let answered = tokio::select! {
                 biased;
@@ -176,8 +177,8 @@ impl PendingRequests {
             };
             // The outcome is broadcast; the question is taken out then.
             match answered {
-                QuestionReply::Answered(answer) => hub.answer_question(&question.id, answer),
-                QuestionReply::Passed => hub.pass_question(&question.id),
+                QuestionReply::Answered(answer) => threads.answer_question(&question.id, answer),
+                QuestionReply::Passed => threads.pass_question(&question.id),
                 QuestionReply::Gone => {}
             }
         });

@@ -66,14 +66,14 @@ pub(crate) async fn run(session: Arc<Session>) {
         () = &mut closed => {}
         () = &mut served => closed.await,
     }
-    session.subscriptions.lock().close(session.hub.broadcasts());
+    session.subscriptions.lock().close(session.threads.broadcasts());
     session.pending.close().await;
 }
 
 impl Session {
     /// Sends what there is, or waits for something. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
-        let batch = self.subscriptions.lock().take(&self.hub, BATCH_BYTES);
+        let batch = self.subscriptions.lock().take(&self.threads, BATCH_BYTES);
         if let Some(until) = batch.held_until {
             // What wakes it otherwise is in vain.
             drop(tokio::time::timeout_at(until, self.waker.woken()).await);
@@ -109,7 +109,7 @@ impl Session {
             self.flushes.notify();
         }
         if idle {
-            if self.hub.broadcasts().is_closed() {
+            if self.threads.broadcasts().is_closed() {
                 // The core has ended and everything it showed is written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;
@@ -214,12 +214,12 @@ impl Session {
     /// Asks the questions that were open before this client came. Returns whether more can be sent.
     async fn ask_open(&self, handle: &Arc<ThreadHandle>) -> bool {
         if self.dialect.is_asked() {
-            for question in self.hub.open_questions(handle.id()) {
+            for question in self.threads.open_questions(handle.id()) {
                 self.pending
-                    .inquire(&self.dialect, &self.peer, &self.hub, &question);
+                    .inquire(&self.dialect, &self.peer, &self.threads, &question);
             }
         }
-        match self.hub.snapshot(handle).await {
+        match self.threads.snapshot(handle).await {
             Ok(snapshot) => {
                 for approval in snapshot.state.approvals() {
                     let approval = approval.clone();
@@ -230,7 +230,7 @@ impl Session {
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
         }
         let mut shown = Vec::new();
-        for (child, approval) in self.hub.questions_of_descendants(handle.id()).await {
+        for (child, approval) in self.threads.questions_of_descendants(handle.id()).await {
             // Whether it is open is seen by the task that tells that it is settled: it is not shown behind that.
             let reminder = self.dialect.remind(handle.id(), &approval);
             shown.extend(reminder.iter().map(|message| message.json.clone()));
@@ -289,7 +289,7 @@ impl Session {
             if settled.contains(&approval.id) {
                 continue;
             }
-            match self.hub.thread(&frame.thread).await {
+            match self.threads.thread(&frame.thread).await {
                 Ok(child) => {
                     let approval = (**approval).clone();
                     self.pending
@@ -314,9 +314,9 @@ impl Session {
                 .map(|known| known.2)
                 .or(whole.then_some(0))
         };
-        match self.hub.backlog(&handle, next, known).await {
+        match self.threads.backlog(&handle, next, known).await {
             Ok(Backlog::Frames { frames, next }) => {
-                let now = self.hub.clock().now();
+                let now = self.threads.clock().now();
                 let frames = self.subscriptions.lock().caught_up(thread, frames, next, now);
                 for part in parts(frames) {
                     if !self.send(part, slow, BatchKind::Backlog).await {
@@ -327,9 +327,9 @@ impl Session {
             }
             Ok(Backlog::TooFar) => {
                 // A client that has been sent nothing yet has missed nothing either.
-                let live = self.hub.snapshot(&handle).await.ok();
+                let live = self.threads.snapshot(&handle).await.ok();
                 let live = live.and_then(|snapshot| snapshot.state.live_turn());
-                let everyone = self.hub.broadcasts();
+                let everyone = self.threads.broadcasts();
                 if self.subscriptions.lock().begin_later(thread, live, everyone) {
                     return true;
                 }
@@ -338,7 +338,9 @@ impl Session {
             }
             // It has ended meanwhile, which is broadcast; a server that stops closes by itself.
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
-                self.subscriptions.lock().remove(thread, self.hub.broadcasts());
+                self.subscriptions
+                    .lock()
+                    .remove(thread, self.threads.broadcasts());
                 self.pending.over(thread);
                 true
             }

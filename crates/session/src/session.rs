@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Hub, Waker};
+use bobbin_core::{Threads, Waker};
 use bobbin_model::ThreadId;
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
@@ -34,7 +34,7 @@ impl Drop for Held {
 /// One connected client that has finished its handshake.
 pub struct Session {
     pub(crate) peer: PeerHandle,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) subscriptions: Mutex<Subscriptions>,
     pub(crate) waker: Waker,
@@ -45,26 +45,30 @@ pub struct Session {
 impl Session {
     /// Starts to serve a client: from here on it is sent the workspace's broadcasts. The task ends with the
     /// connection; join it.
-    pub fn start(peer: PeerHandle, hub: Arc<Hub>, dialect: Arc<dyn Dialect>) -> (Arc<Self>, JoinHandle<()>) {
+    pub fn start(
+        peer: PeerHandle,
+        threads: Arc<Threads>,
+        dialect: Arc<dyn Dialect>,
+    ) -> (Arc<Self>, JoinHandle<()>) {
         let waker = Waker::default();
         let subscriptions = Mutex::new(Subscriptions::new(&*dialect, waker.clone()));
         let session = Arc::new(Self {
             peer,
-            hub,
+            threads,
             dialect,
             subscriptions,
             waker,
             pending: PendingRequests::default(),
             flushes: Flushes::default(),
         });
-        session.subscriptions.lock().open(session.hub.broadcasts());
+        session.subscriptions.lock().open(session.threads.broadcasts());
         let pump = tokio::spawn(pump::run(session.clone()));
         (session, pump)
     }
 
     /// Returns the core.
-    pub fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub fn threads(&self) -> &Arc<Threads> {
+        &self.threads
     }
 
     /// Subscribes to a Thread. Never waits, so that an answer's closure may call it right after queueing the answer. A
@@ -96,7 +100,7 @@ impl Session {
         if self
             .subscriptions
             .lock()
-            .unsubscribe(thread, self.hub.broadcasts())
+            .unsubscribe(thread, self.threads.broadcasts())
         {
             self.pending.leave(thread);
         }

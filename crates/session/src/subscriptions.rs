@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bobbin_core::{Ended, Frame, Hub, Log, Read, ThreadHandle, Waker};
+use bobbin_core::{Ended, Frame, Log, Read, ThreadHandle, Threads, Waker};
 use bobbin_model::{ItemId, Seq, ThreadId, TurnId, UnixMillis};
 use tokio::time::Instant;
 
@@ -251,7 +251,7 @@ impl Subscriptions {
     }
 
     /// Takes the next frames of every cursor, about `max_bytes` together.
-    pub(crate) fn take(&mut self, hub: &Hub, max_bytes: usize) -> Batch {
+    pub(crate) fn take(&mut self, threads: &Threads, max_bytes: usize) -> Batch {
         let mut batch = Batch {
             held_until: self.held_until(),
             ..Batch::default()
@@ -280,7 +280,7 @@ impl Subscriptions {
                     let more = next <= subscription.handle.log().visible();
                     batch.moved |= !entries.is_empty();
                     subscription.advance(entries, next, &mut batch.frames);
-                    subscription.sync(hub.clock().now(), &mut batch.frames);
+                    subscription.sync(threads.clock().now(), &mut batch.frames);
                     subscription.count(self.asked);
                     let ended = subscription.is_done() || ended == Some(Ended::Deleted);
                     if subscription.over || (ended && !more) {
@@ -297,9 +297,9 @@ impl Subscriptions {
             }) {
                 batch.settled.push(id.clone());
             }
-            self.remove(id, hub.broadcasts());
+            self.remove(id, threads.broadcasts());
         }
-        match hub.broadcasts().read(everyone, max_bytes) {
+        match threads.broadcasts().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
                 batch.moved |= !entries.is_empty();

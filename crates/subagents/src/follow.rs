@@ -1,6 +1,6 @@
 //! Following one subagent: reads its log as a client would, until the subagent has nothing more to do.
 //!
-//! One task for each subagent that runs, owned by the hub, which joins it. The task ends with the subagent's Turn, and stops
+//! One task for each subagent that runs, owned by `Threads`, which joins it. The task ends with the subagent's Turn, and stops
 //! that Turn when the scope is over. It holds a cursor; what it learns is in [`Shared`].
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) async fn follow(turn: TurnContext, shared: Arc<Shared>, id: ThreadId,
                 // The command to stop may be lost with its owner.
                 follower.stopped = false;
                 tokio::select! {
-                    () = follower.turn.hub().stopping().cancelled() => break,
+                    () = follower.turn.threads().stopping().cancelled() => break,
                     () = tokio::time::sleep(RETRY) => {}
                 }
             }
@@ -76,7 +76,7 @@ struct Follower {
 
 impl Follower {
     async fn once(&mut self) -> Then {
-        let handle = match self.turn.hub().thread(&self.id).await {
+        let handle = match self.turn.threads().thread(&self.id).await {
             Ok(handle) => handle,
             Err(CoreError::Refused(_)) => {
                 self.shared.gone(&self.id);
@@ -165,14 +165,14 @@ impl Follower {
                         return Then::Lost;
                     }
                 }
-                () = self.turn.hub().stopping().cancelled() => return Then::Lost,
+                () = self.turn.threads().stopping().cancelled() => return Then::Lost,
             }
         }
     }
 
     /// Returns who started the open Turn of the subagent.
     async fn starter(&self, handle: &ThreadHandle) -> Result<Starter, CoreError> {
-        let state = self.turn.hub().snapshot(handle).await?.state;
+        let state = self.turn.threads().snapshot(handle).await?.state;
         Ok(match started_by_parent(&state) {
             Some(_) => Starter::Parent,
             None if state.live.is_some() => Starter::User,
@@ -182,12 +182,12 @@ impl Follower {
 
     /// Reads its state as a whole, where its frames are gone.
     async fn read_state(&mut self, handle: &ThreadHandle) -> Result<(), CoreError> {
-        let snapshot = self.turn.hub().snapshot(handle).await?;
+        let snapshot = self.turn.threads().snapshot(handle).await?;
         let last = match &snapshot.state.live {
             Some(_) => None,
             None => self
                 .turn
-                .hub()
+                .threads()
                 .turns_before(&self.id, TurnId(u32::MAX), 1)
                 .await?
                 .pop(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
-use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
+use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::sub_agent::{restricted, started_by_parent};
 use bobbin_model::{EdgeStatus, Refusal, Seq, ThreadState};
@@ -35,16 +35,16 @@ impl SubAgentScope {
         let (done, sent) = oneshot::channel();
         let (context, shared) = (self.turn.clone(), self.shared.clone());
         let name = name.to_owned();
-        self.hub().own(async move {
-            let hub = context.hub().clone();
+        self.threads().own(async move {
+            let threads = context.threads().clone();
             // A client may have closed it meanwhile.
             let refused = |error: CoreError| match error {
                 CoreError::Refused(Refusal::NotNow(_)) => SubAgentError::Closed(name.clone()),
                 error => failed(error),
             };
             let sending = async {
-                let handle = hub.thread(&id).await.map_err(failed)?;
-                let before = hub.snapshot(&handle).await.map_err(failed)?.state;
+                let handle = threads.thread(&id).await.map_err(failed)?;
+                let before = threads.snapshot(&handle).await.map_err(failed)?.state;
                 check_not_a_users(&before)?;
                 let before = before.header.config.clone();
                 let config = restricted(config, before.as_ref());
@@ -53,7 +53,7 @@ impl SubAgentScope {
                     let configured = handle.ask(|reply| Command::Configure { config, reply });
                     configured.await.map_err(refused)?;
                 }
-                let seq = deliver(&hub, &handle, turn, refused).await?;
+                let seq = deliver(&threads, &handle, turn, refused).await?;
                 shown(&handle, seq).await;
                 Ok::<_, SubAgentError>(seq)
             };
@@ -85,11 +85,11 @@ impl SubAgentScope {
 
     pub(crate) async fn set_edge(&self, name: &str, status: EdgeStatus) -> Done<Report> {
         let child = self.found(name).await?;
-        let hub = self.hub();
-        let handle = hub.thread(&child.header.id).await.map_err(failed)?;
+        let threads = self.threads();
+        let handle = threads.thread(&child.header.id).await.map_err(failed)?;
         let parent = self.parent().id.clone();
         if status == EdgeStatus::Open {
-            let room = hub.check_room_for_child(&parent, &child.header.id);
+            let room = threads.check_room_for_child(&parent, &child.header.id);
             room.await.map_err(failed)?;
         }
         let edged = handle.ask(|reply| Command::Edge {
@@ -108,7 +108,7 @@ impl SubAgentScope {
 
 /// Starts a Turn with an input, or gives the input to the Turn that runs. Returns the number of the first event.
 async fn deliver(
-    hub: &Arc<Hub>,
+    threads: &Arc<Threads>,
     handle: &ThreadHandle,
     turn: StartTurn,
     refused: impl Fn(CoreError) -> SubAgentError,
@@ -119,7 +119,7 @@ async fn deliver(
         Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => {}
         Err(error) => return Err(refused(error)),
     }
-    let state = hub.snapshot(handle).await.map_err(failed)?.state;
+    let state = threads.snapshot(handle).await.map_err(failed)?.state;
     check_not_a_users(&state)?;
     let queued = handle.ask(|reply| Command::Enqueue { request: turn, reply });
     let queued = queued.await.map_err(refused)?;

@@ -85,7 +85,7 @@ impl SubAgentScope {
             None if child.runtime.waiting_on_approval => Standing::Asking,
             None if child.runtime.running => Standing::Running,
             None => {
-                let last = self.hub().turns_before(&id, TurnId(u32::MAX), 1).await;
+                let last = self.threads().turns_before(&id, TurnId(u32::MAX), 1).await;
                 last.map_err(failed)?.last().map_or(Standing::Idle, standing_of)
             }
         };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::sub_agent::{Answer, Report, Spawn, SubAgentError, SubAgentProfiles, SubAgents};
 use bobbin_core::engine::{EngineFailure, TurnContext};
-use bobbin_core::{Closed, Hub, SubAgentLimits, ThreadSummary};
+use bobbin_core::{Closed, SubAgentLimits, ThreadSummary, Threads};
 use bobbin_model::sub_agent::{may_have_subagents, queue_of_users, started_by_parent};
 use bobbin_model::{EdgeStatus, SubAgentProgress, ThreadConfig, ThreadHeader, TokenUsage};
 use futures_util::FutureExt as _;
@@ -67,8 +67,8 @@ impl SubAgentScope {
         })
     }
 
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
-        self.turn.hub()
+    pub(crate) fn threads(&self) -> &Arc<Threads> {
+        self.turn.threads()
     }
 
     pub(crate) fn parent(&self) -> &ThreadHeader {
@@ -109,14 +109,14 @@ impl SubAgentScope {
                     continue;
                 }
                 let (id, nickname) = named(&child);
-                let handle = self.hub().thread(&id).await.map_err(failed)?;
-                let state = self.hub().snapshot(&handle).await.map_err(failed)?.state;
+                let handle = self.threads().thread(&id).await.map_err(failed)?;
+                let state = self.threads().snapshot(&handle).await.map_err(failed)?.state;
                 // The agent's input may wait behind a user's Turn.
                 if started_by_parent(&state).is_some() || queue_of_users(&state).is_some() {
                     self.shared.add(&id, nickname.as_ref(), None);
                     // It may end before it is followed.
                     self.shared.set_state(&id, &state, None);
-                    self.hub()
+                    self.threads()
                         .own(follow(self.turn.clone(), self.shared.clone(), id, None));
                 }
             }
@@ -164,7 +164,7 @@ impl SubAgentScope {
             }
         };
         // An owner ends its engine by force after once that time.
-        let patience = self.hub().settings().cancel_grace * 2;
+        let patience = self.threads().settings().cancel_grace * 2;
         if tokio::time::timeout(patience, quiet).await.is_err() {
             tracing::warn!(thread = %self.parent().id, "a subagent takes long to stop; the turn of its parent ends without it");
         }
@@ -172,7 +172,7 @@ impl SubAgentScope {
     }
 
     pub(crate) async fn children(&self, closed: Closed) -> Done<Vec<ThreadSummary>> {
-        let found = self.hub().children(&self.parent().id, closed).await;
+        let found = self.threads().children(&self.parent().id, closed).await;
         found.map_err(failed)
     }
 

@@ -60,9 +60,9 @@ impl SubAgentScope {
         let (done, started) = oneshot::channel();
         let (context, shared) = (self.turn.clone(), self.shared.clone());
         // A task of its own: a subagent that has started is followed even when the call is dropped.
-        self.hub().own(async move {
-            let hub = context.hub().clone();
-            let id = match hub.start_child(thread, source, turn).await {
+        self.threads().own(async move {
+            let threads = context.threads().clone();
+            let id = match threads.start_child(thread, source, turn).await {
                 Ok(snapshot) => snapshot.state.header.id.clone(),
                 Err(error) => return drop(done.send(Err(failed(error)))),
             };
@@ -78,7 +78,7 @@ impl SubAgentScope {
             drop(done.send(Ok(report)));
             follow(context.clone(), shared.clone(), id.clone(), Some(Seq(1))).await;
             if shared.over.is_cancelled() {
-                hub.follow_parent(context.thread(), &id).await;
+                threads.follow_parent(context.thread(), &id).await;
             }
         });
         started.await.unwrap_or_else(|_| Err(failed(CoreError::Stopping)))
@@ -92,9 +92,9 @@ impl SubAgentScope {
     ) -> ThreadConfig {
         let mut config = configuration(&self.config, role, profile);
         let turn = &self.turn.at_start().features;
-        let own = self.hub().settings().approval_policy_of(Some(&config), turn);
+        let own = self.threads().settings().approval_policy_of(Some(&config), turn);
         let now = self
-            .hub()
+            .threads()
             .strictest_policy(own, Some(self.parent().id.clone()))
             .await;
         if now != own {
@@ -113,7 +113,7 @@ impl SubAgentScope {
     ) -> (NewThread, SubAgentSource) {
         let parent = self.parent();
         let thread = NewThread {
-            id: self.hub().fresh_thread_id(),
+            id: self.threads().fresh_thread_id(),
             identity: Identity {
                 channel_name: parent.origin_channel.clone(),
                 user_id: parent.user_id.clone(),

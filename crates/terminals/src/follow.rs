@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
-use bobbin_core::{CoreError, FrameBody, Hub, Read, Waker};
+use bobbin_core::{CoreError, FrameBody, Read, Threads, Waker};
 use bobbin_model::{Event, Refusal, ThreadId, ThreadStatus};
 
 use crate::terminals::Inner;
@@ -13,16 +13,16 @@ use crate::terminals::Inner;
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Follows the broadcasts until the terminals end or the core is gone.
-pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
-    let Some(log) = hub.upgrade().map(|hub| hub.broadcasts().clone()) else {
+pub(crate) async fn follow(inner: Arc<Inner>, threads: Weak<Threads>) {
+    let Some(log) = threads.upgrade().map(|threads| threads.broadcasts().clone()) else {
         return;
     };
     let waker = Waker::default();
     log.watch(&waker);
     let mut next = log.visible().next();
-    if let Some(hub) = hub.upgrade() {
+    if let Some(threads) = threads.upgrade() {
         // A server that died may have left pictures of a Thread that was deleted.
-        check(&inner, &hub, inner.threads_with_pictures().await).await;
+        check(&inner, &threads, inner.threads_with_pictures().await).await;
     }
     loop {
         match log.read(next, BATCH_BYTES) {
@@ -57,10 +57,10 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
             // Missed broadcasts are replaced by a query.
             Read::Gone { first } => {
                 next = first;
-                let Some(hub) = hub.upgrade() else { break };
-                let mut threads = inner.threads_with_pictures().await;
-                threads.extend(inner.threads());
-                check(&inner, &hub, threads).await;
+                let Some(threads) = threads.upgrade() else { break };
+                let mut ids = inner.threads_with_pictures().await;
+                ids.extend(inner.threads());
+                check(&inner, &threads, ids).await;
             }
         }
     }
@@ -68,9 +68,9 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
 }
 
 /// Does for each Thread what its present state asks for.
-async fn check(inner: &Arc<Inner>, hub: &Arc<Hub>, threads: BTreeSet<ThreadId>) {
-    for thread in threads {
-        match fate(hub, &thread).await {
+async fn check(inner: &Arc<Inner>, threads: &Arc<Threads>, ids: BTreeSet<ThreadId>) {
+    for thread in ids {
+        match fate(threads, &thread).await {
             Fate::Gone => inner.forget(&thread).await,
             Fate::Archived => inner.stop_those_of(&thread),
             Fate::Active => {}
@@ -86,8 +86,8 @@ enum Fate {
     Active,
 }
 
-async fn fate(hub: &Arc<Hub>, thread: &ThreadId) -> Fate {
-    let found = async { hub.snapshot(&*hub.thread(thread).await?).await };
+async fn fate(threads: &Arc<Threads>, thread: &ThreadId) -> Fate {
+    let found = async { threads.snapshot(&*threads.thread(thread).await?).await };
     match found.await {
         Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Fate::Gone,
         Ok(snapshot) if snapshot.state.header.status == ThreadStatus::Archived => Fate::Archived,

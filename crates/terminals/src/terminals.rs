@@ -13,7 +13,7 @@ use bobbin_agent_api::Clock;
 use bobbin_agent_api::Once;
 use bobbin_agent_api::terminal::{TerminalError, TerminalNews, TerminalReply, Wait};
 use bobbin_children::{Children, ProcessSpec};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
 use bobbin_workspace::PagePorts;
 use futures_util::FutureExt as _;
@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) budget: Budget,
     pub(crate) ending: CancellationToken,
-    hub: OnceLock<Weak<Hub>>,
+    threads: OnceLock<Weak<Threads>>,
     entries: Mutex<BTreeMap<String, Arc<Entry>>>,
     /// Commands whose files are being written.
     active: Mutex<BTreeSet<String>>,
@@ -100,7 +100,7 @@ impl Terminals {
             output_files,
             clock,
             ending: CancellationToken::new(),
-            hub: OnceLock::new(),
+            threads: OnceLock::new(),
             entries: Mutex::default(),
             active: Mutex::default(),
             networks: Networks::default(),
@@ -118,10 +118,10 @@ impl Terminals {
     }
 
     /// Starts to broadcast, and to follow the Threads. Called once.
-    pub fn begin(&self, hub: &Arc<Hub>) {
-        let hub = Arc::downgrade(hub);
-        if self.0.hub.set(hub.clone()).is_ok() {
-            self.0.tasks.spawn(follow(self.0.clone(), hub));
+    pub fn begin(&self, threads: &Arc<Threads>) {
+        let threads = Arc::downgrade(threads);
+        if self.0.threads.set(threads.clone()).is_ok() {
+            self.0.tasks.spawn(follow(self.0.clone(), threads));
         }
     }
 
@@ -318,8 +318,8 @@ impl Inner {
 
     /// Sends news to every client. `weight` is the size of its text in bytes.
     pub(crate) fn broadcast<T: Send + Sync + 'static>(&self, news: T, weight: usize) {
-        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
-            hub.broadcast(news, weight);
+        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
+            threads.broadcast(news, weight);
         }
     }
 

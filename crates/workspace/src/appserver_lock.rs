@@ -42,7 +42,7 @@ pub struct AppserverLock {
 pub(crate) fn write(
     root: &Path,
     address: Option<&str>,
-    hub: Option<&str>,
+    threads: Option<&str>,
     started_at: &str,
 ) -> io::Result<AppserverLock> {
     ignore_in_git(root);
@@ -56,7 +56,7 @@ pub(crate) fn write(
     let _ = unlinkat(&craft, NEXT, UnlinkatFlags::NoRemoveDir);
     let mut file = below(&craft, NEXT, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
     file.try_lock()?;
-    file.write_all(&content(root, address, hub, started_at)?)?;
+    file.write_all(&content(root, address, threads, started_at)?)?;
     // Takes the place of a link as well, and of nothing that a link leads to.
     renameat(&craft, NEXT, &craft, NAME)?;
     Ok(AppserverLock {
@@ -81,10 +81,10 @@ impl AppserverLock {
         &self,
         root: &Path,
         address: Option<&str>,
-        hub: Option<&str>,
+        threads: Option<&str>,
         started_at: &str,
     ) -> io::Result<()> {
-        let mut text = content(root, address, hub, started_at)?;
+        let mut text = content(root, address, threads, started_at)?;
         let before = usize::try_from(self.file.metadata()?.len()).unwrap_or(0);
         text.resize(text.len().max(before.min(MAX_BYTES)), b' ');
         self.file.write_all_at(&text, 0)
@@ -100,7 +100,12 @@ impl Drop for AppserverLock {
     }
 }
 
-fn content(root: &Path, address: Option<&str>, hub: Option<&str>, started_at: &str) -> io::Result<Vec<u8>> {
+fn content(
+    root: &Path,
+    address: Option<&str>,
+    threads: Option<&str>,
+    started_at: &str,
+) -> io::Result<Vec<u8>> {
     let endpoints = match address {
         Some(address) => json!({ "appServerWebSocket": address }),
         None => json!({}),
@@ -108,8 +113,8 @@ fn content(root: &Path, address: Option<&str>, hub: Option<&str>, started_at: &s
     let content = json!({
         "pid": std::process::id(),
         "workspacePath": root.to_string_lossy(),
-        "managedByHub": hub.is_some(),
-        "hubApiBaseUrl": hub,
+        "managedByHub": threads.is_some(),
+        "hubApiBaseUrl": threads,
         "startedAt": started_at,
         "version": env!("CARGO_PKG_VERSION"),
         "endpoints": endpoints,

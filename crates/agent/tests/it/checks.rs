@@ -132,7 +132,7 @@ async fn what_a_check_finds_goes_to_the_model_until_it_is_clean() {
     };
     assert!(matches!(said, Message::Agent { text, calls } if text == "Done." && calls[0].tool == "lint"));
     assert!(matches!(result, Message::Result { success: false, text, .. } if text.contains("teh")));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_model_that_mends_nothing_is_asked_three_times() {
         .filter(|(text, _)| text.contains("a.txt:1:1"))
         .count();
     assert_eq!(checks, 3);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn nothing_is_checked_without_edits_or_where_the_thread_denies_the_tool() 
     let first = bench(&workspace, model.clone(), ThreadConfig::default()).await;
     first.run("hello").await;
     assert!(results(&first.last_turn().await).is_empty());
-    first.hub.stop().await;
+    first.threads.stop().await;
     let workspace = TestWorkspace::default();
     let config = ThreadConfig {
         tool_deny_list: Some(vec!["lint".to_owned()]),
@@ -177,5 +177,5 @@ async fn nothing_is_checked_without_edits_or_where_the_thread_denies_the_tool() 
     other.run("write").await;
     assert_eq!(message(&other.last_turn().await), "Done.");
     assert!(!workspace.path().join("tidied").exists());
-    other.hub.stop().await;
+    other.threads.stop().await;
 }

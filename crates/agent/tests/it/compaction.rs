@@ -163,14 +163,14 @@ async fn a_full_window_is_emptied_before_the_next_request_and_the_record_keeps_e
     assert!(!all.contains("tea tea tea") && all.contains("They talk about tea.") && all.contains("Yes."));
     let snapshot = bench.snapshot().await;
     let turns = bench
-        .hub
+        .threads
         .turns_of(&snapshot, None, usize::MAX, usize::MAX)
         .await
         .unwrap()
         .0;
     assert_eq!(turns.len(), 4);
     assert!(message(&turns[0]) == long);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_conversation_refused_as_too_long_is_summed_up_once_and_then_the_error
             assert_eq!(turn.error.as_deref(), Some("It is too long."));
         }
         assert_eq!(model.asked().len(), 4);
-        bench.hub.stop().await;
+        bench.threads.stop().await;
     }
 }
 
@@ -215,7 +215,7 @@ async fn without_anything_to_leave_out_the_error_is_told_at_once() {
         [ContextNote::Compacting, ContextNote::CompactSkipped]
     );
     assert_eq!(bench.last_turn().await.error.as_deref(), Some("It is too long."));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_summary_that_fails_leaves_the_conversation_as_it_was() {
     let turn = bench.last_turn().await;
     assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
     assert_eq!(model.asked()[2].len(), 3);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn a_call_is_never_parted_from_its_result() {
         panic!("{last:?}")
     };
     assert_eq!((calls.len(), &calls[0].id), (1, call_id));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -306,7 +306,7 @@ async fn a_turn_taken_out_takes_its_summary_with_it() {
         all.contains("tea tea tea") && !all.contains("About tea."),
         "{all}"
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn a_server_that_stops_while_it_sums_up_begins_again_and_says_so() {
     let turn = second.last_turn().await;
     assert_eq!((message(&turn), compactions(&turn).len()), ("Green.", 1));
     assert_eq!(turn.usage.input_tokens, 1_300);
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -354,7 +354,7 @@ async fn an_interrupt_ends_a_compaction_and_its_end_is_told() {
         notes(&frames),
         [ContextNote::Compacting, ContextNote::CompactFailed]
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -371,7 +371,7 @@ async fn compaction_can_be_switched_off() {
     let frames = bench.run("Which colour?").await;
     assert_eq!(notes(&frames), []);
     assert_eq!(bench.last_turn().await.error.as_deref(), Some("It is too long."));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn a_note_in_front_of_a_refusal_does_not_keep_the_conversation_from_being_
     let turn = bench.last_turn().await;
     assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
     assert_eq!(compactions(&turn)[0].trigger, CompactionTrigger::Reactive);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -436,6 +436,6 @@ async fn a_summary_that_was_cut_is_asked_for_again_and_says_so_if_it_is_cut_agai
         assert!(summary.starts_with(told), "{summary}");
         let asked = model.asked();
         assert!(user_text(&asked[2][0]).contains("at most 500 words") && asked.len() == 4);
-        bench.hub.stop().await;
+        bench.threads.stop().await;
     }
 }

@@ -216,7 +216,7 @@ async fn child() {
     let approval = log.until_asked().await;
     bench.decide(&approval, Decision::Accept).await;
     log.end().await;
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test starts itself")]
@@ -259,11 +259,11 @@ async fn finish(place: &Path, step: u32) -> Option<Turn> {
     let thread = std::fs::read_to_string(place.join("thread")).ok()?;
     let workspace = TestWorkspace::at(place);
     let engine = AgentEngine::new(Arc::new(FromRecord), tools(place));
-    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
-    let thread = hub.thread(&ThreadId::new(thread)).await.unwrap();
+    let threads = workspace.open_with(Arc::new(engine), with_rules).await;
+    let thread = threads.thread(&ThreadId::new(thread)).await.unwrap();
     let features = TurnFeatures::default();
     let bench = Bench {
-        hub,
+        threads,
         thread,
         features,
     };
@@ -284,12 +284,12 @@ async fn finish(place: &Path, step: u32) -> Option<Turn> {
         .unwrap_or_else(|_| panic!("step {step}: the turn does not end"));
     let snapshot = bench.snapshot().await;
     let mut turns = bench
-        .hub
+        .threads
         .turns_of(&snapshot, None, usize::MAX, usize::MAX)
         .await
         .unwrap()
         .0;
-    bench.hub.stop().await;
+    bench.threads.stop().await;
     turns.pop()
 }
 

@@ -114,15 +114,15 @@ async fn the_tools_of_a_client_are_offered_while_it_is_there() {
     bench.run("1").await;
     let offers = |wanted: &str| model.offered().iter().any(|name| name.starts_with(wanted));
     assert!(!offers("boil") && offers("Exec"), "{:?}", model.offered());
-    let far = serve(bench.hub.clients(), bench.thread.id(), false);
+    let far = serve(bench.threads.clients(), bench.thread.id(), false);
     bench.run("2").await;
     // A built-in tool keeps its name.
     assert!(offers("boil") && offers("client__Exec_"), "{:?}", model.offered());
     let gone: Arc<dyn ThreadClient> = far;
-    bench.hub.clients().leave(&gone);
+    bench.threads.clients().leave(&gone);
     bench.run("3").await;
     assert!(!offers("boil") && !offers("client__"), "{:?}", model.offered());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn the_model_reads_calls_of_client_tools_like_any_others_then_and_later() 
     ]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
     bring(&bench, &["boil", "steep"]).await;
-    let far = serve(bench.hub.clients(), bench.thread.id(), false);
+    let far = serve(bench.threads.clients(), bench.thread.id(), false);
     bench.run("go").await;
     let turn = bench.last_turn().await;
     assert_eq!((turn.status, calls(&turn).len()), (TurnStatus::Completed, 3));
@@ -164,7 +164,7 @@ async fn the_model_reads_calls_of_client_tools_like_any_others_then_and_later() 
     let results = later.iter().filter(|line| line.starts_with("result"));
     assert_eq!(results.count(), 3, "{later:?}");
     assert_eq!(later[later.len() - 2..], ["agent done []", "user"]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_call_in_flight_at_a_crash_is_not_sent_again_and_the_model_is_told() {
     two.extend(call("2", "steep", &json!({})));
     let bench = Bench::open(&workspace, Scripted::new([Script::Reply(two)]), built_in()).await;
     bring(&bench, &["boil", "steep"]).await;
-    let far = serve(bench.hub.clients(), bench.thread.id(), true);
+    let far = serve(bench.threads.clients(), bench.thread.id(), true);
     bench.start("go").await;
     bench.until(|_| far.calls.lock().len() == 1).await;
 
@@ -201,5 +201,5 @@ async fn a_call_in_flight_at_a_crash_is_not_sent_again_and_the_model_is_told() {
         "{told:?}"
     );
     assert_eq!(far.calls.lock().len(), 1);
-    second.hub.stop().await;
+    second.threads.stop().await;
 }

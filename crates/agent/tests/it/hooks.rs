@@ -107,7 +107,7 @@ async fn a_blocked_call_is_not_run_and_the_model_reads_why() {
         (asked.0.as_str(), &asked.1["tool_input"]["path"]),
         ("WriteFile", &json!("a.txt"))
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_hook_can_have_a_user_asked_about_a_call_that_needs_no_question() {
     bench.decide(&approval, Decision::Decline).await;
     log.end().await;
     assert!(!workspace.path().join("a.txt").exists());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn what_hooks_say_after_calls_comes_behind_the_results_of_all_of_them() {
     let asked = hooks.asked.lock().unwrap().clone();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0].1["tool_response"]["success"], true);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn a_blocked_message_never_reaches_the_model() {
     assert_eq!(message(&bench.last_turn().await), "Hello.");
     let heard = heard(&model);
     assert!(heard.len() == 1 && heard[0].contains("hello"), "{heard:?}");
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn an_agent_that_has_finished_is_sent_on_a_bounded_number_of_times() {
         .map(|(_, members)| members["stop_hook_active"] == true)
         .collect();
     assert_eq!(active, [false, true, true, true, true, true]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -229,5 +229,5 @@ async fn a_hook_ends_a_turn_once_its_calls_have_results() {
         (TurnStatus::Failed, 1, 1)
     );
     assert!(errors(&turn)[0].contains("the hook has ended the turn: enough"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

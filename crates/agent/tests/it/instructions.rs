@@ -23,7 +23,7 @@ async fn a_project_speaks_to_the_model_and_a_turn_keeps_what_it_began_with() {
     assert!(told[0].contains("<instructions file=\"AGENTS.md\">\nUse the small kettle.\n</instructions>"));
     assert_eq!(told[0], told[1]);
     assert!(told[2].contains("Use the large kettle."));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -43,5 +43,5 @@ async fn a_thread_brings_instructions_of_its_own() {
     ] {
         assert!(told.contains(part), "{told}");
     }
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

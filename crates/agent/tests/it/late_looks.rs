@@ -46,14 +46,14 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     let command = format!("echo green > tea.txt; echo poured; : > '{}'", hold.display());
     let model = Scripted::new([Script::Reply(call("1", "Exec", &json!({ "command": command })))]);
     let engine = AgentEngine::new(model, built_in()).with_undo(Some(undo.clone()));
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(engine), |settings| {
             with_rules(settings);
             settings.approval_policy = ApprovalPolicy::AutoApprove.into();
             settings.undo = Some(undo.clone());
         })
         .await;
-    let bench = Bench::on(hub, ThreadConfig::default()).await;
+    let bench = Bench::on(threads, ThreadConfig::default()).await;
     bench.start("Make tea.").await;
     bench.until(|_| slow.path().join("held").exists()).await;
     bench.interrupt().await;
@@ -72,6 +72,6 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     let undone = bench.revert("turn_001", ChangedSince::Refuse).await.unwrap();
     assert_eq!(undone.files.len(), 1, "{undone:?}");
     assert!(!workspace.path().join("tea.txt").exists());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
     undo.end().await;
 }

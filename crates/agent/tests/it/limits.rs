@@ -82,7 +82,7 @@ async fn rounds_tokens_and_money_end_a_turn_between_two_requests() {
         assert_eq!(turn.error.as_deref(), Some(message.as_str()));
         // Every call has its result: the next Turn goes on from there.
         assert_eq!(results(&turn).len(), 2);
-        bench.hub.stop().await;
+        bench.threads.stop().await;
     }
 }
 
@@ -113,7 +113,7 @@ async fn what_a_turn_has_used_outlives_the_server() {
     let second = one.reopen_engine(&workspace, engine).await;
     let turn = second.last_turn().await;
     assert_eq!(error(&turn).0, "limit_cost");
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_limit_of_money_without_a_price_is_told_once() {
         .iter()
         .filter(|item| matches!(&item.body, ItemBody::Error { code, .. } if code == "price_unknown"));
     assert_eq!(told.count(), 1);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn time_at_work_ends_what_runs_and_waiting_for_a_person_does_not_count() {
     assert_eq!(turn.status, TurnStatus::Failed);
     // The command was ended, and its result is on record.
     assert!(results(&turn)[0].0.contains("begun"), "{:?}", results(&turn));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -183,5 +183,5 @@ async fn a_model_that_never_answers_is_given_up_in_time() {
         (error(&turn).0.as_str(), crate::support::message(&turn)),
         ("timeout", "half")
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

@@ -102,7 +102,7 @@ async fn a_turn_that_was_summed_up_twice_is_remembered_by_the_next() {
         assert!(asked.contains(there), "{there}");
     }
     assert!(!asked.contains("oolong oolong") && !asked.contains("sencha sencha") && !asked.contains(GAP));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn more_turns_than_a_model_is_given_are_summed_up() {
     bench.run("And then?").await;
     let given = said(model.asked().last().unwrap());
     assert!(given.contains("They counted.") && given.contains("Answer 200.") && given.contains("On."));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn without_compaction_the_beginning_is_missed_with_a_word_and_an_old_summa
     bench.run("Tell me of tea.").await;
     bench.run("Which colour?").await;
     assert_eq!(compactions(&bench.last_turn().await).len(), 1);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 
     // The settings were changed, and many Turns follow.
     let model = Scripted::with_window((0..11).map(|turn| answer(&format!("Answer {turn}."), 900)), SMALL);
@@ -177,7 +177,7 @@ async fn without_compaction_the_beginning_is_missed_with_a_word_and_an_old_summa
         "{given}"
     );
     assert!(given.contains("Answer 2.") && given.contains("Answer 9.") && !given.contains("Which colour?"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn of_one_turn_that_is_too_long_the_end_is_given() {
     assert!(given.contains("matcha") && given.contains("sencha") && !given.contains("oolong"));
     // No result stands without its call.
     assert!(matches!(&asked.last().unwrap()[1], Message::Agent { calls, .. } if calls.len() == 1));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 /// What is kept of a Thread between its Turns says the same as its record: Turns taken out are gone, however many, and all
@@ -233,7 +233,7 @@ async fn what_is_kept_between_turns_follows_what_is_taken_out() {
             stand.truncate(stand.len() - taken_out as usize);
         }
     }
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 /// Ten Turns that were never compacted, where a summary reads six.
@@ -250,7 +250,7 @@ async fn what_a_summary_cannot_read_is_told_once() {
     for turn in 0..10 {
         bench.run(&format!("Question {turn}?")).await;
     }
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 
     let script = [say("They counted to nine."), say("On."), say("And on.")];
     let model = Scripted::with_turns(script, SMALL, 3);
@@ -267,5 +267,5 @@ async fn what_a_summary_cannot_read_is_told_once() {
     );
     bench.run("And then?").await;
     assert!(!says_that_something_is_left_out(&bench.last_turn().await));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

@@ -52,7 +52,7 @@ async fn a_call_that_ran_is_not_run_again_and_the_model_decides() {
         asked[0].last(),
         Some(Message::Result { success: false, .. })
     ));
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_command_that_ran_is_lost_with_its_output_kept() {
         })
         .await;
     // Streamed text reaches the disk within a moment.
-    tokio::time::sleep(bench.hub.settings().checkpoint_interval * 2).await;
+    tokio::time::sleep(bench.threads.settings().checkpoint_interval * 2).await;
 
     let second = bench.reopen(&workspace, Arc::new(Offline), built_in()).await;
     let turn = second.last_turn().await;
@@ -100,7 +100,7 @@ async fn a_command_that_ran_is_lost_with_its_output_kept() {
         "{}",
         message(&turn)
     );
-    second.hub.stop().await;
+    second.threads.stop().await;
     bench.interrupt().await;
 }
 
@@ -125,7 +125,7 @@ async fn a_question_outlives_the_server_and_its_answer_runs_the_call() {
         std::fs::read_to_string(workspace.path().join("made")).unwrap(),
         "made\n"
     );
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn a_call_that_was_not_complete_is_closed_and_not_run() {
     let turn = second.last_turn().await;
     assert!(results(&turn)[0].0.starts_with("interrupted_by_restart"));
     assert_eq!(message(&turn), "again");
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_message_that_was_cut_off_stays_and_the_model_is_asked_again() {
                 == Some("half a ")
         })
         .await;
-    tokio::time::sleep(bench.hub.settings().checkpoint_interval * 2).await;
+    tokio::time::sleep(bench.threads.settings().checkpoint_interval * 2).await;
 
     let model = Scripted::new([say("whole")]);
     let second = bench.reopen(&workspace, model.clone(), ToolSet::default()).await;
@@ -185,7 +185,7 @@ async fn a_message_that_was_cut_off_stays_and_the_model_is_asked_again() {
     let said: Vec<_> = turn.items.iter().filter_map(|item| item.body.text()).collect();
     assert_eq!(said, ["half a ", "whole"]);
     assert_eq!(model.asked()[0].len(), 1);
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn the_diff_goes_on_over_a_restart() {
     second
         .until(|now| now.state.live.as_ref().unwrap().diff.as_ref().unwrap().diff == expected)
         .await;
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -230,20 +230,20 @@ async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
 
     let model = Scripted::new([say("Green.")]);
     let engine = AgentEngine::new(model.clone(), built_in());
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(engine), crate::support::with_rules)
         .await;
-    let thread = hub.thread(bench.thread.id()).await.unwrap();
+    let thread = threads.thread(bench.thread.id()).await.unwrap();
     let features = bench.features;
     let second = Bench {
-        hub,
+        threads,
         thread,
         features,
     };
     let again = asked_of(&second).await;
     assert_eq!((&again.call_id, &again.inquiry), (&asked.call_id, &asked.inquiry));
     second
-        .hub
+        .threads
         .answer_question(&again.id, QuestionAnswer::Text("green".to_owned()));
     second.until(|now| now.state.live.is_none()).await;
     let turn = second.last_turn().await;
@@ -251,14 +251,14 @@ async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
     assert_eq!(results(&turn), [("green".to_owned(), true)]);
     // Nobody who could be asked is there now.
     assert!(!model.offered().iter().any(|name| name == "AskUser"));
-    assert!(second.hub.open_questions(second.thread.id()).is_empty());
-    second.hub.stop().await;
+    assert!(second.threads.open_questions(second.thread.id()).is_empty());
+    second.threads.stop().await;
 }
 
 /// Waits until something is asked.
 async fn asked_of(bench: &Bench) -> Arc<Question> {
     loop {
-        let asked = bench.hub.open_questions(bench.thread.id());
+        let asked = bench.threads.open_questions(bench.thread.id());
         if let Some(asked) = asked.first() {
             return asked.clone();
         }

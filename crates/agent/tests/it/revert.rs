@@ -384,7 +384,7 @@ async fn an_undoing_that_has_begun_goes_on_record_although_the_server_stops() {
         while there() == 200 {
             tokio::task::yield_now().await;
         }
-        bench.hub.stop().await;
+        bench.threads.stop().await;
     };
     let (undone, ()) = tokio::join!(bench.revert("turn_001", Refuse), stopping);
     assert_eq!(undone.unwrap().files.len(), 200);

@@ -49,7 +49,7 @@ async fn an_existing_file_is_read_before_it_is_changed() {
     }
     assert!(results[2..].iter().all(|(_, success)| *success), "{results:?}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "water\n");
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_file_that_changed_since_is_read_again() {
         "{results:?}"
     );
     assert!(results[2].1, "{results:?}");
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -108,5 +108,5 @@ async fn what_was_read_is_known_after_a_compaction_and_a_restart() {
         "{first}"
     );
     assert!(results(&again.last_turn().await)[0].1);
-    again.hub.stop().await;
+    again.threads.stop().await;
 }

@@ -11,7 +11,7 @@ use bobbin_agent_api::model::{
 use bobbin_core::Beforehand;
 use bobbin_core::engine::Answer;
 use bobbin_core::{
-    Closed, Command, CoreError, Ephemeral, Frame, FrameBody, Hub, Settings, ThreadHandle, ThreadSummary,
+    Closed, Command, CoreError, Ephemeral, Frame, FrameBody, Settings, ThreadHandle, ThreadSummary, Threads,
 };
 use bobbin_model::{
     Decision, EdgeStatus, Event, InputPart, Mode, Refusal, SubAgentProgress, ThreadConfig, ThreadId,
@@ -128,13 +128,13 @@ pub(crate) async fn open_with(
     change: impl FnOnce(&mut Settings),
 ) -> (Bench, Arc<Directed>) {
     let model = Arc::new(Directed::default());
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(AgentEngine::new(model.clone(), tools())), |settings| {
             with_rules(settings);
             change(settings);
         })
         .await;
-    (Bench::on(hub, config).await, model)
+    (Bench::on(threads, config).await, model)
 }
 
 pub(crate) fn tools() -> ToolSet {
@@ -143,7 +143,7 @@ pub(crate) fn tools() -> ToolSet {
 
 pub(crate) async fn children(bench: &Bench) -> Vec<ThreadSummary> {
     bench
-        .hub
+        .threads
         .children(bench.thread.id(), Closed::Included)
         .await
         .unwrap()
@@ -151,11 +151,12 @@ pub(crate) async fn children(bench: &Bench) -> Vec<ThreadSummary> {
 
 pub(crate) async fn child(bench: &Bench) -> Arc<ThreadHandle> {
     let children = children(bench).await;
-    bench.hub.thread(&children[0].header.id).await.unwrap()
+    bench.threads.thread(&children[0].header.id).await.unwrap()
 }
 
-pub(crate) async fn last_turn(hub: &Arc<Hub>, id: &ThreadId) -> Turn {
-    hub.turns_before(id, TurnId(u32::MAX), 1)
+pub(crate) async fn last_turn(threads: &Arc<Threads>, id: &ThreadId) -> Turn {
+    threads
+        .turns_before(id, TurnId(u32::MAX), 1)
         .await
         .unwrap()
         .pop()
@@ -206,7 +207,7 @@ async fn a_subagent_is_a_thread_whose_answer_is_given_to_the_agent_above() {
     assert_eq!(source.nickname.as_deref(), Some("scout"));
     assert_eq!(header.display_name.as_deref(), Some("scout"));
     assert_eq!(children[0].edge.unwrap().status, EdgeStatus::Open);
-    let below = last_turn(&bench.hub, &header.id).await;
+    let below = last_turn(&bench.threads, &header.id).await;
     assert_eq!(
         (below.status, message(&below)),
         (TurnStatus::Completed, "I looked")
@@ -224,7 +225,7 @@ async fn a_subagent_is_a_thread_whose_answer_is_given_to_the_agent_above() {
     assert!(offered.contains(&"WaitAgent".to_owned()), "{offered:?}");
     // It has none of its own at the depth there may be.
     assert_eq!(model.offered("I looked"), ["stuck"]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -244,7 +245,7 @@ async fn a_subagent_of_a_plan_only_looks() {
         message(&turn)
     );
     assert!(model.offered("stuck").is_empty());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -285,7 +286,7 @@ async fn what_is_full_is_said_and_waiting_makes_room() {
         results[4].1 && results[5].0.ends_with("finished\nhello"),
         "{results:?}"
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -319,11 +320,11 @@ async fn one_that_has_ended_is_given_more_and_remembers() {
     assert!(texts[7].contains("is open"), "{texts:?}");
     assert_eq!(texts[8], "there is no subagent \"nobody\"; there are: a");
     let turns = bench
-        .hub
+        .threads
         .turns_before(child(&bench).await.id(), TurnId(u32::MAX), 9)
         .await;
     assert_eq!(turns.unwrap().len(), 2);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -344,9 +345,9 @@ async fn interrupting_the_turn_above_stops_what_runs_below() {
     let turn = bench.last_turn().await;
     assert_eq!(turn.status, TurnStatus::Cancelled);
     until(&bench, |children| !children[0].runtime.running).await;
-    let below = last_turn(&bench.hub, child(&bench).await.id()).await;
+    let below = last_turn(&bench.threads, child(&bench).await.id()).await;
     assert_eq!(below.status, TurnStatus::Cancelled);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -359,11 +360,11 @@ async fn what_still_runs_when_the_turn_above_is_done_is_stopped_before_it_ends()
     let frames = bench
         .run(&lines(&[&spawn("a", "stuck {}"), "I do not wait"]))
         .await;
-    let below = last_turn(&bench.hub, child(&bench).await.id()).await;
+    let below = last_turn(&bench.threads, child(&bench).await.id()).await;
     assert_eq!(below.status, TurnStatus::Cancelled);
     assert!(progress(&frames).last().unwrap()[0].is_completed);
     assert_eq!(bench.last_turn().await.status, TurnStatus::Completed);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -378,9 +379,9 @@ async fn after_a_crash_both_go_on_and_nothing_is_started_twice() {
         until(&bench, |children| children.len() == 1).await;
         children(&bench).await[0].header.id.clone()
     };
-    let below = bench.hub.thread(&id).await.unwrap();
+    let below = bench.threads.thread(&id).await.unwrap();
     loop {
-        let state = bench.hub.snapshot(&below).await.unwrap().state;
+        let state = bench.threads.snapshot(&below).await.unwrap().state;
         let stuck = state
             .live
             .as_ref()
@@ -417,8 +418,11 @@ async fn after_a_crash_both_go_on_and_nothing_is_started_twice() {
         "{results:?}"
     );
     assert_eq!(children(&second).await.len(), 1);
-    assert_eq!(last_turn(&second.hub, &id).await.status, TurnStatus::Completed);
-    second.hub.stop().await;
+    assert_eq!(
+        last_turn(&second.threads, &id).await.status,
+        TurnStatus::Completed
+    );
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -439,9 +443,9 @@ async fn a_subagent_whose_turn_above_is_over_does_not_go_on_after_a_crash() {
         )
         .await;
     until(&second, |children| !children[0].runtime.running).await;
-    let below = last_turn(&second.hub, &children(&second).await[0].header.id).await;
+    let below = last_turn(&second.threads, &children(&second).await[0].header.id).await;
     assert_eq!(below.status, TurnStatus::Cancelled);
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -449,15 +453,15 @@ async fn what_a_subagent_asks_is_told_at_the_root_and_answered_in_its_own_thread
     let workspace = TestWorkspace::default();
     let model = Arc::new(Directed::default());
     let engine = AgentEngine::new(model, built_in());
-    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
-    let bench = Bench::on(hub, ThreadConfig::default()).await;
+    let threads = workspace.open_with(Arc::new(engine), with_rules).await;
+    let bench = Bench::on(threads, ThreadConfig::default()).await;
     let spawn = spawn("a", "Exec {\"command\":\"touch asked\"}\nRESULTS");
     bench.start(&lines(&[&spawn, "WaitAgent {}", "RESULTS"])).await;
     until(&bench, |children| {
         children.len() == 1 && children[0].runtime.waiting_on_approval
     })
     .await;
-    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
+    let open = bench.threads.questions_of_descendants(bench.thread.id()).await;
     assert_eq!(open.len(), 1);
     let (below, approval) = &open[0];
     assert!(approval.scope.operation.contains("touch asked"));
@@ -470,7 +474,7 @@ async fn what_a_subagent_asks_is_told_at_the_root_and_answered_in_its_own_thread
     let turn = bench.last_turn().await;
     assert!(message(&turn).contains("was not approved"), "{}", message(&turn));
     assert!(!workspace.path().join("asked").exists());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -489,12 +493,12 @@ async fn subagents_are_put_away_and_deleted_with_the_thread_above_and_not_alone(
     drop(below);
     let delete = |reply| Command::Delete { reply };
     bench
-        .hub
+        .threads
         .for_descendants(bench.thread.id(), Beforehand::Stop, delete)
         .await
         .unwrap();
     assert!(children(&bench).await.is_empty());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]

@@ -16,12 +16,12 @@ use crate::support::{Bench, answer, built_in, message, results, with_rules};
 /// A core whose Threads have the tools that there are.
 async fn open(workspace: &TestWorkspace, policy: ApprovalPolicy) -> Bench {
     let engine = AgentEngine::new(Arc::new(Directed::default()), built_in());
-    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
+    let threads = workspace.open_with(Arc::new(engine), with_rules).await;
     let config = ThreadConfig {
         approval_policy: Some(policy),
         ..ThreadConfig::default()
     };
-    Bench::on(hub, config).await
+    Bench::on(threads, config).await
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     until(&bench, |children| children.len() == 1).await;
     let below = child(&bench).await;
     let calls = async || {
-        let state = bench.hub.snapshot(&below).await.unwrap().state;
+        let state = bench.threads.snapshot(&below).await.unwrap().state;
         state.live.as_ref().map_or(0, |live| live.started_calls.len())
     };
     while calls().await == 0 {
@@ -54,7 +54,7 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     answer(&bench.thread, |reply| Command::Configure { config, reply }).await;
     std::fs::write(workspace.path().join("go"), "").unwrap();
     until(&bench, |children| children[0].runtime.waiting_on_approval).await;
-    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
+    let open = bench.threads.questions_of_descendants(bench.thread.id()).await;
     let given = Answer {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,
@@ -67,10 +67,10 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     let children = children(&bench).await;
     let named = |child: &&ThreadSummary| child.header.display_name.as_deref() == Some("b");
     let later = children.iter().find(named).unwrap();
-    let state = bench.hub.stored(&later.header.id).await.unwrap().unwrap();
+    let state = bench.threads.stored(&later.header.id).await.unwrap().unwrap();
     let given = state.header.config.and_then(|config| config.approval_policy);
     assert_eq!(given, Some(ApprovalPolicy::Default));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone(
         .run(&lines(&[&spawn("a", "x"), "WaitAgent {}", "done"]))
         .await;
     let below = Bench {
-        hub: bench.hub.clone(),
+        threads: bench.threads.clone(),
         thread: child(&bench).await,
         features: bench.features.clone(),
     };
@@ -97,7 +97,7 @@ async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone(
     // Nobody looked for what is below before.
     answer(&bench.thread, |reply| Command::Delete { reply }).await;
     loop {
-        let state = bench.hub.stored(&id).await.unwrap().expect("it still stops");
+        let state = bench.threads.stored(&id).await.unwrap().expect("it still stops");
         if state.live.is_some_and(|live| live.cancelling.is_some()) {
             break;
         }
@@ -105,13 +105,16 @@ async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone(
     }
     // Then the server is gone, and nobody is left to go on with that.
     let engine = AgentEngine::new(Arc::new(Directed::default()), sub_agents::tools());
-    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
-    let orphan = hub.thread(&id).await.unwrap();
+    let threads = workspace.open_with(Arc::new(engine), with_rules).await;
+    let orphan = threads.thread(&id).await.unwrap();
     let delete = |reply| Command::Delete { reply };
-    hub.for_descendants(&id, Beforehand::Stop, delete).await.unwrap();
+    threads
+        .for_descendants(&id, Beforehand::Stop, delete)
+        .await
+        .unwrap();
     answer(&orphan, delete).await;
-    assert!(hub.stored(&id).await.unwrap().is_none());
-    hub.stop().await;
+    assert!(threads.stored(&id).await.unwrap().is_none());
+    threads.stop().await;
 }
 
 #[tokio::test]
@@ -125,12 +128,12 @@ async fn what_is_done_below_begins_when_the_turn_above_is_over() {
     let delete = |reply| Command::Delete { reply };
     let id = bench.thread.id().clone();
     bench
-        .hub
+        .threads
         .for_descendants(&id, Beforehand::Stop, delete)
         .await
         .unwrap();
     assert!(bench.snapshot().await.state.live.is_none());
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -156,7 +159,7 @@ async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
         })
         .await;
     let below = Bench {
-        hub: bench.hub.clone(),
+        threads: bench.threads.clone(),
         thread: child(&bench).await,
         features: bench.features.clone(),
     };
@@ -180,5 +183,5 @@ async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
     log.end().await;
     let turn = below.last_turn().await;
     assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "mine"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

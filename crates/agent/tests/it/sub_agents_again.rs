@@ -36,7 +36,7 @@ async fn one_that_had_ended_before_a_restart_is_of_its_turn_all_the_same() {
     let second = again(&bench, &workspace).await;
     let results = results(&second.last_turn().await);
     assert!(results[3].0.ends_with("finished\nhello"), "{results:?}");
-    second.hub.stop().await;
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -53,9 +53,9 @@ async fn a_subagent_goes_on_with_no_more_than_the_thread_above_has_by_then() {
         .await;
     until(&bench, |children| children.len() == 1).await;
     let id = children(&bench).await[0].header.id.clone();
-    let below = bench.hub.thread(&id).await.unwrap();
+    let below = bench.threads.thread(&id).await.unwrap();
     while bench
-        .hub
+        .threads
         .snapshot(&below)
         .await
         .unwrap()
@@ -74,13 +74,16 @@ async fn a_subagent_goes_on_with_no_more_than_the_thread_above_has_by_then() {
     answer(&bench.thread, |reply| Command::Configure { config, reply }).await;
     let second = again(&bench, &workspace).await;
     second.last_turn().await;
-    let state = second.hub.stored(&id).await.unwrap().unwrap();
+    let state = second.threads.stored(&id).await.unwrap().unwrap();
     let config = state.header.config.unwrap();
     assert_eq!(config.mode(), Mode::Plan);
     // It is still told what it is.
     assert!(config.extra.contains_key("roleInstructions"));
-    assert_eq!(last_turn(&second.hub, &id).await.status, TurnStatus::Completed);
-    second.hub.stop().await;
+    assert_eq!(
+        last_turn(&second.threads, &id).await.status,
+        TurnStatus::Completed
+    );
+    second.threads.stop().await;
 }
 
 #[tokio::test]
@@ -104,5 +107,5 @@ async fn opening_a_closed_subagent_takes_room() {
     let opened: Vec<bool> = [5, 6, 8].iter().map(|at| results[*at].1).collect();
     assert_eq!(opened, [true, false, true], "{results:?}");
     assert!(results[6].0.contains("1 subagents of"), "{results:?}");
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

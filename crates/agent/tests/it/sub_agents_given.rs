@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent::AgentEngine;
-use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
+use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{
     ApprovalPolicy, EdgeStatus, InputPart, Refusal, Sender, ThreadConfig, ThreadId, TurnFeatures, TurnId,
@@ -17,8 +17,8 @@ use crate::sub_agents::{Directed, child, lines, open, spawn, until};
 use crate::support::{Bench, answer, built_in, message, with_rules};
 
 /// Returns how the Turns of a Thread have ended, oldest first.
-async fn ends(hub: &Arc<Hub>, id: &ThreadId) -> Vec<TurnStatus> {
-    let turns = hub.turns_before(id, TurnId(u32::MAX), 9).await.unwrap();
+async fn ends(threads: &Arc<Threads>, id: &ThreadId) -> Vec<TurnStatus> {
+    let turns = threads.turns_before(id, TurnId(u32::MAX), 9).await.unwrap();
     turns.iter().map(|turn| turn.status).collect()
 }
 
@@ -34,7 +34,7 @@ fn input(text: &str, sender: Option<Sender>) -> StartTurn {
 
 async fn below(bench: &Bench) -> Bench {
     Bench {
-        hub: bench.hub.clone(),
+        threads: bench.threads.clone(),
         thread: child(bench).await,
         features: bench.features.clone(),
     }
@@ -72,8 +72,8 @@ async fn what_was_given_to_a_subagent_that_is_stopped_does_not_run_later() {
     below.run("mine").await;
     assert_eq!(message(&below.last_turn().await), "mine");
     let both = [TurnStatus::Cancelled, TurnStatus::Completed];
-    assert_eq!(ends(&bench.hub, below.thread.id()).await, both);
-    bench.hub.stop().await;
+    assert_eq!(ends(&bench.threads, below.thread.id()).await, both);
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -124,20 +124,20 @@ async fn what_was_given_to_a_subagent_goes_when_it_is_closed() {
     edged.await;
     below.run("mine").await;
     let both = [TurnStatus::Cancelled, TurnStatus::Completed];
-    assert_eq!(ends(&bench.hub, below.thread.id()).await, both);
-    bench.hub.stop().await;
+    assert_eq!(ends(&bench.threads, below.thread.id()).await, both);
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
 async fn what_a_person_has_begun_behind_the_agents_work_outlives_the_turn_above() {
     let workspace = TestWorkspace::default();
     let engine = AgentEngine::new(Arc::new(Directed::default()), built_in());
-    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
+    let threads = workspace.open_with(Arc::new(engine), with_rules).await;
     let config = ThreadConfig {
         approval_policy: Some(ApprovalPolicy::AutoApprove),
         ..ThreadConfig::default()
     };
-    let bench = Bench::on(hub, config).await;
+    let bench = Bench::on(threads, config).await;
     let until_there = |name: &str| {
         let command = format!("until test -e {name}; do sleep 0.05; done");
         format!("Exec {}", json!({ "command": command }))
@@ -165,5 +165,5 @@ async fn what_a_person_has_begun_behind_the_agents_work_outlives_the_turn_above(
         (turn.status, message(&turn)),
         (TurnStatus::Completed, "a person's")
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

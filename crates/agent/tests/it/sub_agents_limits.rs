@@ -24,8 +24,8 @@ async fn open(workspace: &TestWorkspace, limits: TurnLimits) -> Bench {
         with_rules(settings);
         settings.cancel_grace = Duration::from_millis(100);
     };
-    let hub = workspace.open_with(Arc::new(engine), rules).await;
-    Bench::on(hub, ThreadConfig::default()).await
+    let threads = workspace.open_with(Arc::new(engine), rules).await;
+    Bench::on(threads, ThreadConfig::default()).await
 }
 
 #[tokio::test]
@@ -51,10 +51,10 @@ async fn what_subagents_use_ends_the_turn_above_while_it_waits_for_them() {
     // The call that waited has its result, and nobody works on.
     assert_eq!(results(&turn).len(), 3);
     for child in children(&bench).await {
-        let below = last_turn(&bench.hub, &child.header.id).await;
+        let below = last_turn(&bench.threads, &child.header.id).await;
         assert_eq!(below.status, TurnStatus::Cancelled);
     }
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn time_in_which_all_subagents_wait_for_people_does_not_count_above() {
         assert!(children(&bench).await[0].runtime.running);
     }
     let below = child(&bench).await;
-    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
+    let open = bench.threads.questions_of_descendants(bench.thread.id()).await;
     let given = Answer {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,
@@ -97,5 +97,5 @@ async fn time_in_which_all_subagents_wait_for_people_does_not_count_above() {
     let turn = bench.last_turn().await;
     assert_eq!(turn.status, TurnStatus::Completed, "{turn:#?}");
     assert!(results(&turn)[1].0.contains("was not approved"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

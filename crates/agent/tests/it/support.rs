@@ -16,8 +16,8 @@ use bobbin_agent_api::undo::{ChangedSince, Undone};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::{
-    Command, CoreError, Enqueued, Frame, FrameBody, Hub, Newest, Read, Reply, Reverted, Settings, Snapshot,
-    StartedTurn, Steered, ThreadHandle,
+    Command, CoreError, Enqueued, Frame, FrameBody, Newest, Read, Reply, Reverted, Settings, Snapshot,
+    StartedTurn, Steered, ThreadHandle, Threads,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
@@ -34,7 +34,7 @@ use tokio::sync::oneshot;
 
 /// A core with one Thread.
 pub(crate) struct Bench {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) thread: Arc<ThreadHandle>,
     pub(crate) features: TurnFeatures,
 }
@@ -90,15 +90,15 @@ impl Bench {
         policy: Arc<RulesPolicy>,
     ) -> Self {
         let under = |settings: &mut Settings| settings.policy = policy;
-        let hub = workspace.open_with(Arc::new(engine), under).await;
-        Self::on(hub, config).await
+        let threads = workspace.open_with(Arc::new(engine), under).await;
+        Self::on(threads, config).await
     }
 
     /// Opens a Thread of a core whose Turns' clients answer questions.
-    pub(crate) async fn on(hub: Arc<Hub>, config: ThreadConfig) -> Self {
+    pub(crate) async fn on(threads: Arc<Threads>, config: ThreadConfig) -> Self {
         let (tx, rx) = oneshot::channel();
         let request = NewThread {
-            id: hub.fresh_thread_id(),
+            id: threads.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
                 ..Identity::default()
@@ -107,11 +107,11 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
+        threads.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
-        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        let thread = threads.thread(&started.state.header.id).await.unwrap();
         Self {
-            hub,
+            threads,
             thread,
             features: TurnFeatures {
                 approvals: true,
@@ -134,7 +134,7 @@ impl Bench {
 
     /// Opens another Thread of the same core.
     pub(crate) async fn another(&self) -> Self {
-        Self::over(self.hub.clone()).await
+        Self::over(self.threads.clone()).await
     }
 
     /// Waits until something is kept of a Turn.
@@ -144,18 +144,18 @@ impl Bench {
 
     /// Opens a Thread without a name.
     pub(crate) async fn unnamed(workspace: &TestWorkspace, engine: AgentEngine) -> Self {
-        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
-        Self::named(hub, None).await
+        let threads = workspace.open_with(Arc::new(engine), with_rules).await;
+        Self::named(threads, None).await
     }
 
-    async fn over(hub: Arc<Hub>) -> Self {
-        Self::named(hub, Some("test".into())).await
+    async fn over(threads: Arc<Threads>) -> Self {
+        Self::named(threads, Some("test".into())).await
     }
 
-    async fn named(hub: Arc<Hub>, display_name: Option<String>) -> Self {
+    async fn named(threads: Arc<Threads>, display_name: Option<String>) -> Self {
         let (tx, rx) = oneshot::channel();
         let request = NewThread {
-            id: hub.fresh_thread_id(),
+            id: threads.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
                 ..Identity::default()
@@ -164,11 +164,11 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name,
         };
-        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
+        threads.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
-        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        let thread = threads.thread(&started.state.header.id).await.unwrap();
         Self {
-            hub,
+            threads,
             thread,
             features: TurnFeatures::default(),
         }
@@ -182,10 +182,10 @@ impl Bench {
         model: Arc<dyn Model>,
         tools: ToolSet,
     ) -> Self {
-        let hub = Self::hub_kept(workspace, place, model, tools).await;
-        let thread = hub.thread(self.thread.id()).await.unwrap();
+        let threads = Self::hub_kept(workspace, place, model, tools).await;
+        let thread = threads.thread(self.thread.id()).await.unwrap();
         Self {
-            hub,
+            threads,
             thread,
             features: self.features.clone(),
         }
@@ -196,7 +196,7 @@ impl Bench {
         place: &std::path::Path,
         model: Arc<dyn Model>,
         tools: ToolSet,
-    ) -> Arc<Hub> {
+    ) -> Arc<Threads> {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
         let children = Children::new(None);
@@ -241,10 +241,10 @@ impl Bench {
 
     /// The same with an engine.
     pub(crate) async fn reopen_engine(&self, workspace: &TestWorkspace, engine: AgentEngine) -> Self {
-        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
-        let thread = hub.thread(self.thread.id()).await.unwrap();
+        let threads = workspace.open_with(Arc::new(engine), with_rules).await;
+        let thread = threads.thread(self.thread.id()).await.unwrap();
         Self {
-            hub,
+            threads,
             thread,
             features: self.features.clone(),
         }
@@ -358,7 +358,7 @@ impl Bench {
     /// Returns the last Turn once it has ended.
     pub(crate) async fn last_turn(&self) -> Turn {
         self.until(|now| now.state.live.is_none()).await;
-        self.hub
+        self.threads
             .turns_of(&self.snapshot().await, None, usize::MAX, usize::MAX)
             .await
             .unwrap()

@@ -48,7 +48,7 @@ async fn a_title_counts_in_what_the_thread_has_used() {
         .await;
     titles.close().await;
     let snapshot = bench.snapshot().await;
-    let spent = bench.hub.spent(&snapshot).await.unwrap();
+    let spent = bench.threads.spent(&snapshot).await.unwrap();
     assert_eq!((spent.tokens, spent.cost_micros), (24, 307));
 }
 

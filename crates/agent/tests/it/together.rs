@@ -148,7 +148,7 @@ async fn readers_run_together_up_to_a_bound_and_their_results_keep_the_order() {
         ids,
         ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn a_call_that_changes_something_waits_for_those_before_and_holds_those_be
         }
     }
     assert_eq!(results(&bench.last_turn().await).len(), 6);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn an_interrupt_ends_all_readers_even_those_that_do_not_listen() {
         "{:?}",
         began.elapsed()
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn an_interrupt_leaves_what_is_done_on_record_behind_one_that_does_not_end
         done,
         [("{\"n\":1}".to_owned(), true), ("{\"n\":2}".to_owned(), true)]
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -260,6 +260,6 @@ async fn an_interrupt_waits_for_a_reader_whose_result_tells_what_it_did() {
         assert_eq!(turn.status, TurnStatus::Cancelled);
         let ended = results(&turn).into_iter().filter(|(_, success)| *success);
         assert_eq!(ended.count(), many);
-        bench.hub.stop().await;
+        bench.threads.stop().await;
     }
 }

@@ -79,7 +79,7 @@ async fn a_call_with_a_question_has_the_items_and_the_order_of_the_protocol() {
     );
     assert_eq!(command.aggregated_output, "hi\n");
     assert!(turn.usage.total() > 0);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_call_opens_without_arguments_and_completes_with_all_of_them() {
         })
         .collect();
     assert_eq!(Some(streamed), bodies[1]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_declined_command_does_not_run_and_the_model_is_told() {
     assert!(!workspace.path().join("made").exists());
     let refused = |item: &bobbin_model::Item| matches!(item.body, ItemBody::ToolResult { refused: true, .. });
     assert!(turn.items.iter().any(refused));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn plain_reads_and_work_inside_the_workspace_ask_nobody() {
         std::fs::read_to_string(workspace.path().join("src/a.txt")).unwrap(),
         "bye\n"
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn a_path_outside_is_asked_about() {
     );
     bench.decide(&approval, Decision::Cancel).await;
     assert_eq!(bench.last_turn().await.status, TurnStatus::Cancelled);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn plan_mode_withholds_what_can_change_things() {
     let now = bench.snapshot().await;
     assert_eq!(now.state.plan.as_ref().unwrap().todos.len(), 2);
     assert!(now.state.plan_pending);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 /// 02 §2.4: a tool that the Thread's lists leave out is not offered, and not run when it is called all the same.
@@ -211,7 +211,7 @@ async fn tools_that_the_thread_denies_are_neither_offered_nor_run() {
     assert!(!workspace.path().join("a.txt").exists());
     let offered = model.offered();
     assert!(offered.contains(&"ReadFile".to_owned()) && !offered.contains(&"WriteFile".to_owned()));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn the_diff_is_cumulative_and_follows_each_change() {
     assert_eq!(diffs.first().unwrap().diff, added);
     assert!(diffs.iter().any(|diff| diff.files.len() == 2));
     assert_eq!(diffs.last().unwrap().diff, added);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -284,7 +284,7 @@ async fn interrupting_a_command_ends_it_at_once_and_keeps_its_output() {
         _ => None,
     });
     assert_eq!(lifecycle, Some(ExecutionStatus::Cancelled));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 /// What a client saw of a call's arguments is still there when it reads the Turn again (03 §2.2).
@@ -312,7 +312,7 @@ async fn interrupting_a_call_keeps_the_arguments_that_were_shown() {
         &turn.items[1].body,
         ItemBody::ToolCall { arguments: None, arguments_text: Some(text), .. } if text == "{\"path\":\"a\","
     ));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -339,7 +339,7 @@ async fn interrupting_a_reply_keeps_what_was_said() {
     bench.interrupt().await;
     let turn = bench.last_turn().await;
     assert_eq!((turn.status, message(&turn)), (TurnStatus::Cancelled, "half a "));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -372,7 +372,7 @@ async fn calls_that_cannot_be_run_are_results_and_not_ends() {
     let asked = model.asked();
     assert!(matches!(&asked[1][1], Message::Agent { calls, .. } if calls.len() == 4));
     assert_eq!(asked[1].len(), 6);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn equal_call_ids_are_told_apart() {
         })
         .collect();
     assert_eq!(ids, ["call_0", "call_0_2"]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -412,7 +412,7 @@ async fn a_model_that_goes_in_circles_is_stopped() {
         "{:?}",
         turn.error
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -434,7 +434,7 @@ async fn a_failed_cut_or_empty_reply_fails_the_turn_with_words() {
             turn.error
         );
     }
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -453,7 +453,7 @@ async fn an_empty_reply_behind_calls_completes_the_turn_with_a_note() {
         matches!(last, ItemBody::Error { code, fatal: false, .. } if code == "empty_reply"),
         "{last:?}"
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -474,7 +474,7 @@ async fn what_a_cut_reply_said_is_kept_and_told_to_the_model_that_goes_on() {
     bench.run("go on").await;
     let asked = format!("{:?}", model.asked().last().unwrap());
     assert!(asked.contains("half of it"), "{asked}");
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -509,7 +509,7 @@ async fn reasoning_and_message_take_turns_and_calls_close_them() {
             "turnEnded",
         ]
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -531,7 +531,7 @@ async fn a_model_sees_earlier_turns_with_the_result_of_every_call() {
             }]
         }
     );
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -549,7 +549,7 @@ async fn streamed_pieces_joined_are_the_final_text() {
     let turn = bench.last_turn().await;
     assert_eq!(message(&turn), ["tick"; 1000].join(" "));
     assert_eq!(streamed, message(&turn));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -567,7 +567,7 @@ async fn a_workspace_is_summarized_from_its_files() {
         message(&turn)
     );
     assert!(message(&turn).contains("`src/` 1"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -640,5 +640,5 @@ async fn a_plan_is_made_and_then_changed_step_by_step() {
     let steps: Vec<_> = plan.todos.iter().map(|todo| (&*todo.id, todo.status)).collect();
     let (done, pending) = (TodoStatus::Completed, TodoStatus::Pending);
     assert_eq!(steps, [("fill", done), ("boil", pending), ("pour", pending)]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

@@ -56,7 +56,7 @@ async fn a_large_file_is_read_in_a_small_window_and_the_turn_goes_on() {
     assert!(told.contains("[the file goes on at offset "), "{told}");
     // The next Turn begins with exactly what the model had.
     assert_eq!(asked[3][..asked[2].len()], asked[2][..]);
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }
 
 #[tokio::test]
@@ -78,5 +78,5 @@ async fn a_model_that_refuses_a_request_gets_its_results_cut() {
     let (first, second) = (result_bytes(&asked[1])[0], result_bytes(&asked[2])[0]);
     assert!(second <= first / 2, "{first} {second}");
     assert!(format!("{:?}", asked[2]).contains("are left out here to fit your context window"));
-    bench.hub.stop().await;
+    bench.threads.stop().await;
 }

@@ -12,7 +12,7 @@ use bobbin_agent_api::{Features, Services};
 use bobbin_channels::{Channels, GROUPS, Host, Surroundings};
 use bobbin_children::{Children, Environment};
 use bobbin_config::DeclaredChannel;
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::InputPart;
 use bobbin_native::Endpoint;
@@ -114,15 +114,15 @@ impl Server {
         let channels = Channels::new(host.clone(), trust, channels(&root));
         let tools = ToolSet::default().with_source(host.clone());
         let engine = AgentEngine::new(Arc::new(Failing), tools);
-        let hub: Arc<Hub> = workspace.open_with(Arc::new(engine), |_| {}).await;
-        channels.begin(&hub);
+        let threads: Arc<Threads> = workspace.open_with(Arc::new(engine), |_| {}).await;
+        channels.begin(&threads);
         let services = Services {
             channels: Some(host.clone()),
             others: Features::default().with(channels.clone()),
             ..Services::default()
         };
-        let groups = Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS, GROUPS]);
-        let native = Arc::new(bobbin_native::Server::new(hub, services, groups));
+        let groups = Groups::of(&[bobbin_native::GROUPS, GROUPS]);
+        let native = Arc::new(bobbin_native::Server::new(threads, services, groups));
         host.begin(&native, Some(ADDRESS.to_owned()));
         Self {
             _workspace: workspace,

@@ -119,7 +119,7 @@ impl Owner {
         let Some(parent) = started_by_parent(&self.state) else {
             return Ok(ParentTurn::None);
         };
-        let state = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);
+        let state = self.threads.store.load(&parent).await?.map(|loaded| loaded.state);
         let runs = |state: &ThreadState| {
             state.header.status != ThreadStatus::Archived
                 && state.live.as_ref().is_some_and(|live| live.cancelling.is_none())
@@ -132,7 +132,7 @@ impl Owner {
 
     /// Goes back to what is stored, after a commit has failed. Returns whether the owner can go on.
     pub(super) async fn start_over(&mut self, error: &CoreError) -> bool {
-        if self.hub.stopping.is_cancelled() {
+        if self.threads.stopping.is_cancelled() {
             return false;
         }
         let id = self.state.header.id.clone();
@@ -143,7 +143,7 @@ impl Owner {
             .filter_map(|commit| commit.read.take())
             .collect();
         self.fail(error).await;
-        let loaded = match self.hub.store.load(&id).await {
+        let loaded = match self.threads.store.load(&id).await {
             Ok(Some(loaded)) => loaded,
             // It was just being made: there is nothing to go back to.
             Ok(None) => {
@@ -169,7 +169,7 @@ impl Owner {
         self.unstored = Unstored::default();
         self.once = None;
         self.state = loaded.state;
-        self.shared.set_policy(self.hub.policy_of(&self.state));
+        self.shared.set_policy(self.threads.policy_of(&self.state));
         self.asking
             .set(self.state.approvals().len(), self.state.live.is_some());
         // Of the store as of the log: a commit that failed may have been stored all the same.
@@ -180,7 +180,7 @@ impl Owner {
             reply(Ok(self.snapshot()));
         }
         // The store takes nothing more of the owner that failed.
-        self.number = self.hub.next_owner();
+        self.number = self.threads.next_owner();
         let now = Instant::now();
         let waiting = self.stalled.filter(|stalled| stalled.again_at > now);
         self.stalled = self.state.live_turn().map(|turn| match waiting {

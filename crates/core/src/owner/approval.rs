@@ -31,7 +31,7 @@ impl Owner {
             self.askers.entry(id).or_default().push(asker);
             return Ok(());
         }
-        let policy = self.hub.policy_in_tree(&self.state).await;
+        let policy = self.threads.policy_in_tree(&self.state).await;
         let Some(live) = &self.state.live else {
             return Ok(());
         };
@@ -64,8 +64,8 @@ impl Owner {
             | ApprovalPolicy::Ask
             | ApprovalPolicy::Refuse => false,
         };
-        let hub = self.hub.clone();
-        if accepted || hub.is_answered(Some(&self.state), scope).await {
+        let threads = self.threads.clone();
+        if accepted || threads.is_answered(Some(&self.state), scope).await {
             return Some(Decision::Accept);
         }
         (policy == ApprovalPolicy::Refuse).then_some(Decision::Decline)
@@ -73,8 +73,8 @@ impl Owner {
 
     async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {
         let now = self.now();
-        let wait = i64::try_from(self.hub.settings.approval_max_wait.as_millis()).unwrap_or(i64::MAX);
-        let id = self.hub.ids.approval();
+        let wait = i64::try_from(self.threads.settings.approval_max_wait.as_millis()).unwrap_or(i64::MAX);
+        let id = self.threads.ids.approval();
         let approval = Approval {
             id: id.clone(),
             // Both are filled in by the rule that numbers the Item.
@@ -99,7 +99,7 @@ impl Owner {
             .as_ref()
             .is_some_and(|live| live.features.approvals);
         let root = self.state.header.root();
-        let above = || *root != self.state.header.id && self.hub.approvers_of(root) > 0;
+        let above = || *root != self.state.header.id && self.threads.approvers_of(root) > 0;
         if !anybody && self.shared.approvers() == 0 && !above() {
             // Nobody could ever be asked: the fallback decides at once, on the record.
             let answered = self

@@ -35,7 +35,7 @@ impl Owner {
     }
 
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
-        if command.is_for_a_running_server() && self.hub.stopping.is_cancelled() {
+        if command.is_for_a_running_server() && self.threads.stopping.is_cancelled() {
             self.once = None;
             command.refuse(CoreError::Stopping);
             return Ok(());
@@ -82,7 +82,7 @@ impl Owner {
             }
             Command::Enqueue { request, reply } => self.enqueue(self.decide_enqueue(request), reply).await,
             Command::EnqueueNext { request, reply } => {
-                let id = self.hub.ids.queued_input(now);
+                let id = self.threads.ids.queued_input(now);
                 self.enqueue(self.state.decide_enqueue_next(id, request, now), reply)
                     .await
             }
@@ -167,7 +167,7 @@ impl Owner {
             return Ok(());
         };
         let root = self.state.header.root().clone();
-        match self.hub.store.load(&root).await? {
+        match self.threads.store.load(&root).await? {
             None => Ok(()),
             Some(_) => Err(refusal.into()),
         }
@@ -232,7 +232,7 @@ impl Owner {
         // How it ended is known on disk only.
         self.drain_commits().await?;
         let (thread, behind) = (self.state.header.id.clone(), TurnId(u32::MAX));
-        let last = self.hub.store.turns_before(&thread, behind, 1).await?;
+        let last = self.threads.store.turns_before(&thread, behind, 1).await?;
         Ok(last
             .last()
             .is_none_or(|turn| turn.status == TurnStatus::Completed))
@@ -312,7 +312,7 @@ impl Owner {
         reply: Reply<QueuedInputId>,
     ) -> Result<(), CoreError> {
         let now = self.now();
-        let id = self.hub.ids.queued_input(now);
+        let id = self.threads.ids.queued_input(now);
         match self
             .state
             .decide_guidance(id.clone(), request, turn, replaces, now)
@@ -393,7 +393,11 @@ impl Owner {
     }
 
     async fn turns_from(&mut self, first: TurnId) -> Result<u32, CoreError> {
-        Ok(self.hub.store.turns_from(&self.state.header.id, first).await?)
+        Ok(self
+            .threads
+            .store
+            .turns_from(&self.state.header.id, first)
+            .await?)
     }
 
     /// Finds the oldest of the newest Turns, and reads what comes before it.
@@ -404,10 +408,10 @@ impl Owner {
     ) -> Result<(TurnId, Vec<Turn>, bool), CoreError> {
         let snapshot = self.snapshot();
         let id = &snapshot.state.header.id;
-        let first = self.hub.store.turn_back(id, TurnId(u32::MAX), count).await?;
+        let first = self.threads.store.turn_back(id, TurnId(u32::MAX), count).await?;
         let first = first.ok_or_else(|| CoreError::Refused(Refusal::ThreadNotFound(id.clone())))?;
         let (turns, more) = self
-            .hub
+            .threads
             .turns_of(&snapshot, Some(first), usize::MAX, max_bytes)
             .await?;
         Ok((first, turns, more))

@@ -37,7 +37,7 @@ use crate::asking::Asking;
 use crate::command::Reply;
 use crate::engine::{Asker, TurnRequest};
 use crate::handle::Shared;
-use crate::hub::Hub;
+use crate::threads::Threads;
 use crate::{Command, CoreError, Ended, Frame, Log, ThreadHandle};
 
 use again::{Stalled, Why};
@@ -67,7 +67,7 @@ pub(crate) struct Beginning {
 }
 
 pub(crate) struct Owner {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     state: ThreadState,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
@@ -116,22 +116,22 @@ enum Next {
 }
 
 impl Owner {
-    pub(crate) fn new(hub: Arc<Hub>, state: ThreadState, head: Seq) -> (Self, Arc<ThreadHandle>) {
-        let log = Arc::new(Log::new(head.next(), hub.settings.log));
+    pub(crate) fn new(threads: Arc<Threads>, state: ThreadState, head: Seq) -> (Self, Arc<ThreadHandle>) {
+        let log = Arc::new(Log::new(head.next(), threads.settings.log));
         let shared = Arc::new(Shared::default());
-        shared.set_policy(hub.policy_of(&state));
+        shared.set_policy(threads.policy_of(&state));
         let below = state
             .header
             .source
             .sub_agent()
-            .map(|_| hub.open_in_subagents.clone());
+            .map(|_| threads.open_in_subagents.clone());
         let mut asking = Asking::new(shared.clone(), below);
         asking.set(state.approvals().len(), state.live.is_some());
         let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
         let (request_sender, requests) = mpsc::channel(REQUEST_QUEUE);
-        let number = hub.next_owner();
+        let number = threads.next_owner();
         let owner = Self {
-            hub,
+            threads,
             state,
             log,
             shared,
@@ -182,21 +182,21 @@ impl Owner {
                 self.fail(&error).await;
                 if self.state.live.is_some() {
                     // Nobody may be there to load it, and no Turn stays open for that.
-                    self.hub.take_up_later(self.state.header.id.clone());
+                    self.threads.take_up_later(self.state.header.id.clone());
                 }
                 Ended::Failed
             }
         };
         self.shared.end(why);
         self.log.close();
-        self.hub.remove(&self.state.header.id, &self.shared);
+        self.threads.remove(&self.state.header.id, &self.shared);
         self.refuse_commands(why).await;
     }
 
     /// Returns why the Thread ended, or `None` when it was unloaded.
     async fn serve(&mut self) -> Result<Option<Ended>, CoreError> {
         let mut batch = Vec::with_capacity(REQUEST_BATCH);
-        let stopping = self.hub.stopping.clone();
+        let stopping = self.threads.stopping.clone();
         let mut stop_seen = false;
         loop {
             while let Some(after) = self.todo.pop_front() {
@@ -290,7 +290,7 @@ impl Owner {
     /// Returns the time. Within a Turn it does not go back, whatever the machine's clock does: what follows on something
     /// did not happen before it. Between Turns the clock is believed again.
     fn now(&self) -> UnixMillis {
-        let now = self.hub.clock.now();
+        let now = self.threads.clock.now();
         match &self.state.live {
             Some(live) => now.max(live.turn.started_at).max(self.not_before),
             None => now,
@@ -300,7 +300,7 @@ impl Owner {
     /// Returns the next moment at which something must be done without being asked.
     fn deadline(&self) -> Instant {
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
-        let idle = settled.then(|| self.idle_since + self.hub.unload_after());
+        let idle = settled.then(|| self.idle_since + self.threads.unload_after());
         let abort = self.run.as_ref().and_then(|run| run.abort_at);
         let again = self.stalled.as_ref().map(|stalled| stalled.again_at);
         [self.unstored.due, abort, self.next_expiry(), again, idle]
@@ -320,12 +320,12 @@ impl Owner {
         self.expire_approvals().await?;
         self.go_on_if_stalled(now).await?;
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
-        if !settled || self.idle_since + self.hub.unload_after() > now {
+        if !settled || self.idle_since + self.threads.unload_after() > now {
             return Ok(false);
         }
         let inbox = &self.inbox;
         let out = self
-            .hub
+            .threads
             .unload(&self.state.header.id, &self.shared, || inbox.is_empty());
         if !out {
             self.idle_since = now;
@@ -341,7 +341,7 @@ impl Owner {
             self.committed(done)?;
         }
         let id = self.state.header.id.clone();
-        self.hub.own(self.hub.clone().delete_orphans(id));
+        self.threads.own(self.threads.clone().delete_orphans(id));
         Ok(())
     }
 

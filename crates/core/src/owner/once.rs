@@ -26,7 +26,7 @@ impl Owner {
             self.drain_commits().await?;
         }
         let thread = self.state.header.id.clone();
-        match self.hub.store.request(Some(&thread), &once.id).await {
+        match self.threads.store.request(Some(&thread), &once.id).await {
             Err(error) => command.refuse(error.into()),
             Ok(Some(known)) if known.body != once.body => {
                 command.refuse(Refusal::RequestIdReused(once.id).into());
@@ -55,7 +55,7 @@ impl Owner {
         let thread = &self.state.header.id;
         let known = match why {
             Ended::Deleted => self
-                .hub
+                .threads
                 .store
                 .request(Some(thread), &once.id)
                 .await
@@ -95,7 +95,7 @@ impl Owner {
         let id = self.state.header.id.clone();
         // The second tells whether a queued input began at once.
         let last = Seq(seq.0 + 2);
-        let events = self.hub.store.events(&id, seq.prev(), last, 2).await?;
+        let events = self.threads.store.events(&id, seq.prev(), last, 2).await?;
         Ok(Found::Events(seq, events))
     }
 
@@ -145,8 +145,8 @@ impl Owner {
             }
             (Command::RollBack { reply, max_bytes, .. }, Found::Events(..)) => {
                 let snapshot = self.snapshot();
-                let left = self.hub.turns_of(&snapshot, None, usize::MAX, max_bytes).await;
-                let rolled_back = left.map(|(turns, more)| RolledBack {
+                let left = self.threads.turns_of(&snapshot, None, usize::MAX, max_bytes);
+                let rolled_back = left.await.map(|(turns, more)| RolledBack {
                     snapshot,
                     turns,
                     more,

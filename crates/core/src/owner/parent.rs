@@ -26,7 +26,7 @@ impl Owner {
         self.check_takes_from(request.sender.as_ref())?;
         let now = self.now();
         self.state
-            .decide_enqueue(self.hub.ids.queued_input(now), request, now)
+            .decide_enqueue(self.threads.ids.queued_input(now), request, now)
     }
 
     /// Whether a subagent takes an input: a closed one takes none from its parent's agent.

@@ -235,7 +235,7 @@ impl Owner {
                 | Event::TurnStarted { .. }
                 | Event::TurnEnded { .. }
         ) {
-            self.shared.set_policy(self.hub.policy_of(&self.state));
+            self.shared.set_policy(self.threads.policy_of(&self.state));
         }
         if let Event::ItemCompleted { item, .. } = &event {
             self.unstored.forget(item.id);
@@ -255,7 +255,7 @@ impl Owner {
         }
         let config = self.state.header.config.as_ref();
         let model = config.and_then(|config| config.model.as_deref());
-        if let Some(window) = self.hub.engine.window(model) {
+        if let Some(window) = self.threads.engine.window(model) {
             self.state.context.window = window;
         }
     }
@@ -358,7 +358,7 @@ impl Owner {
         let target = target.min(self.ceiling);
         // The log of the workspace first: a reader that has seen a frame here can rely on its twin being there already.
         while let Some(frame) = self.broadcasts.pop_front_if(|frame| frame.seq <= target) {
-            let broadcasts = self.hub.broadcasts();
+            let broadcasts = self.threads.broadcasts();
             broadcasts.append(|_| frame);
             broadcasts.show(broadcasts.appended());
         }
@@ -386,7 +386,7 @@ impl Owner {
             return;
         };
         self.unstored.push(turn, item, text);
-        let due = Instant::now() + self.hub.settings.checkpoint_interval;
+        let due = Instant::now() + self.threads.settings.checkpoint_interval;
         self.unstored.due.get_or_insert(due);
         let delta = Delta {
             turn,
@@ -401,7 +401,7 @@ impl Owner {
     }
 
     pub(super) async fn checkpoint_if_large(&mut self) -> Result<(), CoreError> {
-        if self.unstored.bytes >= self.hub.settings.checkpoint_bytes {
+        if self.unstored.bytes >= self.threads.settings.checkpoint_bytes {
             self.checkpoint().await
         } else {
             Ok(())
@@ -451,7 +451,7 @@ impl Owner {
             remember,
             request,
         };
-        Ok(self.hub.store.submit(write).await?)
+        Ok(self.threads.store.submit(write).await?)
     }
 
     fn next_ceiling(&self) -> Seq {

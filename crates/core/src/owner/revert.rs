@@ -28,7 +28,7 @@ impl Owner {
             let thread = self.state.header.id.clone();
             return self.refuse(Refusal::TurnInProgress { thread, turn }, reply).await;
         }
-        let settings = &self.hub.settings;
+        let settings = &self.threads.settings;
         let Some(undo) = settings.undo.clone() else {
             let detail =
                 "This server takes no snapshots of files: it did not find the program git when it started.";
@@ -43,7 +43,7 @@ impl Owner {
             changed_since,
         };
         // Not given up from here: once a file was touched, what was done goes on record.
-        let undone = undo.revert(request, self.hub.stopping.clone()).await;
+        let undone = undo.revert(request, self.threads.stopping.clone()).await;
         let Undone { files, notes } = match undone {
             Ok(undone) => undone,
             Err(UndoError::Changed(files)) => {

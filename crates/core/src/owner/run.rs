@@ -62,21 +62,21 @@ impl Owner {
         let Some(live) = self.state.live.as_ref().filter(|live| live.turn.id == turn) else {
             return;
         };
-        if self.run.is_some() || self.hub.stopping.is_cancelled() {
+        if self.run.is_some() || self.threads.stopping.is_cancelled() {
             return;
         }
         self.stalled = None;
         let cancel = CancellationToken::new();
         let context = TurnContext {
-            hub: self.hub.clone(),
+            threads: self.threads.clone(),
             header: Arc::new(self.state.header.clone()),
             at_start: Arc::new(live.clone()),
             context: self.state.context,
             environment: Arc::new(ToolEnvironment {
                 // An editor knows the Thread at the top.
-                clients: self.hub.clients().of(self.state.header.root()),
+                clients: self.threads.clients().of(self.state.header.root()),
                 ..self
-                    .hub
+                    .threads
                     .settings
                     .environment_of(self.state.header.config.as_ref(), &live.features)
             }),
@@ -86,7 +86,7 @@ impl Owner {
             cancel: cancel.clone(),
             requests: self.request_sender.clone(),
         };
-        let engine = self.hub.engine.clone();
+        let engine = self.threads.engine.clone();
         // Called in the task, where a panic is the Turn's failure.
         let span = tracing::info_span!("turn", thread = %self.state.header.id, turn = %turn);
         span.in_scope(|| tracing::info!("turn started"));
@@ -117,7 +117,7 @@ impl Owner {
         match &mut self.run {
             Some(run) => {
                 run.abort_at
-                    .get_or_insert_with(|| Instant::now() + self.hub.settings.cancel_grace);
+                    .get_or_insert_with(|| Instant::now() + self.threads.settings.cancel_grace);
                 run.cancel.cancel();
                 Ok(())
             }
@@ -139,7 +139,7 @@ impl Owner {
         if let Some(run) = self.run.take() {
             run.abort().await;
         }
-        self.hub.note_left_open(questions);
+        self.threads.note_left_open(questions);
         self.checkpoint().await?;
         self.record(vec![Event::TurnLeftOpen { turn }]).await
     }
@@ -215,7 +215,7 @@ impl Owner {
             );
         }
         let mut staged = self.stage(events);
-        let go_on = self.delete.is_none() && !self.hub.stopping.is_cancelled();
+        let go_on = self.delete.is_none() && !self.threads.stopping.is_cancelled();
         let is_good = outcome == Outcome::Completed;
         self.report_end(&outcome, code, now);
         let ended = self.state.decide_end_turn(outcome, now);

@@ -36,8 +36,8 @@ impl Engine for AsksTwice {
 #[tokio::test]
 async fn an_answer_counts_for_what_was_asked_and_for_nothing_else_of_the_call() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(AsksTwice)).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(AsksTwice)).await;
+    let thread = new_thread(&threads).await;
     let turn = start(&thread, "write").await;
     let mut reader = LogReader::at(&thread, turn.seq);
     for place in ["/srv/tea", "/etc"] {
@@ -46,7 +46,7 @@ async fn an_answer_counts_for_what_was_asked_and_for_nothing_else_of_the_call() 
         decide(&thread, &asked, Decision::Accept).await;
     }
     reader.until_event("turnEnded").await;
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// A subagent's question reaches whoever follows the Thread at the top; where nobody does, it is declined at once.
@@ -54,8 +54,8 @@ async fn an_answer_counts_for_what_was_asked_and_for_nothing_else_of_the_call() 
 async fn a_subagent_asks_where_somebody_follows_the_thread_at_the_top() {
     for somebody in [true, false] {
         let (workspace, engine) = (TestWorkspace::default(), ScriptEngine::default());
-        let hub = workspace.open(Arc::new(engine.clone())).await;
-        let thread = new_thread(&hub).await;
+        let threads = workspace.open(Arc::new(engine.clone())).await;
+        let thread = new_thread(&threads).await;
         if somebody {
             thread.add_approver();
         }
@@ -68,7 +68,7 @@ async fn a_subagent_asks_where_somebody_follows_the_thread_at_the_top() {
         if somebody {
             let asking = async {
                 loop {
-                    if let Some(open) = hub.questions_of_descendants(thread.id()).await.pop() {
+                    if let Some(open) = threads.questions_of_descendants(thread.id()).await.pop() {
                         return open;
                     }
                     tokio::task::yield_now().await;
@@ -83,6 +83,6 @@ async fn a_subagent_asks_where_somebody_follows_the_thread_at_the_top() {
         let expected: &[&str] = if somebody { &["boil"] } else { &[] };
         assert_eq!(engine.effects(), expected);
         assert!(read(&thread).await.state.approvals().is_empty());
-        hub.stop().await;
+        threads.stop().await;
     }
 }

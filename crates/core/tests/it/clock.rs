@@ -15,8 +15,8 @@ const HOUR: i64 = 3_600_000;
 async fn numbers_rise_and_no_turn_ends_before_it_began_whatever_the_clock_does() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let mut reader = LogReader::at(&thread, thread.log().visible().next());
     let mut last = None;
     for jump in [-5 * HOUR, 7 * HOUR, -26 * HOUR, HOUR] {
@@ -39,7 +39,7 @@ async fn numbers_rise_and_no_turn_ends_before_it_began_whatever_the_clock_does()
             "within a turn time does not go back: {recorded:?}"
         );
     }
-    let turns = hub
+    let turns = threads
         .turns_of(&read(&thread).await, None, 9, usize::MAX)
         .await
         .unwrap()
@@ -53,27 +53,27 @@ async fn numbers_rise_and_no_turn_ends_before_it_began_whatever_the_clock_does()
                 .all(|item| item.completed_at >= Some(item.created_at))
         );
     }
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_clock_that_was_set_back_does_not_hide_a_thread_or_name_one_twice() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
     let mut ids = Vec::new();
     for jump in [0, -5 * HOUR, 10 * HOUR, -5 * HOUR, -1] {
         workspace.clock.advance(jump);
-        ids.push(new_thread(&hub).await.id().clone());
+        ids.push(new_thread(&threads).await.id().clone());
     }
     let filter = ListFilter {
-        workspace_path: hub.settings().workspace.to_string_lossy().into_owned(),
+        workspace_path: threads.settings().workspace.to_string_lossy().into_owned(),
         ..ListFilter::default()
     };
     // Page after page, as clients read it: each once, in an order that holds.
     let mut seen = Vec::new();
     let mut after = None;
     loop {
-        let page = hub
+        let page = threads
             .list(ListFilter {
                 after: after.clone(),
                 limit: Some(2),
@@ -91,15 +91,15 @@ async fn a_clock_that_was_set_back_does_not_hide_a_thread_or_name_one_twice() {
     assert_eq!(got, want);
     want.dedup();
     assert_eq!(want.len(), ids.len());
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// An Approval waits by the wall clock, which is the only one that goes on while no process runs.
 #[tokio::test]
 async fn an_approval_outlasts_a_clock_set_back_and_ends_with_one_set_beyond_its_time() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "ask boil\nask cool").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let first = opened(&reader.until_event("approvalOpened").await);
@@ -116,7 +116,7 @@ async fn an_approval_outlasts_a_clock_set_back_and_ends_with_one_set_beyond_its_
     let second = opened(&reader.until_event("approvalOpened").await);
     assert!(second.expires_at >= first.expires_at);
     workspace.clock.advance(60 * HOUR);
-    assert!(hub.clock().now() > second.expires_at);
+    assert!(threads.clock().now() > second.expires_at);
     answer(&thread, |reply| Command::Rename {
         display_name: "forward".into(),
         reply,
@@ -132,5 +132,5 @@ async fn an_approval_outlasts_a_clock_set_back_and_ends_with_one_set_beyond_its_
         frames.iter().any(|frame| in_time(frame)),
         "nobody answered it in time"
     );
-    hub.stop().await;
+    threads.stop().await;
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bobbin_core::{FrameBody, Hub, ThreadHandle};
+use bobbin_core::{FrameBody, ThreadHandle, Threads};
 use bobbin_model::{Decision, ItemStatus, ThreadId, TurnStatus};
 use bobbin_store::step::Step;
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
@@ -48,11 +48,11 @@ async fn child() {
     let workspace = TestWorkspace::at(&place);
     let engine = ScriptEngine::with_ledger(&place.join("effects"));
     // Small, so that streamed text is checkpointed within the turn.
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(engine), |settings| settings.checkpoint_bytes = 40)
         .await;
     let mut told = std::fs::File::create(place.join("told")).unwrap();
-    let thread = new_thread(&hub).await;
+    let thread = new_thread(&threads).await;
     writeln!(told, "thread {}", thread.id()).unwrap();
     let begun = start(&thread, SCRIPT).await;
     writeln!(told, "turn {}", begun.turn.id).unwrap();
@@ -68,7 +68,7 @@ async fn child() {
                 writeln!(told, "answered").unwrap();
             }
             if kind_of(frame) == "turnEnded" {
-                hub.stop().await;
+                threads.stop().await;
                 return;
             }
         }
@@ -110,12 +110,12 @@ async fn check(place: &Path, step: u32) {
     let lines: Vec<&str> = told.lines().collect();
     let workspace = TestWorkspace::at(place);
     let engine = ScriptEngine::with_ledger(&place.join("effects"));
-    let hub = workspace.open(Arc::new(engine)).await;
+    let threads = workspace.open(Arc::new(engine)).await;
     if let Some(id) = lines.first().and_then(|line| line.strip_prefix("thread ")) {
-        let thread = hub.thread(&ThreadId::new(id)).await.unwrap();
-        finish(&hub, &thread, &lines, step).await;
+        let thread = threads.thread(&ThreadId::new(id)).await.unwrap();
+        finish(&threads, &thread, &lines, step).await;
         let at = read(&thread).await.at;
-        let stored = hub
+        let stored = threads
             .backlog(&thread, bobbin_model::Seq(1), |_, _| Some(0))
             .await
             .unwrap();
@@ -130,7 +130,7 @@ async fn check(place: &Path, step: u32) {
         }
         assert!(frames.iter().all(|frame| frame.seq <= at));
     }
-    hub.stop().await;
+    threads.stop().await;
     let effects = std::fs::read_to_string(place.join("effects")).unwrap_or_default();
     for command in ["boil", "cool"] {
         let times = effects.lines().filter(|line| *line == command).count();
@@ -139,14 +139,18 @@ async fn check(place: &Path, step: u32) {
 }
 
 /// Waits until no Turn runs, answering what is asked again.
-async fn finish(hub: &Arc<Hub>, thread: &Arc<ThreadHandle>, lines: &[&str], step: u32) {
+async fn finish(threads: &Arc<Threads>, thread: &Arc<ThreadHandle>, lines: &[&str], step: u32) {
     loop {
         let now = read(thread).await;
         if let Some(open) = now.state.approvals().first() {
             decide(thread, open, Decision::Accept).await;
         }
         if now.state.live.is_none() {
-            let turns = hub.turns_of(&now, None, usize::MAX, usize::MAX).await.unwrap().0;
+            let turns = threads
+                .turns_of(&now, None, usize::MAX, usize::MAX)
+                .await
+                .unwrap()
+                .0;
             let promised = lines.iter().any(|line| line.starts_with("turn "));
             assert!(
                 !promised || turns.len() == 1,

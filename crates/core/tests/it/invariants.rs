@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 async fn numbers_have_no_gap_and_go_on_above_what_was_shown() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "stream 500\nwait").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let mut frames = reader.until_event("itemCompleted").await;
@@ -26,12 +26,12 @@ async fn numbers_have_no_gap_and_go_on_above_what_was_shown() {
     let shown = thread.log().visible();
     let id = thread.id().clone();
     drop((thread, reader));
-    hub.stop().await;
+    threads.stop().await;
 
-    let hub = workspace.open(Arc::new(engine)).await;
-    let thread = hub.thread(&id).await.unwrap();
+    let threads = workspace.open(Arc::new(engine)).await;
+    let thread = threads.thread(&id).await.unwrap();
     assert!(start(&thread, "say hi").await.seq > shown);
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// Invariants 2 and 3: when a command is answered, what it caused is not visible yet, and once it is
@@ -39,8 +39,8 @@ async fn numbers_have_no_gap_and_go_on_above_what_was_shown() {
 #[tokio::test]
 async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let thread = new_thread(&threads).await;
     for round in 0..50 {
         let (tx, rx) = oneshot::channel();
         let log = thread.log().clone();
@@ -58,7 +58,7 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
         );
         let mut reader = LogReader::at(&thread, seq);
         let frames = reader.until_event("turnEnded").await;
-        let stored = hub.backlog(&thread, seq, |_, _| Some(0)).await.unwrap();
+        let stored = threads.backlog(&thread, seq, |_, _| Some(0)).await.unwrap();
         let Backlog::Frames { frames: stored, .. } = stored else {
             panic!("too far")
         };
@@ -66,7 +66,7 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
         let kept: Vec<_> = stored.iter().filter_map(|frame| recorded(frame)).collect();
         assert_eq!(kept[..shown.len()], shown);
     }
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// Invariant 5: the effect of a call begins after its intent is committed, and a refused one never does.
@@ -74,8 +74,8 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
 async fn a_call_has_its_effect_after_its_intent_is_recorded() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     for (decision, effects) in [(Decision::Accept, 1), (Decision::Decline, 1)] {
         let begun = start(&thread, "ask boil").await;
         let mut reader = LogReader::at(&thread, begun.seq);
@@ -90,15 +90,15 @@ async fn a_call_has_its_effect_after_its_intent_is_recorded() {
         assert_eq!(started, decision == Decision::Accept);
         assert_eq!(engine.effects().len(), effects);
     }
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn accept_for_session_covers_the_thread_and_not_others() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "ask boil\nask boil").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let approval = opened(&reader.until_event("approvalOpened").await);
@@ -109,20 +109,20 @@ async fn accept_for_session_covers_the_thread_and_not_others() {
         "asked again"
     );
     assert_eq!(engine.effects(), ["boil", "boil"]);
-    let other = new_thread(&hub).await;
+    let other = new_thread(&threads).await;
     let begun = start(&other, "ask boil").await;
     LogReader::at(&other, begun.seq)
         .until_event("approvalOpened")
         .await;
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn cancel_as_an_answer_ends_the_turn() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "ask boil").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let approval = opened(&reader.until_event("approvalOpened").await);
@@ -133,7 +133,7 @@ async fn cancel_as_an_answer_ends_the_turn() {
     };
     assert!(matches!(outcome, Outcome::Cancelled { .. }));
     assert_eq!(engine.effects(), Vec::<String>::new());
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
@@ -141,10 +141,10 @@ async fn an_approval_that_nobody_answers_is_declined_with_an_error_item() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
     let wait = Duration::from_millis(50);
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(engine), |settings| settings.approval_max_wait = wait)
         .await;
-    let thread = new_thread(&hub).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "ask boil").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     reader.until_event("approvalOpened").await;
@@ -155,15 +155,15 @@ async fn an_approval_that_nobody_answers_is_declined_with_an_error_item() {
             if matches!(&item.body, ItemBody::Error { code, .. } if code == "approval_timeout"))
     });
     assert!(timed_out);
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn an_approval_outlives_the_server_and_its_answer_goes_on_with_the_turn() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "ask boil\nsay done").await;
     let approval = opened(
         &LogReader::at(&thread, begun.seq)
@@ -194,8 +194,8 @@ async fn an_approval_outlives_the_server_and_its_answer_goes_on_with_the_turn() 
 #[tokio::test]
 async fn interrupt_completes_what_was_shown_and_ends_the_turn() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "say one two\nhang").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     reader.until_event("itemCompleted").await;
@@ -206,21 +206,21 @@ async fn interrupt_completes_what_was_shown_and_ends_the_turn() {
     .await
     .unwrap();
     reader.until_event("turnEnded").await;
-    let turns = hub
+    let turns = threads
         .turns_of(&read(&thread).await, None, usize::MAX, usize::MAX)
         .await
         .unwrap()
         .0;
     assert_eq!(turns[0].status, TurnStatus::Cancelled);
     assert_eq!(turns[0].items.last().unwrap().body.text(), Some("one two"));
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_panicking_engine_fails_its_turn_and_nothing_else() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "say one\npanic on purpose").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let frames = reader.until_event("turnEnded").await;
@@ -230,15 +230,15 @@ async fn a_panicking_engine_fails_its_turn_and_nothing_else() {
     assert!(matches!(outcome, Outcome::Failed { error } if !error.contains("on purpose")));
     start(&thread, "say two").await;
     reader.until_event("turnEnded").await;
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn queued_inputs_follow_a_good_turn_and_wait_after_a_bad_one() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "wait").await;
     for text in ["fail badly", "say later"] {
         let request = crate::support::prompt(text);
@@ -256,7 +256,7 @@ async fn queued_inputs_follow_a_good_turn_and_wait_after_a_bad_one() {
     );
     let after = read(&thread).await;
     assert_eq!((after.state.queue.len(), after.state.live_turn()), (1, None));
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
@@ -267,10 +267,10 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
         entries: 8,
         bytes: 1 << 20,
     };
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(engine.clone()), |settings| settings.log = small)
         .await;
-    let thread = new_thread(&hub).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "say before\nstream 300\nwait").await;
     // Wait for the engine to have streamed everything: it then waits.
     let text = (0..300).fold(String::new(), |text, n| text + &n.to_string() + " ");
@@ -281,7 +281,7 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let Backlog::Frames { frames, next } = hub.backlog(&thread, begun.seq, |_, _| Some(0)).await.unwrap()
+    let Backlog::Frames { frames, next } = threads.backlog(&thread, begun.seq, |_, _| Some(0)).await.unwrap()
     else {
         panic!("too far");
     };
@@ -300,89 +300,89 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
     });
     assert!(whole);
     engine.release();
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn deleting_ends_the_turn_and_the_thread_is_gone_everywhere() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let thread = new_thread(&threads).await;
     start(&thread, "hang").await;
     answer(&thread, |reply| Command::Delete { reply }).await.unwrap();
     let id = thread.id().clone();
     drop(thread);
-    let gone = hub.thread(&id).await.unwrap_err();
+    let gone = threads.thread(&id).await.unwrap_err();
     assert!(matches!(
         gone,
         bobbin_core::CoreError::Refused(bobbin_model::Refusal::ThreadNotFound(_))
     ));
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_thread_that_nobody_uses_is_unloaded_and_loads_again_as_it_was() {
     let workspace = TestWorkspace::default();
     let brief = Duration::from_millis(20);
-    let hub = workspace
+    let threads = workspace
         .open_with(Arc::new(ScriptEngine::default()), |settings| {
             settings.unload_after = brief;
         })
         .await;
-    let thread = new_thread(&hub).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "say hi").await;
     LogReader::at(&thread, begun.seq).until_event("turnEnded").await;
     let before = read(&thread).await;
     let id = thread.id().clone();
     drop(thread);
-    while hub.stats().live_threads > 0 {
+    while threads.stats().live_threads > 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let thread = hub.thread(&id).await.unwrap();
+    let thread = threads.thread(&id).await.unwrap();
     assert_eq!(read(&thread).await.state, before.state);
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_stop_leaves_turns_and_questions_open() {
     let workspace = TestWorkspace::default();
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    let asking = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    let asking = new_thread(&threads).await;
     let started = start(&asking, "ask boil").await;
     LogReader::at(&asking, started.seq)
         .until_event("approvalOpened")
         .await;
-    let hanging = new_thread(&hub).await;
+    let hanging = new_thread(&threads).await;
     start(&hanging, "hang").await;
     let (asks, hangs) = (asking.id().clone(), hanging.id().clone());
     let question = read(&asking).await.state.approvals()[0].clone();
-    let left = hub.stop().await;
+    let left = threads.stop().await;
     assert_eq!((left.turns, left.questions), (2, 1));
     for _ in 0..3 {
         // Any number of orderly stops is no crash.
-        let hub = workspace.open(Arc::new(engine.clone())).await;
-        hub.recover().await.unwrap();
-        let live = read(&hub.thread(&asks).await.unwrap())
+        let threads = workspace.open(Arc::new(engine.clone())).await;
+        threads.recover().await.unwrap();
+        let live = read(&threads.thread(&asks).await.unwrap())
             .await
             .state
             .live
             .clone()
             .unwrap();
         assert_eq!(live.approvals[0].id, question.id);
-        let live = read(&hub.thread(&hangs).await.unwrap())
+        let live = read(&threads.thread(&hangs).await.unwrap())
             .await
             .state
             .live
             .clone()
             .unwrap();
         assert_eq!(live.turn.status, TurnStatus::Running);
-        assert_eq!(hub.stop().await.turns, 2);
+        assert_eq!(threads.stop().await.turns, 2);
     }
-    let hub = workspace.open(Arc::new(engine)).await;
-    let thread = hub.thread(&asks).await.unwrap();
+    let threads = workspace.open(Arc::new(engine)).await;
+    let thread = threads.thread(&asks).await.unwrap();
     let first = thread.log().first();
     decide(&thread, &question, Decision::Accept).await;
     LogReader::at(&thread, first).until_event("turnEnded").await;
-    hub.stop().await;
+    threads.stop().await;
 }

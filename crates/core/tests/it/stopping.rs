@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bobbin_agent_api::Once;
 use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
-use bobbin_core::{Command, Hub};
+use bobbin_core::{Command, Threads};
 use bobbin_model::state::NewThread;
 use bobbin_model::{
     Event, HistoryMode, Identity, Seq, ThreadId, ThreadState, TurnId, TurnStatus, UnixMillis,
@@ -78,12 +78,12 @@ async fn leave_behind(
     id
 }
 
-async fn ended(hub: &Arc<Hub>, id: &ThreadId) -> TurnStatus {
-    let thread = hub.thread(id).await.unwrap();
+async fn ended(threads: &Arc<Threads>, id: &ThreadId) -> TurnStatus {
+    let thread = threads.thread(id).await.unwrap();
     loop {
         let snapshot = read(&thread).await;
         if snapshot.state.live.is_none() {
-            return hub
+            return threads
                 .turns_of(&snapshot, None, usize::MAX, usize::MAX)
                 .await
                 .unwrap()
@@ -99,10 +99,10 @@ async fn a_stop_that_was_acknowledged_outlives_a_crash() {
     let workspace = TestWorkspace::default();
     let id = leave_behind(&workspace, |state, now| state.decide_cancel("enough", now)).await;
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    assert_eq!(ended(&hub, &id).await, TurnStatus::Cancelled);
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    assert_eq!(ended(&threads, &id).await, TurnStatus::Cancelled);
     assert_eq!(engine.effects(), Vec::<String>::new());
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]
@@ -110,10 +110,10 @@ async fn a_turn_without_a_stop_on_record_goes_on_after_a_crash() {
     let workspace = TestWorkspace::default();
     let id = leave_behind(&workspace, |_, _| Vec::new()).await;
     let engine = ScriptEngine::default();
-    let hub = workspace.open(Arc::new(engine.clone())).await;
-    assert_eq!(ended(&hub, &id).await, TurnStatus::Completed);
+    let threads = workspace.open(Arc::new(engine.clone())).await;
+    assert_eq!(ended(&threads, &id).await, TurnStatus::Completed);
     assert_eq!(engine.effects(), ["brew"]);
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// Notices the stop and tries to begin a call all the same.
@@ -135,8 +135,8 @@ impl Engine for Late {
 async fn a_call_cannot_begin_once_the_turn_is_being_stopped() {
     let workspace = TestWorkspace::default();
     let (tell, mut told) = mpsc::channel(1);
-    let hub = workspace.open(Arc::new(Late(tell))).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(Late(tell))).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "anything").await;
     let turn = String::new();
     answer(&thread, |reply| Command::Interrupt { turn, reply })
@@ -149,7 +149,7 @@ async fn a_call_cannot_begin_once_the_turn_is_being_stopped() {
     assert!(!kinds.contains(&"callStarted"), "{kinds:?}");
     let snapshot = read(&thread).await;
     assert_eq!(snapshot.state.last_turn, TurnId(1));
-    hub.stop().await;
+    threads.stop().await;
 }
 
 /// Runs until it is let go, whatever it is told.
@@ -173,8 +173,8 @@ impl Engine for Deaf {
 async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner() {
     let workspace = TestWorkspace::default();
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
-    let hub = workspace.open(Arc::new(Deaf(gate.clone()))).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(Deaf(gate.clone()))).await;
+    let thread = new_thread(&threads).await;
     let begun = start(&thread, "anything").await;
     let once = || Once::new("d", "thread/delete", "{}");
     let named = |reply| Command::Once {
@@ -186,7 +186,7 @@ async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner()
         LogReader::at(&thread, begun.seq)
             .until_event("turnCancelling")
             .await;
-        let known = hub.carried_out(Some(thread.id()), &once()).await.unwrap();
+        let known = threads.carried_out(Some(thread.id()), &once()).await.unwrap();
         gate.add_permits(1);
         known
     };
@@ -195,7 +195,7 @@ async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner()
     let (done, known, again) = tokio::join!(deleting, meanwhile, again);
     assert_eq!((done.unwrap(), known), ((), None));
     again.unwrap();
-    let known = hub.carried_out(Some(thread.id()), &once()).await.unwrap();
+    let known = threads.carried_out(Some(thread.id()), &once()).await.unwrap();
     assert_eq!(known.as_ref(), Some(thread.id()));
-    hub.stop().await;
+    threads.stop().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bobbin_core::engine::Answer;
 use bobbin_core::{
-    Command, CoreError, Frame, FrameBody, Hub, Read, Reply, Snapshot, StartedTurn, ThreadHandle,
+    Command, CoreError, Frame, FrameBody, Read, Reply, Snapshot, StartedTurn, ThreadHandle, Threads,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Approval, Decision, Event, HistoryMode, Identity, InputPart, Seq, TurnFeatures};
@@ -23,10 +23,10 @@ pub(crate) async fn answer<T: Send + 'static>(
     rx.await.expect("the command is answered")
 }
 
-pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
+pub(crate) async fn new_thread(threads: &Arc<Threads>) -> Arc<ThreadHandle> {
     let (tx, rx) = oneshot::channel();
     let request = NewThread {
-        id: hub.fresh_thread_id(),
+        id: threads.fresh_thread_id(),
         identity: Identity {
             channel_name: "test".into(),
             ..Identity::default()
@@ -35,9 +35,9 @@ pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
         history_mode: HistoryMode::Server,
         display_name: Some("test".into()),
     };
-    hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
+    threads.start_thread(request, Box::new(move |result| drop(tx.send(result))));
     let snapshot: Snapshot = rx.await.expect("answered").expect("started");
-    hub.thread(&snapshot.state.header.id).await.expect("live")
+    threads.thread(&snapshot.state.header.id).await.expect("live")
 }
 
 pub(crate) fn prompt(text: &str) -> StartTurn {

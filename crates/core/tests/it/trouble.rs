@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
+use bobbin_core::{Command, CoreError, RandomIds, Settings, StoreError, ThreadHandle, Threads};
 use bobbin_model::{
     Decision, Event, ItemBody, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId,
     TurnStatus,
@@ -102,7 +102,7 @@ impl Store for Moody {
 }
 
 struct Place {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     engine: ScriptEngine,
     full: Arc<AtomicBool>,
     _workspace: TestWorkspace,
@@ -120,7 +120,7 @@ impl Place {
             full: full.clone(),
         };
         let engine = ScriptEngine::default();
-        let hub = Hub::new(
+        let threads = Threads::new(
             Settings::new(workspace.path().canonicalize().unwrap()),
             Arc::new(store),
             Arc::new(engine.clone()),
@@ -128,7 +128,7 @@ impl Place {
             Arc::new(RandomIds::default()),
         );
         Self {
-            hub,
+            threads,
             engine,
             full,
             _workspace: workspace,
@@ -159,7 +159,7 @@ fn is_full(error: &CoreError) -> bool {
 #[tokio::test]
 async fn a_change_that_is_not_stored_is_refused_and_the_same_owner_goes_on() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     place.fill();
     for name in ["one", "two"] {
         let refused = rename(&thread, name).await.unwrap_err();
@@ -178,20 +178,20 @@ async fn a_change_that_is_not_stored_is_refused_and_the_same_owner_goes_on() {
     rename(&thread, "three").await.unwrap();
     assert_eq!(thread.ended(), None, "no reader is cut off");
     assert_eq!(place.engine.effects(), Vec::<String>::new());
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
 async fn who_reads_behind_a_change_that_fails_is_told_how_things_stand() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     place.fill();
     for _ in 0..20 {
         let (renamed, shown) = tokio::join!(rename(&thread, "lost"), async { read(&thread).await });
         assert!(is_full(&renamed.unwrap_err()));
         assert_eq!(shown.state.header.display_name.as_deref(), Some("test"));
     }
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
     place.fill();
     let (tell, told) = oneshot::channel();
     let request = bobbin_model::state::NewThread {
-        id: place.hub.fresh_thread_id(),
+        id: place.threads.fresh_thread_id(),
         identity: bobbin_model::Identity {
             channel_name: "test".into(),
             ..bobbin_model::Identity::default()
@@ -211,21 +211,21 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
     };
     let id = request.id.clone();
     place
-        .hub
+        .threads
         .start_thread(request, Box::new(move |done| drop(tell.send(done))));
     assert!(is_full(&told.await.unwrap().unwrap_err()));
     place.make_room();
     // Its owner is answered for before it is gone.
-    while place.hub.thread(&id).await.is_ok() {
+    while place.threads.thread(&id).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_turn_whose_record_fails_waits_and_goes_on_without_repeating_its_call() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     let begun = start(&thread, "call boil\nwait\nsay done").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     reader
@@ -254,19 +254,19 @@ async fn a_turn_whose_record_fails_waits_and_goes_on_without_repeating_its_call(
     place.engine.release();
     reader.until_event("turnEnded").await;
     let (turns, _) = place
-        .hub
+        .threads
         .turns_of(&read(&thread).await, None, 9, usize::MAX)
         .await
         .unwrap();
     assert_eq!(turns[0].status, TurnStatus::Completed);
     assert_eq!(place.engine.effects(), ["boil"]);
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
 async fn an_answer_that_is_not_stored_was_not_given_and_nothing_runs_on_it() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     let begun = start(&thread, "ask boil").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let approval = opened(&reader.until_event("approvalOpened").await);
@@ -288,13 +288,13 @@ async fn an_answer_that_is_not_stored_was_not_given_and_nothing_runs_on_it() {
     let frames = reader.until_event("turnEnded").await;
     assert!(frames.iter().any(|frame| kind_of(frame) == "approvalResolved"));
     assert_eq!(place.engine.effects(), ["boil"]);
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
 async fn an_interrupted_turn_stops_at_once_and_is_recorded_when_there_is_room() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     let begun = start(&thread, "call boil\nwait\ncall pour").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     reader
@@ -320,23 +320,23 @@ async fn an_interrupted_turn_stops_at_once_and_is_recorded_when_there_is_room() 
     let frames = reader.until_event("turnEnded").await;
     assert!(frames.iter().all(|frame| kind_of(frame) != "turnRecovered"));
     let (turns, _) = place
-        .hub
+        .threads
         .turns_of(&read(&thread).await, None, 9, usize::MAX)
         .await
         .unwrap();
     assert_eq!(turns[0].status, TurnStatus::Cancelled);
     assert_eq!(place.engine.effects(), ["boil"]);
-    place.hub.stop().await;
+    place.threads.stop().await;
 }
 
 #[tokio::test]
 async fn a_server_ends_in_time_while_nothing_can_be_stored() {
     let place = Place::open().await;
-    let thread = new_thread(&place.hub).await;
+    let thread = new_thread(&place.threads).await;
     let begun = start(&thread, "hang").await;
     LogReader::at(&thread, begun.seq).until_event("turnStarted").await;
     place.fill();
     rename(&thread, "x").await.unwrap_err();
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(5), place.hub.stop()).await;
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(5), place.threads.stop()).await;
     assert!(ended.is_ok());
 }

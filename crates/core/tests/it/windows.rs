@@ -29,8 +29,8 @@ impl Engine for TwoSizes {
 #[tokio::test]
 async fn a_thread_begins_with_the_window_of_its_model_and_has_another_with_another_model() {
     let workspace = TestWorkspace::default();
-    let hub = workspace.open(Arc::new(TwoSizes)).await;
-    let thread = new_thread(&hub).await;
+    let threads = workspace.open(Arc::new(TwoSizes)).await;
+    let thread = new_thread(&threads).await;
     let small = ContextWindow::of(32_768, None);
     assert_eq!(read(&thread).await.state.context.window, small);
     let config = ThreadConfig {
@@ -42,10 +42,10 @@ async fn a_thread_begins_with_the_window_of_its_model_and_has_another_with_anoth
         .unwrap();
     let large = ContextWindow::of(1_000_000, None);
     assert_eq!(read(&thread).await.state.context.window, large);
-    hub.stop().await;
+    threads.stop().await;
     // It is on record, whoever asks later.
-    let hub = workspace.open(Arc::new(TwoSizes)).await;
-    let again = hub.thread(thread.id()).await.unwrap();
+    let threads = workspace.open(Arc::new(TwoSizes)).await;
+    let again = threads.thread(thread.id()).await.unwrap();
     assert_eq!(read(&again).await.state.context.window, large);
-    hub.stop().await;
+    threads.stop().await;
 }

@@ -46,14 +46,14 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
                 Err(error) => fail(responder, &error),
             });
             let delete = |reply| Command::Delete { reply };
-            if !client.hub().has_descendants(handle.id()).await {
+            if !client.threads().has_descendants(handle.id()).await {
                 return handle.send(delete(reply)).await;
             }
             // Its subagents go first, and what comes behind does not wait for that.
             let of = client.clone();
             client.tasks.spawn(async move {
                 match of
-                    .hub()
+                    .threads()
                     .for_descendants(handle.id(), Beforehand::Stop, delete)
                     .await
                 {
@@ -89,7 +89,7 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
     client.tasks.spawn(async move {
         let delete = |reply| Command::Delete { reply };
         let gone = async {
-            of.hub()
+            of.threads()
                 .for_descendants(handle.id(), Beforehand::Stop, delete)
                 .await?;
             done(&handle, delete).await
@@ -103,7 +103,7 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
 
 /// Puts an empty chat in the place of one, which is no chat of this client from here on.
 async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<(), CoreError> {
-    let snapshot = client.hub().snapshot(old).await?;
+    let snapshot = client.threads().snapshot(old).await?;
     let header = &snapshot.state.header;
     let (config, title) = (header.config.clone(), header.display_name.clone());
     // The new one first: a crash between the two leaves one chat too many, not one too few.
@@ -133,7 +133,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     let client = client.clone();
     let tasks = client.tasks.clone();
     tasks.spawn(async move {
-        let mut threads = match client.hub().list(filter).await {
+        let mut threads = match client.threads().list(filter).await {
             Ok(threads) => threads,
             Err(error) => return fail(responder, &error),
         };
@@ -256,7 +256,7 @@ async fn change(client: &Client, handle: &ThreadHandle, params: UpdateParams) ->
         done(handle, |reply| Command::Rename { display_name, reply }).await?;
     }
     if let Some(trust) = params.trust {
-        let snapshot = client.hub().snapshot(handle).await?;
+        let snapshot = client.threads().snapshot(handle).await?;
         let mut config = snapshot.state.header.config.clone().unwrap_or_default();
         apply_trust(&mut config, trust);
         done(handle, |reply| Command::Configure { config, reply }).await?;

@@ -30,7 +30,7 @@ pub(super) async fn reject(client: &Client, notification: &NotificationContext) 
 
 async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) -> Result<(), Ignored> {
     let handle = client.existing(chat).await?;
-    let snapshot = client.hub().snapshot(&handle).await?;
+    let snapshot = client.threads().snapshot(&handle).await?;
     let open = snapshot.state.approvals().iter();
     let asked = open
         .filter(|open| wire_id(open.turn, &open.call_id) == call)
@@ -61,7 +61,7 @@ async fn asked_below(
     handle: &ThreadHandle,
     call: &str,
 ) -> Option<(Arc<ThreadHandle>, ApprovalId)> {
-    let open = client.hub().questions_of_descendants(handle.id()).await;
+    let open = client.threads().questions_of_descendants(handle.id()).await;
     let mut asked = open.into_iter();
     asked
         .find(|(_, open)| question_id(open.turn, &open.id) == call)
@@ -85,7 +85,7 @@ pub(super) async fn stop(client: &Client, notification: &NotificationContext) ->
 }
 
 async fn running(client: &Client, handle: &Arc<ThreadHandle>) -> Result<Option<TurnId>, Ignored> {
-    Ok(client.hub().snapshot(handle).await?.state.live_turn())
+    Ok(client.threads().snapshot(handle).await?.state.live_turn())
 }
 
 /// Stops the first prompt that is not recorded yet. Returns whether there is one.

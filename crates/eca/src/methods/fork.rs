@@ -48,8 +48,8 @@ async fn copy(
     from: &bobbin_core::ThreadHandle,
     last: TurnId,
 ) -> Result<(String, Option<String>), bobbin_core::CoreError> {
-    let header = client.hub().snapshot(from).await?.state.header.clone();
-    let thread = client.hub().fresh_thread_id();
+    let header = client.threads().snapshot(from).await?.state.header.clone();
+    let thread = client.threads().fresh_thread_id();
     let request = NewThread {
         id: thread.clone(),
         identity: Identity {
@@ -60,9 +60,9 @@ async fn copy(
         history_mode: HistoryMode::Server,
         display_name: header.display_name.map(|title| bobbin_core::fork_title(&title)),
     };
-    client.hub().fork_thread(from, last, request).await?;
+    client.threads().fork_thread(from, last, request).await?;
     client.know(&thread, ChatId::Text(thread.to_string()));
-    let handle = client.hub().thread(&thread).await?;
+    let handle = client.threads().thread(&thread).await?;
     let shown = replay::show(client, &handle).await;
     Ok((thread.to_string(), shown.err().map(|error| sentence(&error))))
 }

@@ -144,7 +144,11 @@ async fn all(client: &Client) -> Vec<Job> {
         return Vec::new();
     }
     // Without a list of chats the jobs have their ids alone.
-    let chats = client.hub().list(listed_chats(client)).await.unwrap_or_default();
+    let chats = client
+        .threads()
+        .list(listed_chats(client))
+        .await
+        .unwrap_or_default();
     let chats: HashMap<_, _> = chats.iter().map(|chat| (&chat.header.id, &chat.header)).collect();
     let job = |terminal: &Terminal| {
         let thread = &terminal.facts.thread;

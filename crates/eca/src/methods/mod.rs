@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_agent_api::tool_server::ServerPrompt;
-use bobbin_core::{CoreError, Hub, ListFilter, Snapshot, ThreadHandle, WireMessage};
+use bobbin_core::{CoreError, ListFilter, Snapshot, ThreadHandle, Threads, WireMessage};
 use bobbin_editor_kit::{Editor, EditorServices, EditorTools, sentence};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
@@ -231,8 +231,8 @@ pub(crate) enum Found {
 }
 
 impl Client {
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
-        &self.offer.hub
+    pub(crate) fn threads(&self) -> &Arc<Threads> {
+        &self.offer.threads
     }
 
     /// Returns the mode and the model that the client's options or its user have chosen for new chats.
@@ -243,7 +243,7 @@ impl Client {
     }
 
     pub(crate) fn root(&self) -> &Path {
-        &self.hub().settings().workspace
+        &self.threads().settings().workspace
     }
 
     /// Returns the prompts of servers.
@@ -276,7 +276,7 @@ impl Client {
             }
         }
         let Some(thread) = thread else { return Ok(free) };
-        match self.hub().thread(&thread).await {
+        match self.threads().thread(&thread).await {
             Ok(handle) => {
                 self.know(&thread, id.clone());
                 Ok(Found::Chat(handle))
@@ -296,7 +296,7 @@ impl Client {
             include_archived: true,
             ..ListFilter::default()
         };
-        let found = self.hub().list(filter).await?;
+        let found = self.threads().list(filter).await?;
         Ok(found.into_iter().next().map(|summary| summary.header.id))
     }
 
@@ -311,7 +311,7 @@ impl Client {
             Some(ChatId::Text(text)) => Some(alias(text)),
             Some(ChatId::Number(_)) | None => None,
         };
-        let thread = self.hub().fresh_thread_id();
+        let thread = self.threads().fresh_thread_id();
         let request = NewThread {
             id: thread.clone(),
             identity: Identity {
@@ -326,9 +326,9 @@ impl Client {
         let (done, started) = oneshot::channel();
         // Nobody waits any more when the connection is gone.
         let reply = Box::new(move |result| drop(done.send(result)));
-        self.hub().start_thread(request, reply);
+        self.threads().start_thread(request, reply);
         started.await.unwrap_or(Err(CoreError::Stopping))?;
-        self.hub().thread(&thread).await
+        self.threads().thread(&thread).await
     }
 
     /// Finds a chat that must exist.
@@ -341,10 +341,10 @@ impl Client {
 
     /// Whether a Turn runs in a chat. One that cannot be read runs nothing that could be disturbed.
     pub(crate) async fn is_busy(&self, thread: &ThreadId) -> bool {
-        let Ok(handle) = self.hub().thread(thread).await else {
+        let Ok(handle) = self.threads().thread(thread).await else {
             return false;
         };
-        let snapshot = self.hub().snapshot(&handle).await;
+        let snapshot = self.threads().snapshot(&handle).await;
         snapshot.is_ok_and(|snapshot| snapshot.state.live.is_some())
     }
 
@@ -380,7 +380,7 @@ impl Client {
         let chats = &self.eca.chats;
         let is_new = chats.with(handle.id(), |chat| chat.view.spent.is_none());
         if is_new == Some(true) {
-            let spent = self.hub().spent(snapshot).await?;
+            let spent = self.threads().spent(snapshot).await?;
             let tokens = snapshot.state.context.tokens;
             chats.with(handle.id(), |chat| {
                 chat.view.spent.get_or_insert(spent);

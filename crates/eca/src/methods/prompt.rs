@@ -242,7 +242,7 @@ async fn resume(
     mut choice: Choice,
     message: String,
 ) -> Result<Prompt, CoreError> {
-    let snapshot = client.hub().snapshot(&handle).await?;
+    let snapshot = client.threads().snapshot(&handle).await?;
     let before = snapshot.state.header.config.clone().unwrap_or_default();
     let named = choice.model.clone();
     choice.model = known(client, choice.model);

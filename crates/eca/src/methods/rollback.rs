@@ -116,7 +116,7 @@ impl Files {
 /// Undoes what a Turn and those after it did to files, the newest first.
 async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> Files {
     let mut undone = Files::default();
-    let snapshot = match client.hub().snapshot(handle).await {
+    let snapshot = match client.threads().snapshot(handle).await {
         Ok(snapshot) => snapshot,
         Err(error) => {
             let why = sentence(&error);

@@ -23,7 +23,7 @@ pub(super) async fn mode(client: &Client, notification: &NotificationContext) ->
             model: false,
         };
         client.eca.chats.with(&thread, |chat| chat.says(said, now));
-        let handle = client.hub().thread(&thread).await?;
+        let handle = client.threads().thread(&thread).await?;
         let reply = Box::new(|_| {});
         handle.send(Command::SetMode { mode, reply }).await;
     } else {
@@ -51,8 +51,8 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
         };
         client.eca.chats.with(&thread, |chat| chat.says(said, now));
         client.limit(&thread, Some(&model));
-        let handle = client.hub().thread(&thread).await?;
-        let snapshot = client.hub().snapshot(&handle).await?;
+        let handle = client.threads().thread(&thread).await?;
+        let snapshot = client.threads().snapshot(&handle).await?;
         let mut config = snapshot.state.header.config.clone().unwrap_or_default();
         config.model = Some(model.clone());
         config.reasoning_effort = variant(params.variant.as_deref()).or(config.reasoning_effort);

@@ -20,7 +20,7 @@ pub(super) async fn steer(client: &Client, notification: &NotificationContext) -
         return Err(Ignored::new("the message is blank"));
     }
     let handle = client.existing(&params.chat_id).await?;
-    let snapshot = client.hub().snapshot(&handle).await?;
+    let snapshot = client.threads().snapshot(&handle).await?;
     let late = ChatContent::system(too_late(message));
     let Some(turn) = snapshot.state.live_turn() else {
         client.tell(handle.id(), &[late]).await;

@@ -288,9 +288,9 @@ async fn a_chat_that_still_stops_holds_up_no_other() {
             channel_context: Some("eca:stops".to_owned()),
             ..ListFilter::default()
         };
-        let stops = server.hub.list(filter).await.unwrap().remove(0).header.id;
+        let stops = server.threads.list(filter).await.unwrap().remove(0).header.id;
         while server
-            .hub
+            .threads
             .children(&stops, Closed::Included)
             .await
             .unwrap()

@@ -148,12 +148,12 @@ async fn trust_that_is_taken_back_leaves_what_another_door_has_chosen() {
         .find_map(|message| message["result"]["chatId"].as_str())
         .unwrap();
     let handle = server
-        .hub
+        .threads
         .thread(&bobbin_model::ThreadId::new(chat))
         .await
         .unwrap();
     let policy = async || {
-        let snapshot = server.hub.snapshot(&handle).await.unwrap();
+        let snapshot = server.threads.snapshot(&handle).await.unwrap();
         snapshot
             .state
             .header

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::Once;
 use bobbin_agent_api::terminal::{TerminalError, TerminalNews, TerminalReply, Terminals, Wait};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::{
     BackgroundReason, Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId, TurnId, UnixMillis,
 };
@@ -17,7 +17,7 @@ use crate::support::{Server, prompt};
 
 /// Has one command.
 struct Hob {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     terminal: Mutex<Terminal>,
 }
 
@@ -63,7 +63,7 @@ impl Terminals for Hob {
         terminal.status = TerminalStatus::Killed;
         reply(Ok(terminal.clone()));
         let (change, terminal) = (TerminalChange::Completed, terminal.clone());
-        self.hub.broadcast(TerminalNews { change, terminal }, 0);
+        self.threads.broadcast(TerminalNews { change, terminal }, 0);
     }
 
     fn clean(&self, _: &ThreadId, reply: TerminalReply<Vec<Terminal>>) -> BoxFuture<'static, ()> {
@@ -80,7 +80,7 @@ async fn jobs_are_listed_read_killed_and_sent_when_they_change() {
     client
         .call("chat/update", json!({ "chatId": "c", "title": "Tea" }))
         .await;
-    let chats = server.hub.list(bobbin_core::ListFilter {
+    let chats = server.threads.list(bobbin_core::ListFilter {
         workspace_path: server.root().to_string_lossy().into_owned(),
         channel_context: Some("eca:c".to_owned()),
         ..bobbin_core::ListFilter::default()
@@ -109,7 +109,7 @@ async fn jobs_are_listed_read_killed_and_sent_when_they_change() {
         truncated: false,
     };
     server.terminals = Some(Arc::new(Hob {
-        hub: server.hub.clone(),
+        threads: server.threads.clone(),
         terminal: Mutex::new(terminal),
     }));
     let mut client = server.editor().await;

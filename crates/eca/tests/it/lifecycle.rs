@@ -89,7 +89,7 @@ async fn one_of_several_is_shown_out_when_the_core_stops() {
     let (mut client, serving) = server.connect();
     client.call("initialize", hello()).await;
     client.call("shutdown", json!(null)).await;
-    server.hub.stop().await;
+    server.threads.stop().await;
     assert_eq!(serving.await.unwrap(), End::Closed);
 }
 
@@ -168,7 +168,7 @@ async fn a_core_that_stops_ends_no_prompt_and_closes() {
         .request("chat/prompt", json!({ "chatId": "c-81", "message": "hang" }))
         .await;
     until(&mut client, |message| message["result"]["chatId"] == "c-81").await;
-    server.hub.stop().await;
+    server.threads.stop().await;
     let rest = client.finish().await;
     assert!(
         !rest.iter().any(|message| is_content(message, "text")),

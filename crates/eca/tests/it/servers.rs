@@ -7,7 +7,7 @@ use bobbin_agent_api::tool_server::{
     ConfiguredServer, PromptArgument, ServerAccess, ServerPrompt, ServerReply, ServerResource,
     ToolServerConfig, ToolServerError, ToolServerNews, ToolServers,
 };
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_model::{Json, OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -149,7 +149,7 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
 
 /// A server that is as far as it was told to be.
 struct Kettle {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     state: Mutex<ServerState>,
     configured: Mutex<Vec<ConfiguredServer>>,
     wants_login: bool,
@@ -160,7 +160,7 @@ impl Kettle {
         for state in states {
             *self.state.lock().unwrap() = *state;
             for server in self.servers() {
-                self.hub.broadcast(ToolServerNews(server), 0);
+                self.threads.broadcast(ToolServerNews(server), 0);
             }
         }
     }
@@ -275,7 +275,7 @@ impl ToolServers for Kettle {
 async fn a_server_is_stopped_started_and_fails() {
     let mut server = Server::start().await;
     let kettle = Arc::new(Kettle {
-        hub: server.hub.clone(),
+        threads: server.threads.clone(),
         state: Mutex::new(ServerState::Ready),
         configured: Mutex::default(),
         wants_login: false,
@@ -300,7 +300,7 @@ async fn a_server_is_stopped_started_and_fails() {
 async fn a_user_logs_in_at_a_server_that_wants_it() {
     let mut server = Server::start().await;
     server.tool_servers = Some(Arc::new(Kettle {
-        hub: server.hub.clone(),
+        threads: server.threads.clone(),
         state: Mutex::new(ServerState::Error),
         configured: Mutex::default(),
         wants_login: true,
@@ -359,7 +359,7 @@ async fn a_client_of_a_later_version_reads_another_spelling() {
 async fn servers_are_added_changed_switched_off_and_removed() {
     let mut server = Server::start().await;
     let kettle = Arc::new(Kettle {
-        hub: server.hub.clone(),
+        threads: server.threads.clone(),
         state: Mutex::new(ServerState::Ready),
         configured: Mutex::default(),
         wants_login: false,

@@ -11,7 +11,7 @@ use bobbin_agent_api::terminal::Terminals;
 use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
-use bobbin_core::{Hub, ListFilter};
+use bobbin_core::{ListFilter, Threads};
 use bobbin_eca::End;
 use bobbin_editor_kit::{
     EditorModels, EditorServices, EditorTools, Failure, Host, KeyStatus, Limit, NoticeKind, OpenRequest,
@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
     editor_tools: Arc<EditorTools>,
@@ -39,7 +39,7 @@ pub(crate) struct Server {
 
 /// Hands out a core that is open already.
 struct Opened(
-    Arc<Hub>,
+    Arc<Threads>,
     Option<Arc<dyn ToolServers>>,
     Arc<EditorTools>,
     Arc<Kiln>,
@@ -124,7 +124,7 @@ impl Host for Opened {
             effect,
         };
         let offer = EditorServices {
-            hub: self.0.clone(),
+            threads: self.0.clone(),
             models: self.3.clone(),
             tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
@@ -171,11 +171,11 @@ impl Server {
         let editor_tools: Arc<EditorTools> = Arc::default();
         let engine = ScriptEngine::default().with_tools(editor_tools.clone());
         let workspace = TestWorkspace::default();
-        let hub = workspace.open(Arc::new(engine.clone())).await;
+        let threads = workspace.open(Arc::new(engine.clone())).await;
         Self {
             workspace,
             engine,
-            hub,
+            threads,
             tool_servers: None,
             terminals: None,
             editor_tools,
@@ -186,11 +186,11 @@ impl Server {
     /// Starts a server with another engine.
     pub(crate) async fn over(engine: impl Engine) -> Self {
         let workspace = TestWorkspace::default();
-        let hub = workspace.open(Arc::new(engine)).await;
+        let threads = workspace.open(Arc::new(engine)).await;
         Self {
             workspace,
             engine: ScriptEngine::default(),
-            hub,
+            threads,
             tool_servers: None,
             terminals: None,
             editor_tools: Arc::default(),
@@ -200,12 +200,12 @@ impl Server {
 
     /// Stops the core and opens the workspace again.
     pub(crate) async fn restart(&mut self) {
-        self.hub.stop().await;
-        self.hub = self.workspace.open(Arc::new(self.engine.clone())).await;
+        self.threads.stop().await;
+        self.threads = self.workspace.open(Arc::new(self.engine.clone())).await;
     }
 
     pub(crate) fn root(&self) -> &Path {
-        &self.hub.settings().workspace
+        &self.threads.settings().workspace
     }
 
     /// Connects without a handshake.
@@ -216,7 +216,7 @@ impl Server {
         let serving = tokio::spawn(bobbin_eca::serve(
             transport,
             Arc::new(Opened(
-                self.hub.clone(),
+                self.threads.clone(),
                 self.tool_servers.clone(),
                 self.editor_tools.clone(),
                 self.models.clone(),
@@ -254,9 +254,9 @@ impl Server {
             channel_context: Some(format!("eca:{chat}")),
             ..ListFilter::default()
         };
-        let found = self.hub.list(filter).await.unwrap();
+        let found = self.threads.list(filter).await.unwrap();
         let turns = self
-            .hub
+            .threads
             .turns_before(&found[0].header.id, TurnId(2), 1)
             .await
             .unwrap();

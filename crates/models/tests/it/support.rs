@@ -7,7 +7,7 @@ use bobbin_agent::{AgentEngine, AgentSettings};
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
+use bobbin_core::{Command, Reply, Snapshot, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
     Approval, ClientKeys, Decision, Effort, HistoryMode, Identity, InputPart, ThreadConfig, Turn,
@@ -76,7 +76,7 @@ fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine 
 
 /// A core with one Thread.
 pub(crate) struct Bench {
-    hub: Arc<Hub>,
+    threads: Arc<Threads>,
     thread: Arc<ThreadHandle>,
 }
 
@@ -103,9 +103,9 @@ impl Bench {
 
     /// Opens the same workspace once more, as after a crash, with models that remember nothing.
     pub(crate) async fn reopen(&self, workspace: &TestWorkspace, models: ModelSet) -> Self {
-        let hub = workspace.open(Arc::new(engine(models, None))).await;
-        let thread = hub.thread(self.thread.id()).await.unwrap();
-        Self { hub, thread }
+        let threads = workspace.open(Arc::new(engine(models, None))).await;
+        let thread = threads.thread(self.thread.id()).await.unwrap();
+        Self { threads, thread }
     }
 
     /// The same, with tools of a source beside the built-in ones.
@@ -116,10 +116,10 @@ impl Bench {
         source: Option<Arc<dyn ToolSource>>,
     ) -> Self {
         let engine = engine(models, source);
-        let hub = workspace.open(Arc::new(engine)).await;
+        let threads = workspace.open(Arc::new(engine)).await;
         let (tx, rx) = oneshot::channel();
         let request = NewThread {
-            id: hub.fresh_thread_id(),
+            id: threads.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
                 ..Identity::default()
@@ -131,10 +131,10 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
+        threads.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
-        let thread = hub.thread(&started.state.header.id).await.unwrap();
-        Self { hub, thread }
+        let thread = threads.thread(&started.state.header.id).await.unwrap();
+        Self { threads, thread }
     }
 
     pub(crate) async fn start(&self, text: &str) {
@@ -200,7 +200,7 @@ impl Bench {
                 let now = self.snapshot().await;
                 let Some(live) = &now.state.live else {
                     let turns = self
-                        .hub
+                        .threads
                         .turns_of(&now, None, usize::MAX, usize::MAX)
                         .await
                         .unwrap();

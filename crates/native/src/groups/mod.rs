@@ -1,12 +1,26 @@
-//! The method groups of conversations. A group is one folder: its types, handlers, notifications, capability and tests; and
+//! The method groups of conversations, and of features that a lower crate offers by a trait of `bobbin-agent-api`. A group is one folder: its types, handlers, notifications, capability and tests; and
 //! one line here.
 
+pub mod command;
+pub mod config;
+pub mod doctor;
+pub mod file;
+pub mod forward;
 pub mod handshake;
+pub mod history;
 pub mod item;
+pub mod mcp;
+pub mod models;
+pub mod policy;
 pub mod serving;
+pub mod skills;
+pub mod stats;
 pub mod subagent;
+pub mod suggest;
 pub mod system;
+pub mod terminal;
 pub mod thread;
+pub mod trust;
 pub mod turn;
 
 use crate::group::Group;
@@ -20,4 +34,18 @@ pub static GROUPS: &[&Group] = &[
     &system::GROUP,
     &subagent::GROUP,
     &serving::GROUP,
+    &history::GROUP,
+    &terminal::GROUP,
+    &forward::GROUP,
+    &mcp::GROUP,
+    &skills::GROUP,
+    &command::GROUP,
+    &suggest::GROUP,
+    &models::GROUP,
+    &stats::GROUP,
+    &policy::GROUP,
+    &config::GROUP,
+    &doctor::GROUP,
+    &file::GROUP,
+    &trust::GROUP,
 ];

@@ -1,6 +1,6 @@
 //! Reading what a client sent, as leniently as AppServer protocol 01 §1 and §1.1 ask.
 
-pub use bobbin_lenient::{DecodeError, lenient, params, result, tag};
+pub use crate::lenient::{DecodeError, lenient, params, result, tag};
 
 #[cfg(test)]
 mod tests;

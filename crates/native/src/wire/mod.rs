@@ -29,9 +29,15 @@ pub use error::{ErrorCode, ErrorData, RpcError};
 pub use nullable::Nullable;
 pub use timestamp::Timestamp;
 
+pub use crate::groups::command::types::*;
+pub use crate::groups::config::types::*;
+pub use crate::groups::doctor::types::*;
+pub use crate::groups::file::types::*;
+pub use crate::groups::forward::types::*;
 pub use crate::groups::handshake::capabilities::*;
 pub use crate::groups::handshake::types::*;
 pub(crate) use crate::groups::handshake::{INITIALIZE, INITIALIZED};
+pub use crate::groups::history::types::*;
 pub use crate::groups::item::approval::*;
 pub use crate::groups::item::content::*;
 pub use crate::groups::item::delta::*;
@@ -46,16 +52,23 @@ pub(crate) use crate::groups::item::{
     ITEM_TOOL_CALL_ARGUMENTS_DELTA, ITEM_TOOL_REQUEST_USER_INPUT, ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED,
     ITEM_USAGE_DELTA,
 };
+pub use crate::groups::mcp::types::*;
+pub use crate::groups::models::types::*;
+pub use crate::groups::policy::types::*;
 pub use crate::groups::serving::types::*;
 pub(crate) use crate::groups::serving::{
     EXT_ACP_FS_READ_TEXT_FILE, EXT_ACP_FS_WRITE_TEXT_FILE, EXT_ACP_TERMINAL_CREATE,
     EXT_ACP_TERMINAL_GET_OUTPUT, EXT_ACP_TERMINAL_KILL, EXT_ACP_TERMINAL_RELEASE,
     EXT_ACP_TERMINAL_WAIT_FOR_EXIT,
 };
+pub use crate::groups::skills::types::*;
+pub use crate::groups::stats::types::*;
 pub use crate::groups::subagent::types::*;
 pub(crate) use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_PROGRESS};
+pub use crate::groups::suggest::types::*;
 pub(crate) use crate::groups::system::SYSTEM_EVENT;
 pub use crate::groups::system::types::*;
+pub use crate::groups::terminal::types::*;
 pub use crate::groups::thread::config::*;
 pub use crate::groups::thread::notifications::*;
 pub use crate::groups::thread::params::*;
@@ -64,6 +77,7 @@ pub(crate) use crate::groups::thread::{
     THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
     THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED, THREAD_SYNCED,
 };
+pub use crate::groups::trust::types::*;
 pub use crate::groups::turn::diff::*;
 pub use crate::groups::turn::input_types::*;
 pub use crate::groups::turn::notifications::*;

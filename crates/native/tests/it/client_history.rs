@@ -197,11 +197,11 @@ async fn a_turn_that_a_crash_interrupts_goes_on_with_the_history_it_was_given() 
     }
     // Nothing was stopped.
     let again = Notes::default();
-    let hub = server.reopen_with(again.engine()).await;
+    let threads = server.reopen_with(again.engine()).await;
     while again.asked.lock().is_empty() {
         tokio::task::yield_now().await;
     }
     assert_eq!(again.last(), notes.last());
     assert_eq!(again.last()[..5], GIVEN);
-    hub.stop().await;
+    threads.stop().await;
 }

@@ -86,15 +86,15 @@ async fn a_client_that_stopped_after_any_message_is_given_exactly_the_rest() {
 async fn what_was_stored_is_given_exactly_after_a_restart_too() {
     let server = Server::start().await;
     let (thread, seen) = watched_turn(&server).await;
-    server.hub.stop().await;
-    let hub = server.reopen().await;
+    server.threads.stop().await;
+    let threads = server.reopen().await;
     // Pieces of text that became part of a whole Item, and passing news, are not stored.
     let stored = |message: &&Value| {
         let method = message["method"].as_str().unwrap();
         !method.ends_with("elta") && method != "thread/runtimeChanged" || method == "item/usage/delta"
     };
     for stopped in 0..seen.len() {
-        let mut client = Client::ready(Server::link_to(hub.clone()), "again", capabilities()).await;
+        let mut client = Client::ready(Server::link_to(threads.clone()), "again", capabilities()).await;
         let answer = subscribe(&mut client, &thread, seq(&seen[stopped]).unwrap()).await;
         assert_eq!(answer["mode"], "replay", "after {}", seen[stopped]);
         let rest = until_synced(&mut client).await;
@@ -103,7 +103,7 @@ async fn what_was_stored_is_given_exactly_after_a_restart_too() {
         assert_eq!(rest, want, "after {}", seen[stopped]);
         client.finish().await;
     }
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]

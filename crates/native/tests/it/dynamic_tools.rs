@@ -190,7 +190,7 @@ async fn a_call_without_an_answer_times_out_after_120_seconds() {
     let asked = client.wait_for("item/tool/call").await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(119)).await;
-    assert_eq!(server.hub.stats().live_threads, 1);
+    assert_eq!(server.threads.stats().live_threads, 1);
     tokio::time::advance(Duration::from_secs(2)).await;
     tokio::time::resume();
     let ended = client.wait_for("turn/completed").await;
@@ -286,11 +286,11 @@ async fn declarations_outlive_the_server() {
     let mut first = server.client().await;
     let id = start(&mut first, json!([timer()])).await;
     drop(first);
-    server.hub.stop().await;
-    let hub = server
+    server.threads.stop().await;
+    let threads = server
         .reopen_with(AgentEngine::new(std::sync::Arc::new(Offline), ToolSet::default()))
         .await;
-    let mut again = Client::ready(Server::link_to(hub), "test", json!({})).await;
+    let mut again = Client::ready(Server::link_to(threads), "test", json!({})).await;
     again.call("thread/resume", json!({ "threadId": id })).await;
     again.start_turn(&id, FOUR).await;
     let asked = again.wait_for("item/tool/call").await;

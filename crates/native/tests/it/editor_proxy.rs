@@ -19,7 +19,7 @@ async fn server() -> Server {
 }
 
 fn path(server: &Server, name: &str) -> String {
-    let path = server.hub.settings().workspace.join(name);
+    let path = server.threads.settings().workspace.join(name);
     path.to_string_lossy().into_owned()
 }
 
@@ -234,7 +234,7 @@ async fn a_command_runs_in_a_terminal_of_the_editor() {
     let asked = client.wait_for("item/approval/request").await;
     client.reply(&asked, json!({ "decision": "accept" })).await;
     let asked = client.wait_for("ext/acp/terminal/create").await;
-    let root = server.hub.settings().workspace.to_string_lossy().into_owned();
+    let root = server.threads.settings().workspace.to_string_lossy().into_owned();
     assert_eq!(
         asked["params"],
         json!({ "threadId": id, "command": "make tea", "cwd": root })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bobbin_agent_api::{Features, Services};
-use bobbin_core::Hub;
+use bobbin_core::Threads;
 use bobbin_native::client::Client;
 use bobbin_native::group::{Group, Groups, rows};
 use bobbin_native::message;
@@ -67,7 +67,7 @@ fn bell(client: &Client) -> Option<&Arc<Bell>> {
 
 fn ring(client: &Client, bell: &Arc<Bell>, _: EmptyParams, responder: Responder) {
     let times = bell.0.fetch_add(1, Ordering::SeqCst) + 1;
-    client.hub().broadcast(Rung { times }, 0);
+    client.threads().broadcast(Rung { times }, 0);
     responder.ok(EmptyResult {});
 }
 
@@ -77,20 +77,20 @@ async fn hush(client: &Client, _: EmptyParams) {
     }
 }
 
-fn server(hub: Arc<Hub>, others: Features) -> Arc<bobbin_native::Server> {
+fn server(threads: Arc<Threads>, others: Features) -> Arc<bobbin_native::Server> {
     let services = Services {
         others,
         ..Server::services()
     };
     let groups = Groups::of(&[bobbin_native::GROUPS, &[&GROUP]]);
-    Arc::new(bobbin_native::Server::new(hub, services, groups))
+    Arc::new(bobbin_native::Server::new(threads, services, groups))
 }
 
 #[tokio::test]
 async fn a_group_of_another_crate_is_served() {
     let core = Server::start().await;
     let bell = Arc::new(Bell::default());
-    let native = server(core.hub.clone(), Features::default().with(bell.clone()));
+    let native = server(core.threads.clone(), Features::default().with(bell.clone()));
     let mut client = TestClient::new(Server::link_beside(&native));
     let params = json!({
         "clientInfo": { "name": "test", "version": "1" },
@@ -113,7 +113,7 @@ async fn a_group_of_another_crate_is_served() {
 #[tokio::test]
 async fn a_group_without_its_feature_has_no_methods() {
     let core = Server::start().await;
-    let native = server(core.hub.clone(), Features::default());
+    let native = server(core.threads.clone(), Features::default());
     let mut client = TestClient::ready(Server::link_beside(&native), "test", json!({})).await;
     let refused = client.answer_to("bell/ring", json!({})).await;
     assert_eq!(refused["error"]["code"], -32601);

@@ -18,7 +18,7 @@ fn serve(server: &Server, endpoint: Endpoint) -> (tokio::io::DuplexStream, JoinH
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::lines(reader, writer, Limits::default());
     let native = bobbin_native::Server::new(
-        server.hub.clone(),
+        server.threads.clone(),
         Server::services(),
         Groups::of(&[bobbin_native::GROUPS]),
     );

@@ -21,9 +21,9 @@ async fn a_replay_from_the_store_gives_whole_texts_as_pieces_and_begins_with_a_t
         client.start_turn(&id, text).await;
         client.until("turn/completed").await;
     }
-    server.hub.stop().await;
-    let hub = server.reopen().await;
-    let mut late = Client::ready(Server::link_to(hub), "late", json!({})).await;
+    server.threads.stop().await;
+    let threads = server.reopen().await;
+    let mut late = Client::ready(Server::link_to(threads), "late", json!({})).await;
     let again = json!({ "threadId": id, "replayRecent": true });
     late.call("thread/subscribe", again).await;
     let seen = late.until("turn/completed").await;

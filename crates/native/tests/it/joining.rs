@@ -404,9 +404,9 @@ async fn a_replay_reaches_back_behind_a_restart() {
     let id = client.start_thread().await;
     client.start_turn(&id, "say Hi").await;
     client.wait_for("turn/completed").await;
-    server.hub.stop().await;
-    let hub = server.reopen().await;
-    let mut late = Client::ready(Server::link_to(hub), "late", json!({})).await;
+    server.threads.stop().await;
+    let threads = server.reopen().await;
+    let mut late = Client::ready(Server::link_to(threads), "late", json!({})).await;
     late.call(
         "thread/subscribe",
         json!({ "threadId": id, "replayRecent": true }),

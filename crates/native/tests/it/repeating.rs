@@ -38,16 +38,16 @@ async fn a_turn_is_started_once_even_across_a_restart() {
     assert_eq!(other.call("turn/start", request.clone()).await, first);
     let shown = other.until("turn/completed").await;
     assert!(shown.iter().any(|message| message["method"] == "turn/started"));
-    server.hub.stop().await;
-    let hub = server.reopen().await;
-    let mut late = Client::ready(Server::link_to(hub.clone()), "late", json!({})).await;
+    server.threads.stop().await;
+    let threads = server.reopen().await;
+    let mut late = Client::ready(Server::link_to(threads.clone()), "late", json!({})).await;
     assert_eq!(late.call("turn/start", request).await, first);
     let read = late
         .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
         .await;
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
     assert_eq!(server.engine.effects(), ["brew"]);
-    hub.stop().await;
+    threads.stop().await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bobbin_agent_api::Services;
 use bobbin_core::engine::Engine;
-use bobbin_core::{Hub, Settings};
+use bobbin_core::{Settings, Threads};
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::Endpoint;
 use bobbin_native::group::Groups;
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
 }
 
 impl Server {
     pub(crate) async fn start() -> Self {
         let engine = ScriptEngine::default();
         let workspace = TestWorkspace::default();
-        let hub = workspace.open(Arc::new(engine.clone())).await;
+        let threads = workspace.open(Arc::new(engine.clone())).await;
         Self {
             workspace,
             engine,
-            hub,
+            threads,
         }
     }
 
@@ -35,47 +35,47 @@ impl Server {
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let engine = ScriptEngine::default();
         let workspace = TestWorkspace::default();
-        let hub = workspace.open_with(Arc::new(engine.clone()), change).await;
+        let threads = workspace.open_with(Arc::new(engine.clone()), change).await;
         Self {
             workspace,
             engine,
-            hub,
+            threads,
         }
     }
 
     /// Starts a server with another engine.
     pub(crate) async fn over(engine: impl Engine) -> Self {
         let workspace = TestWorkspace::default();
-        let hub = workspace.open(Arc::new(engine)).await;
+        let threads = workspace.open(Arc::new(engine)).await;
         Self {
             workspace,
             engine: ScriptEngine::default(),
-            hub,
+            threads,
         }
     }
 
     /// Opens the workspace again after its core was stopped.
-    pub(crate) async fn reopen(&self) -> Arc<Hub> {
+    pub(crate) async fn reopen(&self) -> Arc<Threads> {
         self.workspace.open(Arc::new(ScriptEngine::default())).await
     }
 
     /// The same with another engine.
-    pub(crate) async fn reopen_with(&self, engine: impl Engine) -> Arc<Hub> {
+    pub(crate) async fn reopen_with(&self, engine: impl Engine) -> Arc<Threads> {
         self.workspace.open(Arc::new(engine)).await
     }
 
     pub(crate) fn link(&self) -> Link {
-        Self::link_to(self.hub.clone())
+        Self::link_to(self.threads.clone())
     }
 
-    pub(crate) fn link_to(hub: Arc<Hub>) -> Link {
-        let prompts = Prompts::new(hub.settings().workspace.clone(), None, Machine::default());
+    pub(crate) fn link_to(threads: Arc<Threads>) -> Link {
+        let prompts = Prompts::new(threads.settings().workspace.clone(), None, Machine::default());
         let services = Services {
             prompts: Some(Arc::new(prompts)),
             ..Self::services()
         };
         let groups = Groups::of(&[bobbin_native::GROUPS]);
-        Self::link_beside(&Arc::new(bobbin_native::Server::new(hub, services, groups)))
+        Self::link_beside(&Arc::new(bobbin_native::Server::new(threads, services, groups)))
     }
 
     /// Connects to one server, as often as that is wanted.
@@ -107,6 +107,6 @@ impl Server {
 
     /// Writes a conversation down with everything that changes from run to run replaced.
     pub(crate) fn redact(&self, messages: &[Value]) -> String {
-        bobbin_testkit::redacted(messages, &self.hub.settings().workspace)
+        bobbin_testkit::redacted(messages, &self.threads.settings().workspace)
     }
 }

@@ -5,6 +5,7 @@ use bobbin_native::group::Groups;
 use super::wire::*;
 
 bobbin_testkit::examples! {
+    bobbin_native::lenient::lenient;
     Groups::of(&[crate::GROUPS]);
     EmptyParams: "{}";
     DeviceListResult: r#"{"devices":[{"id":"9f3ab01c2d","label":"Firefox on Linux","createdAt":"2026-11-22T17:00:00.000Z","lastUsedAt":"2026-11-23T08:15:00.000Z"}]}"#;

@@ -13,13 +13,13 @@ use serde_json::json;
 
 /// Starts a server in memory and connects a client.
 async fn client(workspace: &TestWorkspace, others: Features) -> Client {
-    let hub = workspace.open(Arc::new(ScriptEngine::default())).await;
+    let threads = workspace.open(Arc::new(ScriptEngine::default())).await;
     let services = Services {
         others,
         ..Services::default()
     };
     let groups = Groups::of(&[bobbin_native::GROUPS, GROUPS]);
-    let native = Arc::new(bobbin_native::Server::new(hub, services, groups));
+    let native = Arc::new(bobbin_native::Server::new(threads, services, groups));
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::lines(reader, writer, Limits::default());

@@ -42,14 +42,14 @@ impl Server {
         let search = Some("/usr/bin:/bin".into());
         let profiles = Profiles::new(Some(place.path()), trust, search, &config);
         let engine = AgentEngine::new(Arc::new(Offline), ToolSet::default());
-        let hub = workspace.open_with(Arc::new(engine), |_| {}).await;
-        profiles.begin(&hub);
+        let threads = workspace.open_with(Arc::new(engine), |_| {}).await;
+        profiles.begin(&threads);
         let services = Services {
             others: Features::default().with(profiles.clone()),
             ..Services::default()
         };
-        let groups = Groups::of(&[bobbin_native::GROUPS, bobbin_management::GROUPS, GROUPS]);
-        let native = Arc::new(bobbin_native::Server::new(hub, services, groups));
+        let groups = Groups::of(&[bobbin_native::GROUPS, GROUPS]);
+        let native = Arc::new(bobbin_native::Server::new(threads, services, groups));
         Self {
             _workspace: workspace,
             place,

@@ -57,9 +57,9 @@ pub(super) fn create(
     };
     let (schedules, task_client) = (schedules.clone(), client.clone());
     client.spawn(async move {
-        let hub = task_client.hub();
-        let workspace = hub.settings().approval_policy.get();
-        let directory = hub.settings().workspace.join(".craft").join("tasks");
+        let threads = task_client.threads();
+        let workspace = threads.settings().approval_policy.get();
+        let directory = threads.settings().workspace.join(".craft").join("tasks");
         let bound_to = match bound_to(&task_client, params.thread_binding.clone()).await {
             Ok(bound_to) => bound_to,
             Err(refused) => return first.err(wire_error(Kind::Task, &refused.into())),
@@ -183,8 +183,8 @@ async fn bound_to(
     }
     let id = ThreadId::new(binding.thread_id.as_str());
     let invalid = || Refused::Binding(binding.thread_id.clone());
-    let handle = client.hub().thread(&id).await.map_err(|_| invalid())?;
-    let snapshot = client.hub().snapshot(&handle).await.map_err(|_| invalid())?;
+    let handle = client.threads().thread(&id).await.map_err(|_| invalid())?;
+    let snapshot = client.threads().snapshot(&handle).await.map_err(|_| invalid())?;
     if snapshot.state.header.status == ThreadStatus::Archived {
         return Err(invalid());
     }
@@ -199,7 +199,7 @@ async fn of_folder(schedules: &Schedules) -> Vec<Template> {
     if !around.trusts_folder().await {
         return Vec::new();
     }
-    let root = around.hub.settings().workspace.clone();
+    let root = around.threads.settings().workspace.clone();
     let read = tokio::task::spawn_blocking(move || crate::folder::templates(&root)).await;
     read.unwrap_or_default()
 }

@@ -9,6 +9,7 @@ const TASK: &str = r#""id":"scale-20270105080600","title":"Scale","status":"pend
 const TEMPLATE: &str = r#"{"id":"user-4f0a","title":"Scale check","description":"d","icon":"i","category":"c","workflowMarkdown":"Look for lime.","defaultSchedule":{"kind":"cron","expr":"0 9 * * 1","tz":"UTC"},"defaultWorkspaceMode":"project","defaultApprovalPolicy":"fullAuto","needsThreadBinding":true,"defaultTitle":"t","defaultDescription":"dd","isUser":true,"createdAt":"2027-01-05T08:06:00.000Z","updatedAt":"2027-01-05T08:06:00.000Z"}"#;
 
 bobbin_testkit::examples! {
+    bobbin_native::lenient::lenient;
     Groups::of(&[crate::GROUPS]);
     CronListParams: r#"{"includeDisabled":true}"#;
     CronListResult: format!(r#"{{"jobs":[{JOB}]}}"#);

@@ -263,7 +263,7 @@ async fn templates_are_saved_used_and_deleted() {
 
 /// Writes a template and a task as other servers have them, and what is neither.
 fn bring(server: &Server) {
-    let craft = server.hub.settings().workspace.join(".craft");
+    let craft = server.threads.settings().workspace.join(".craft");
     let file = |path: &str, text: &str| {
         let path = craft.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -330,7 +330,8 @@ async fn templates_of_a_folder_that_is_not_trusted_are_not_there() {
     let make = json!({ "title": "Water", "templateId": "water" });
     let error = client.error("automation/task/create", make).await;
     assert!(error.to_string().contains("no template 'water'"), "{error}");
-    let brought: Vec<String> = bobbin_schedules::folder_templates(&server.hub.settings().workspace).collect();
+    let brought: Vec<String> =
+        bobbin_schedules::folder_templates(&server.threads.settings().workspace).collect();
     assert_eq!(brought, ["scale", "water"]);
 }
 
@@ -338,7 +339,7 @@ async fn templates_of_a_folder_that_is_not_trusted_are_not_there() {
 async fn the_heartbeat_runs_what_its_file_says_and_answers_at_the_end() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    let file = server.hub.settings().workspace.join("HEARTBEAT.md");
+    let file = server.threads.settings().workspace.join("HEARTBEAT.md");
     let mut seen = answers(&mut client, vec![("heartbeat/trigger", json!({}))]).await;
     std::fs::write(&file, "# Heartbeat\n<!-- nothing -->\n\n").unwrap();
     seen.extend(answers(&mut client, vec![("heartbeat/trigger", json!({}))]).await);

@@ -59,7 +59,7 @@ async fn a_workspace_that_became_stricter_binds_jobs_too() {
     server.pass(&mut client, HOUR).await;
     client.wait_for("system/jobResult").await;
     assert_eq!(server.engine.effects(), ["boil"]);
-    let policy = &server.hub.settings().approval_policy;
+    let policy = &server.threads.settings().approval_policy;
     policy.set(Some(ApprovalPolicy::Default), true);
     server.pass(&mut client, HOUR).await;
     client.wait_for("system/jobResult").await;
@@ -68,7 +68,7 @@ async fn a_workspace_that_became_stricter_binds_jobs_too() {
 
 /// Triggers the heartbeat with this file. Returns the answer and the Turns of its Thread.
 async fn beat(server: &Server, text: &str) -> (Value, Value) {
-    let file = server.hub.settings().workspace.join("HEARTBEAT.md");
+    let file = server.threads.settings().workspace.join("HEARTBEAT.md");
     std::fs::write(&file, text).unwrap();
     let mut client = server.client().await;
     let answer = client.call("heartbeat/trigger", json!({})).await;
@@ -91,7 +91,7 @@ async fn the_heartbeat_does_unasked_only_what_the_workspace_allows() {
     let items = turns[0]["items"].to_string();
     assert!(items.contains("decline"), "{items}");
     // Its author is the user who triggers it, so the policy is that of this moment.
-    let policy = &server.hub.settings().approval_policy;
+    let policy = &server.threads.settings().approval_policy;
     policy.set(Some(ApprovalPolicy::AutoApprove), true);
     beat(&server, "ask boil\nsay Done.").await;
     assert_eq!(server.engine.effects(), ["boil"]);
@@ -115,7 +115,7 @@ async fn a_workspace_that_became_freer_frees_no_job() {
     let arguments = json!({ "action": "add", "message": "ask boil", "everySeconds": 3600 });
     add(&mut client, &thread, &arguments).await;
     server
-        .hub
+        .threads
         .settings()
         .approval_policy
         .set(Some(ApprovalPolicy::AutoApprove), true);

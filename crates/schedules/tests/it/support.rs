@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bobbin_agent_api::channel::{ChannelDelivery, ChatAddress, ChatMessage, Delivered, DeliveryError};
 use bobbin_agent_api::trust::{TrustChange, TrustError, TrustStatus, WorkspaceTrust};
 use bobbin_agent_api::{Features, Services};
-use bobbin_core::{Hub, Settings};
+use bobbin_core::{Settings, Threads};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::Json;
 use bobbin_native::Endpoint;
@@ -27,7 +27,7 @@ pub(crate) const HOUR: i64 = 60 * MINUTE;
 /// A core with jobs.
 pub(crate) struct Server {
     pub(crate) workspace: TestWorkspace,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
     pub(crate) engine: ScriptEngine,
     pub(crate) chats: Arc<Chats>,
     store: Arc<SqliteStore>,
@@ -81,18 +81,18 @@ impl Server {
         let schedules = Schedules::new(store.clone());
         let engine = ScriptEngine::default().with_tools(schedules.tools());
         let change = |settings: &mut Settings| settings.approval_policy = policy.into();
-        let hub = workspace.open_with(Arc::new(engine.clone()), change).await;
+        let threads = workspace.open_with(Arc::new(engine.clone()), change).await;
         let chats = Arc::new(Chats::default());
         let surroundings = Surroundings {
             by_clock: ByClock::Runs,
-            hub: hub.clone(),
+            threads: threads.clone(),
             channels: Some(chats.clone()),
             trust: Some(Arc::new(Said { trusted })),
         };
         schedules.begin(surroundings).await.unwrap();
         Self {
             workspace,
-            hub,
+            threads,
             engine,
             chats,
             store,
@@ -103,14 +103,14 @@ impl Server {
 
     /// Ends the server, lets time pass, and starts it again.
     pub(crate) async fn restart_after(self, millis: i64) -> Self {
-        self.hub.stop().await;
+        self.threads.stop().await;
         self.store.close().await;
         self.workspace.clock.advance(millis);
         Self::open(self.workspace, self.policy, true).await
     }
 
     pub(crate) fn link(&self) -> Link {
-        let root = self.hub.settings().workspace.clone();
+        let root = self.threads.settings().workspace.clone();
         let prompts = Prompts::new(root, None, Machine::default());
         let services = Services {
             version: "0.0.0",
@@ -119,12 +119,8 @@ impl Server {
             others: self.schedules.offer(Features::default()),
             ..Services::default()
         };
-        let groups = Groups::of(&[
-            bobbin_native::GROUPS,
-            bobbin_management::GROUPS,
-            bobbin_schedules::GROUPS,
-        ]);
-        let server = Arc::new(bobbin_native::Server::new(self.hub.clone(), services, groups));
+        let groups = Groups::of(&[bobbin_native::GROUPS, bobbin_schedules::GROUPS]);
+        let server = Arc::new(bobbin_native::Server::new(self.threads.clone(), services, groups));
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
@@ -158,7 +154,7 @@ impl Server {
 
     /// Writes messages down with ids and times replaced, those of jobs too.
     pub(crate) fn redact(&self, messages: &[Value], jobs: &[&str]) -> String {
-        let text = bobbin_testkit::redacted(messages, &self.hub.settings().workspace);
+        let text = bobbin_testkit::redacted(messages, &self.threads.settings().workspace);
         jobs.iter().fold(text, |text, job| text.replace(job, "JOB"))
     }
 }

@@ -62,7 +62,7 @@ async fn a_subscriber_is_sent_every_event_once_and_others_only_news() {
         .map(|line| line.split(' ').next_back().unwrap_or_default())
         .collect();
     assert_eq!(news, ["threadStarted", "planUpdated", "planUpdated"], "{lines:?}");
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// Text of a client that reads late is joined, and whole; the one beside it is not held up.
@@ -83,7 +83,7 @@ async fn a_client_that_does_not_read_costs_another_nothing_and_misses_nothing() 
     assert!(text(&late).ends_with(&format!("{} ", PIECES - 1)));
     assert!(goes_up(&late), "{late:?}");
     assert!(pieces(&late) < PIECES, "{} pieces", pieces(&late));
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_cursor_of_a_turn_ends_with_the_turn_and_a_promised_one_with_its_numbe
         let lines = client.until("planUpdated").await;
         assert!(lines.iter().all(|line| line.starts_with('*')), "{lines:?}");
     }
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// A client that says where it stopped is sent exactly what it missed, then that it has caught up, then what happens.
@@ -133,7 +133,7 @@ async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
         let lines = again.until("synced").await;
         assert_eq!(recorded(&lines[..lines.len() - 1]), all[n + 1..], "after {line}");
     }
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// What a client has is not sent again, to the message.
@@ -153,7 +153,7 @@ async fn a_client_that_has_the_first_message_of_an_event_is_sent_what_follows_it
         let lines = again.until("synced").await;
         assert_eq!(lines.contains(begin), sent, "{messages}: {lines:?}");
     }
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// A subscriber that asks for the past gets it, though its cursor is beyond; broadcasts of the past stay away.
@@ -182,7 +182,7 @@ async fn a_subscriber_can_have_the_past_again() {
         !again.iter().any(|line| line.ends_with("planUpdated")),
         "{again:?}"
     );
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// Who started a Turn also follows the queued Turns that come directly behind it.
@@ -199,7 +199,7 @@ async fn a_cursor_of_a_turn_goes_on_with_the_queue() {
     client.until("turnEnded").await;
     let lines = client.until("turnEnded").await;
     assert_eq!(text(&lines), "milk");
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// A request about something in a Thread goes out behind what the Thread's log says of it.
@@ -231,7 +231,7 @@ async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_tha
         tokio::task::yield_now().await;
     }
     assert_eq!(text(&lines).split(' ').count(), 2001);
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn a_session_ends_with_its_connection_and_with_the_core() {
     gone.finish().await;
     assert_eq!(thread.log().watchers(), 1);
     // What comes after the end attaches to nothing.
-    server.hub.stop().await;
+    server.threads.stop().await;
     let ended = tokio::time::timeout(PATIENCE, stays.peer.closed()).await;
     assert!(ended.is_ok());
     assert_eq!(thread.log().watchers(), 0);

@@ -32,7 +32,7 @@ async fn an_approval_is_asked_of_each_subscriber_once_and_settled_by_the_first_a
     );
     assert_eq!(other.plain.asked(), 0, "it follows nothing");
     assert_eq!(server.engine.effects(), ["boil"]);
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn a_client_that_comes_later_is_asked_what_is_open() {
     later.until("turnEnded").await;
     assert_eq!((later.plain.asked(), onlooker.plain.asked()), (1, 0));
     assert!(server.engine.effects().is_empty());
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// A client that leaves a Thread may still answer what it was asked there, whatever else happens in other Threads.
@@ -86,7 +86,7 @@ async fn a_client_that_has_left_may_still_answer() {
     client.plain.decide(Decision::Accept);
     eventually("both are answered", || server.engine.effects().len() == 2).await;
     assert_eq!(client.plain.settled(), 0);
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// What a client was asked is taken back when somebody else answers, in a Thread that it has left too.
@@ -103,7 +103,7 @@ async fn an_answer_elsewhere_takes_the_question_back_where_a_client_has_left() {
     one.session.unsubscribe(thread.id());
     two.plain.decide(Decision::Accept);
     eventually("the question is taken back", || one.plain.settled() == 1).await;
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// To follow a Turn as one of others takes nothing from whoever started it.
@@ -123,7 +123,7 @@ async fn who_started_a_turn_is_asked_though_it_follows_it_twice() {
     eventually("it is asked", || client.plain.asked() == 1).await;
     client.plain.decide(Decision::Accept);
     eventually("it has answered", || server.engine.effects() == ["boil"]).await;
-    server.hub.stop().await;
+    server.threads.stop().await;
 }
 
 /// What could not be recorded was not said: the client is asked again, after a while.
@@ -166,5 +166,5 @@ async fn an_answer_that_could_not_be_stored_is_asked_for_again() {
         assert!(begin.elapsed() < PATIENCE, "the answer counts");
     }
     tokio::time::resume();
-    server.hub.stop().await;
+    server.threads.stop().await;
 }

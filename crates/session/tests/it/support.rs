@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::{
-    Command, CoreError, Encoded, Frame, FrameBody, Hub, Reply, StartedTurn, ThreadHandle, WireMessage,
+    Command, CoreError, Encoded, Frame, FrameBody, Reply, StartedTurn, ThreadHandle, Threads, WireMessage,
 };
 use bobbin_framing::Transport;
 use bobbin_model::state::{NewThread, StartTurn};
@@ -27,16 +27,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) threads: Arc<Threads>,
 }
 
 pub(crate) async fn server() -> Server {
     let (workspace, engine) = (TestWorkspace::default(), ScriptEngine::default());
-    let hub = workspace.open(Arc::new(engine.clone())).await;
+    let threads = workspace.open(Arc::new(engine.clone())).await;
     Server {
         workspace,
         engine,
-        hub,
+        threads,
     }
 }
 
@@ -63,7 +63,7 @@ impl Server {
     pub(crate) async fn thread(&self) -> Arc<ThreadHandle> {
         let (tx, rx) = oneshot::channel();
         let new = NewThread {
-            id: self.hub.fresh_thread_id(),
+            id: self.threads.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
                 ..Identity::default()
@@ -73,10 +73,10 @@ impl Server {
             display_name: Some("test".into()),
         };
         let id = new.id.clone();
-        self.hub
+        self.threads
             .start_thread(new, Box::new(move |result| drop(tx.send(result.map(|_| ())))));
         rx.await.expect("answered").expect("started");
-        self.hub.thread(&id).await.expect("live")
+        self.threads.thread(&id).await.expect("live")
     }
 
     pub(crate) fn client(&self, name: &'static str) -> Client {
@@ -89,7 +89,7 @@ impl Server {
             settled: Mutex::default(),
         });
         let peer = Peer::start(near, PeerOptions::default(), |_| Handlers::new()).expect("it starts");
-        let (session, pump) = Session::start(peer.handle(), self.hub.clone(), plain.clone());
+        let (session, pump) = Session::start(peer.handle(), self.threads.clone(), plain.clone());
         Client {
             peer,
             session,

@@ -19,7 +19,7 @@ fn bytes(thread: &wire::Thread) -> usize {
 }
 
 pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams, responder: Responder) {
-    let hub = client.hub().clone();
+    let threads = client.threads().clone();
     client.reads.spawn(async move {
         let answer = async {
             let parent = ThreadId::new(params.parent_thread_id.as_str());
@@ -30,12 +30,12 @@ pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams
             };
             let mut data = Vec::new();
             let mut room = MAX_THREADS_BYTES;
-            for child in hub.children(&parent, closed).await? {
+            for child in threads.children(&parent, closed).await? {
                 let Some(edge) = convert::edge(&child.header, child.edge) else {
                     continue;
                 };
                 let thread = if params.include_threads && room > 0 {
-                    hub.stored(&child.header.id).await?
+                    threads.stored(&child.header.id).await?
                 } else {
                     None
                 };
@@ -91,9 +91,9 @@ async fn change(
 /// Whether one more may be open, or this request has opened it before.
 async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
     if let Some(once) = &client.once
-        && client.hub().carried_out(Some(child), once).await?.is_some()
+        && client.threads().carried_out(Some(child), once).await?.is_some()
     {
         return Ok(());
     }
-    client.hub().check_room_for_child(parent, child).await
+    client.threads().check_room_for_child(parent, child).await
 }

@@ -30,7 +30,7 @@ pub static GROUP: Group = Group {
             "The tree of subagents has changed.";
     },
     capabilities: |server, capabilities| {
-        capabilities.sub_agent_sessions = server.hub.settings().sub_agents.depth > 0;
+        capabilities.sub_agent_sessions = server.threads.settings().sub_agents.depth > 0;
     },
     ..Group::EMPTY
 };

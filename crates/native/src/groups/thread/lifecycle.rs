@@ -24,20 +24,20 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
     };
     let mut identity = identity(params.identity);
     if let Some(path) = identity.workspace_path.take() {
-        identity.workspace_path = Some(client.hub().normal_path_in_time(path).await);
+        identity.workspace_path = Some(client.threads().normal_path_in_time(path).await);
     }
     let request = NewThread {
-        id: client.hub().fresh_thread_id(),
+        id: client.threads().fresh_thread_id(),
         identity,
         config,
         history_mode: params.history_mode.unwrap_or_default(),
         display_name: params.display_name,
     };
     let native = client.native.clone();
-    let (serving, hub) = (client.serving.clone(), client.hub().clone());
+    let (serving, threads) = (client.serving.clone(), client.threads().clone());
     let reply: Reply<Snapshot> = Box::new(move |started| match started {
         Ok(snapshot) => {
-            serving.serve(hub.clients(), &snapshot.state, Tools::Brought);
+            serving.serve(threads.clients(), &snapshot.state, Tools::Brought);
             let header = &snapshot.state.header;
             native
                 .channels()
@@ -51,7 +51,10 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
         Err(error) => fail(responder, &error),
     });
     let once = client.once.clone();
-    client.hub().start_thread_with(request, tools, once, reply).await;
+    client
+        .threads()
+        .start_thread_with(request, tools, once, reply)
+        .await;
 }
 
 pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, responder: Responder) {
@@ -62,7 +65,7 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let (serving, hub) = (client.serving.clone(), client.hub().clone());
+    let (serving, threads) = (client.serving.clone(), client.threads().clone());
     let (session, attached) = (client.session.clone(), thread.clone());
     let native = client.native.clone();
     let tools_are = if tools.is_some() {
@@ -72,7 +75,7 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
     };
     let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
         Ok(resumed) => {
-            serving.serve(hub.clients(), &resumed.snapshot.state, tools_are);
+            serving.serve(threads.clients(), &resumed.snapshot.state, tools_are);
             let thread = native.thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
@@ -144,7 +147,7 @@ async fn with_below(
     // The answer precedes the end of the Turn, and what becomes of subagents (01 §8.1).
     let held = (beforehand == Beforehand::Stop).then(|| client.session.hold());
     if !client
-        .hub()
+        .threads()
         .has_descendants(&ThreadId::new(thread.as_str()))
         .await
     {
@@ -169,7 +172,7 @@ async fn below(
 ) -> Option<Responder> {
     let id = ThreadId::new(thread);
     if let Some(once) = &client.once {
-        match client.hub().carried_out(Some(&id), once).await {
+        match client.threads().carried_out(Some(&id), once).await {
             Ok(Some(_)) => return Some(responder),
             Ok(None) => {}
             // What is refused in the end must not have stopped or deleted anything before.
@@ -179,7 +182,7 @@ async fn below(
             }
         }
     }
-    match client.hub().for_descendants(&id, beforehand, command).await {
+    match client.threads().for_descendants(&id, beforehand, command).await {
         // The look-up of the Thread answers what is wrong with the Thread itself.
         Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
         Err(error) => {
@@ -233,7 +236,7 @@ async fn change_held(
 ) {
     let id = ThreadId::new(thread);
     if let Some(once) = &client.once
-        && let Ok(Some(_)) = client.hub().carried_out(Some(&id), once).await
+        && let Ok(Some(_)) = client.threads().carried_out(Some(&id), once).await
     {
         // Done before, whatever has become of the Thread since.
         return responder.ok(wire::EmptyResult {});

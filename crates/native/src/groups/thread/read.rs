@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::{CoreError, Hub, ListFilter, Snapshot};
+use bobbin_core::{CoreError, ListFilter, Snapshot, Threads};
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
 use bobbin_peer::Responder;
 
@@ -53,9 +53,9 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         limit: Some(limit + 1),
         ..visible_to(client, params.identity.unwrap_or_default())
     };
-    let hub = client.hub().clone();
+    let threads = client.threads().clone();
     client.answer_large(responder, async move |responder| {
-        match hub.list(as_stored(&hub, filter).await).await {
+        match threads.list(as_stored(&threads, filter).await).await {
             Ok(mut threads) => {
                 let more = threads.len() > limit as usize;
                 threads.truncate(limit as usize);
@@ -83,16 +83,21 @@ pub fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
 }
 
 /// Returns the filter with its workspace as Threads carry it. A path of a client's can lie on a disk that does not answer.
-pub async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter {
+pub async fn as_stored(threads: &Arc<Threads>, filter: ListFilter) -> ListFilter {
     ListFilter {
-        workspace_path: hub.normal_path_in_time(filter.workspace_path).await,
+        workspace_path: threads.normal_path_in_time(filter.workspace_path).await,
         ..filter
     }
 }
 
 /// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
 pub fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
-    let workspace = client.hub().settings().workspace.to_string_lossy().into_owned();
+    let workspace = client
+        .threads()
+        .settings()
+        .workspace
+        .to_string_lossy()
+        .into_owned();
     ListFilter {
         workspace_path: identity
             .workspace_path
@@ -121,7 +126,7 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
     client.answer_large(responder, async move |responder| {
         let client = reader;
         let answer = async {
-            let snapshot = client.hub().snapshot(&thread).await?;
+            let snapshot = client.threads().snapshot(&thread).await?;
             let at = snapshot.at;
             let (turns, turn_page) = if params.include_turns {
                 let (turns, page) = turns(&client, &snapshot, before, limit).await?;
@@ -130,7 +135,7 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
                 (None, None)
             };
             let plan = snapshot.state.plan.clone();
-            let spent = client.hub().spent(&snapshot).await?.cost_micros;
+            let spent = client.threads().spent(&snapshot).await?.cost_micros;
             // The cost of the running Turn arrives with its end.
             let running = snapshot
                 .state
@@ -169,11 +174,11 @@ async fn turns(
     let room = limit - usize::from(live.is_some());
     let (finished, more) = if room == 0 {
         let before = live.map_or(TurnId(0), |live| live.id);
-        let more = client.hub().turn_back(id, before, 1).await?.is_some();
+        let more = client.threads().turn_back(id, before, 1).await?.is_some();
         (Vec::new(), more)
     } else {
         client
-            .hub()
+            .threads()
             .turns_of(snapshot, before, room, MAX_TURN_BYTES)
             .await?
     };

@@ -34,7 +34,7 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
 
 pub(super) async fn subscribe_quietly(client: &Client, params: wire::ThreadSubscribeParams) {
     let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
-    let Ok(thread) = client.hub().thread(&id).await else {
+    let Ok(thread) = client.threads().thread(&id).await else {
         return;
     };
     if let Ok((start, _)) = start_of(client, &thread, &params).await {
@@ -74,7 +74,7 @@ async fn start_of(
         return Ok((Start::Now, None));
     }
     // From the start of a Turn (02 §5.5): clients print again what they are given again, and take a whole text from its pieces alone.
-    let start = client.hub().recent_start(thread).await?;
+    let start = client.threads().recent_start(thread).await?;
     Ok((start.map_or(Start::Now, Start::Replay), None))
 }
 
@@ -96,8 +96,10 @@ async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result
         return Ok(begin);
     }
     // Whether it can be read back is seen by reading it back; the pump does it again when it sends it.
-    Ok(match client.hub().backlog(thread, start, |_, _| None).await? {
-        Backlog::Frames { .. } => begin,
-        Backlog::TooFar => Start::Now,
-    })
+    Ok(
+        match client.threads().backlog(thread, start, |_, _| None).await? {
+            Backlog::Frames { .. } => begin,
+            Backlog::TooFar => Start::Now,
+        },
+    )
 }

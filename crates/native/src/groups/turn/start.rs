@@ -87,7 +87,7 @@ fn check_permissions(client: &Client, features: &TurnFeatures) -> Result<(), Str
     if features.allow.is_empty() {
         return Ok(());
     }
-    let checked = client.hub().settings().policy.allowing(&features.allow);
+    let checked = client.threads().settings().policy.allowing(&features.allow);
     checked.map(drop).map_err(|why| format!("'allow': {why}."))
 }
 
@@ -98,14 +98,14 @@ fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
         return;
     };
     client.clone().spawn(async move {
-        let Ok(snapshot) = client.hub().snapshot(&thread).await else {
+        let Ok(snapshot) = client.threads().snapshot(&thread).await else {
             return;
         };
         let Some(live) = &snapshot.state.live else { return };
         let first = live.turn.items.first().map(|item| &item.body);
         let is_of_chat = matches!(first, Some(ItemBody::UserMessage(said))
             if said.channel_name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&channel)));
-        let children = client.hub().questions_of_descendants(thread.id()).await;
+        let children = client.threads().questions_of_descendants(thread.id()).await;
         if is_of_chat && !(live.approvals.is_empty() && children.is_empty()) {
             client.session.subscribe(&SubscribeOptions {
                 handle: thread,

@@ -1,0 +1,181 @@
+//! `bobbin state`: which workspaces have state, and what to do when a folder was moved or is gone.
+
+use std::fs;
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use bobbin_server::console;
+use bobbin_server::state;
+use bobbin_server::undo;
+use bobbin_workspace::{StateDirectory, Workspace};
+
+/// Arguments of `bobbin state`.
+#[derive(Debug, Args)]
+pub(crate) struct State {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the workspaces that have state: size, last use, folder.
+    List,
+    /// Have a folder's state follow it: it was moved from OLD to NEW.
+    Move {
+        /// Where the folder was.
+        old: PathBuf,
+        /// Where it is.
+        new: PathBuf,
+    },
+    /// Remove a folder's state: its conversations, answers and outputs of commands. The folder itself is not touched.
+    Remove {
+        /// The folder; it need not be there any more.
+        path: PathBuf,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Does what was asked.
+pub(crate) async fn run(state: State) -> anyhow::Result<ExitCode> {
+    match state.what {
+        What::List => list(&state::directory()?)?,
+        What::Move { old, new } => move_state(&old, &new).await?,
+        What::Remove { path, yes } => return remove(&path, yes).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(state: &StateDirectory) -> anyhow::Result<()> {
+    let mut workspaces = state.workspaces()?;
+    if workspaces.is_empty() {
+        console::say(&format!("No workspace has state in {}.", state.path().display()));
+        return Ok(());
+    }
+    workspaces.sort();
+    for (root, folder) in workspaces {
+        let tenths = size_of(&folder).saturating_mul(10) >> 20;
+        let used = last_use(&folder).map_or_else(
+            || "-".to_owned(),
+            |used| {
+                jiff::Timestamp::try_from(used).map_or_else(
+                    |_| "-".to_owned(),
+                    |used| used.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+                )
+            },
+        );
+        let note = if !root.is_dir() {
+            "  (no such folder any more)"
+        } else if Workspace::at(&root, state::directory()?)?.holder().is_some() {
+            "  (in use)"
+        } else {
+            ""
+        };
+        console::say(&format!(
+            "{:>6}.{} MiB  {used}  {}{note}",
+            tenths / 10,
+            tenths % 10,
+            root.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the bytes of all files below a directory; links are not followed.
+fn size_of(directory: &Path) -> u64 {
+    let mut bytes = 0;
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(found) if found.is_dir() => waiting.push(entry.path()),
+                Ok(found) => bytes += found.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// Returns when the database or its log was last written.
+fn last_use(folder: &Path) -> Option<SystemTime> {
+    let files = ["bobbin.db", "bobbin.db-wal"].into_iter();
+    files
+        .filter_map(|name| fs::metadata(folder.join(name)).ok()?.modified().ok())
+        .max()
+}
+
+/// Finds the state of a folder that may be gone.
+fn with_state(path: &Path) -> anyhow::Result<Workspace> {
+    let workspace = Workspace::at(path, state::directory()?)?;
+    if !workspace.folder().is_dir() {
+        bail!(
+            "there is no state of {}; `bobbin state list` says what there is",
+            workspace.root.display()
+        );
+    }
+    Ok(workspace)
+}
+
+async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
+    let (old, new) = (with_state(old)?, state::workspace(Some(new))?);
+    let state = new.state_directory();
+    if new.folder().exists() {
+        bail!(
+            "{} has state already: `bobbin state remove` removes it, or `bobbin import {}` takes the conversations of {} alone",
+            new.root.display(),
+            old.database().display(),
+            old.root.display()
+        );
+    }
+    state.refuse_within(&new.root)?;
+    let held = old.hold().await?;
+    fs::rename(old.folder(), new.folder())
+        .with_context(|| format!("{} cannot be renamed", old.folder().display()))?;
+    // Says the new path. The Threads follow at the next start.
+    state.make_folder(&new.root)?;
+    // Their trees and paths are those of the folder before.
+    let snapshots = new.folder().join(undo::FOLDER);
+    if snapshots.exists() {
+        fs::remove_dir_all(&snapshots)
+            .with_context(|| format!("{} cannot be removed", snapshots.display()))?;
+    }
+    drop(held);
+    console::say(&format!(
+        "The state of {} belongs to {} now. Turns before this cannot be undone any more.",
+        old.root.display(),
+        new.root.display()
+    ));
+    Ok(())
+}
+
+async fn remove(path: &Path, yes: bool) -> anyhow::Result<ExitCode> {
+    let workspace = with_state(path)?;
+    let shown = workspace.root.display();
+    if !yes {
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            bail!("this removes every conversation of {shown}; say --yes");
+        }
+        console::ask(&format!(
+            "Remove every conversation, answer and output of {shown}? [y]es, [n]o: "
+        ));
+        let mut line = String::new();
+        drop(std::io::stdin().lock().read_line(&mut line));
+        if !matches!(line.trim(), "y" | "Y" | "yes") {
+            console::say("Nothing was removed.");
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let held = workspace.hold().await?;
+    fs::remove_dir_all(workspace.folder())
+        .with_context(|| format!("{} cannot be removed", workspace.folder().display()))?;
+    drop(held);
+    console::say(&format!("Removed the state of {shown}."));
+    Ok(ExitCode::SUCCESS)
+}

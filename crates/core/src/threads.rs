@@ -1,0 +1,330 @@
+//! The workspace's Threads: who is live, loading, unloading, starting, stopping.
+//!
+//! Owns the map of live Threads and joins every owner task. The map's mutex is held for look-ups only;
+//! a Thread that several clients ask for at once is loaded once. Memory follows live Threads.
+
+mod live;
+mod policy;
+mod reading;
+mod starting;
+mod tree;
+
+use std::any::Any;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::time::Duration;
+
+use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId, TurnFeatures};
+use bobbin_store::step::{Step, reached};
+use bobbin_store::{Store, StoreStats};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::Engine;
+use crate::owner::{Beginning, Owner};
+use crate::question::Questions;
+use crate::{Broadcast, CoreError, Ephemeral, Frame, FrameBody, Ids, Log, Settings, ThreadHandle, View};
+use bobbin_agent_api::Clock;
+use bobbin_agent_api::client::Clients;
+
+pub use tree::Beforehand;
+
+type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
+
+/// Pause before a Thread that could not be loaded is tried again, the first time and at most.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_mins(1);
+/// Most answers for ever that are listed (guess: users type each of them in full).
+const MAX_STANDING_ANSWERS: u32 = 1000;
+
+/// The core of one workspace.
+pub struct Threads {
+    pub(crate) settings: Settings,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) stopping: CancellationToken,
+    ended: CancellationToken,
+    live: Mutex<HashMap<ThreadId, Cell>>,
+    broadcasts: Arc<Log<Arc<Frame>>>,
+    owners: TaskTracker,
+    /// Number of the newest owner of any Thread.
+    last_owner: AtomicU64,
+    /// Names of the Threads being started; at most what clients have in flight.
+    starting: Mutex<HashSet<String>>,
+    /// Clients that do things for Threads.
+    clients: Arc<Clients>,
+    pub(crate) questions: Questions,
+    /// Approvals that are open in live subagents.
+    pub(crate) open_in_subagents: Arc<AtomicUsize>,
+    left_open: Mutex<LeftOpen>,
+}
+
+/// What goes on when a stopped server starts again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOpen {
+    /// Turns that have not ended.
+    pub turns: usize,
+    /// Approvals in them that nobody has answered.
+    pub questions: usize,
+}
+
+/// Figures of the core, for `server/stats`.
+#[derive(Debug, Clone)]
+pub struct HubStats {
+    /// Threads in memory.
+    pub live_threads: usize,
+    /// Entries in all live logs.
+    pub log_entries: usize,
+    /// Bytes in them.
+    pub log_bytes: usize,
+    /// Readers watching live Threads.
+    pub watchers: usize,
+    /// The store's own.
+    pub store: StoreStats,
+}
+
+impl Threads {
+    /// Makes the core of a workspace. Call [`Threads::recover`] before the first client is let in.
+    pub fn new(
+        settings: Settings,
+        store: Arc<dyn Store>,
+        engine: Arc<dyn Engine>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Arc<Self> {
+        let broadcasts = Arc::new(Log::new(Seq(1), settings.log));
+        Arc::new(Self {
+            settings,
+            store,
+            engine,
+            clock,
+            ids,
+            stopping: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            live: Mutex::default(),
+            broadcasts,
+            owners: TaskTracker::new(),
+            last_owner: AtomicU64::new(0),
+            starting: Mutex::default(),
+            clients: Arc::default(),
+            questions: Questions::default(),
+            open_in_subagents: Arc::default(),
+            left_open: Mutex::default(),
+        })
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns the token that is cancelled when the core begins to stop.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Returns the clients that do things for Threads.
+    pub fn clients(&self) -> &Arc<Clients> {
+        &self.clients
+    }
+
+    /// Returns the clock.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Returns a path as Threads of this workspace carry it: symbolic links resolved where it exists, so
+    /// that one directory has one name.
+    pub fn normal_path(&self, path: &str) -> String {
+        std::fs::canonicalize(path)
+            .map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+    }
+
+    /// As [`Threads::normal_path`], where the disk may take its time.
+    pub async fn normal_path_in_time(self: &Arc<Self>, path: String) -> String {
+        let (threads, given) = (self.clone(), path.clone());
+        let normal = tokio::task::spawn_blocking(move || threads.normal_path(&path));
+        normal.await.unwrap_or(given)
+    }
+
+    /// Returns the log of what concerns every client; its numbers live as long as the process.
+    pub fn broadcasts(&self) -> &Arc<Log<Arc<Frame>>> {
+        &self.broadcasts
+    }
+
+    /// Sends a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
+    pub fn broadcast<T: Any + Send + Sync>(&self, news: T, weight: usize) {
+        self.announce(Ephemeral::Broadcast(Broadcast::new(news, weight)));
+    }
+
+    /// Sends every client something that belongs to no Thread.
+    pub(crate) fn announce(&self, news: Ephemeral) {
+        let (none, weight) = (ThreadId::new(""), news.weight());
+        let body = FrameBody::Ephemeral(news);
+        let frame = Arc::new(Frame::new(
+            none,
+            Seq(0),
+            self.clock.now(),
+            body,
+            View::None,
+            weight,
+        ));
+        self.broadcasts.append(|_| frame);
+        self.broadcasts.show(self.broadcasts.appended());
+    }
+
+    /// Takes up every Turn that was open when the last process ended. Returns how many.
+    ///
+    /// # Errors
+    /// The store could not read. One damaged Thread stops nothing: it is logged and left as it is.
+    pub async fn recover(self: &Arc<Self>) -> Result<usize, CoreError> {
+        let open = self.store.threads_with_open_turns().await?;
+        let count = open.len();
+        reached(Step::Recovering);
+        for id in open {
+            if let Err(error) = self.thread(&id).await {
+                tracing::error!(thread = %id, %error, "cannot take up an open turn");
+                self.take_up_later(id);
+            }
+        }
+        Ok(count)
+    }
+
+    /// Tries again and again, ever more seldom, to load a Thread whose Turn is open and cannot be taken up
+    /// now. Ends with the server.
+    pub(crate) fn take_up_later(self: &Arc<Self>, id: ThreadId) {
+        let threads = self.clone();
+        self.owners.spawn(async move {
+            let mut pause = FIRST_RETRY;
+            loop {
+                tokio::select! {
+                    () = threads.stopping.cancelled() => return,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                match threads.thread(&id).await {
+                    Ok(_) | Err(CoreError::Refused(_) | CoreError::Stopping) => return,
+                    Err(error) => tracing::error!(thread = %id, %error, "cannot take up an open turn"),
+                }
+                pause = (pause * 2).min(LAST_RETRY);
+            }
+        });
+    }
+
+    /// Runs an owner until its Thread ends or is unloaded.
+    // Neither async nor inlined: a future is compiled anew in every crate that can name its type, and an
+    // owner's is the largest.
+    #[inline(never)]
+    pub(crate) fn start_owner(&self, owner: Owner, beginning: Option<Beginning>) {
+        self.owners.spawn(owner.run(beginning));
+    }
+
+    /// Returns figures.
+    pub fn stats(&self) -> HubStats {
+        let handles: Vec<_> = self
+            .live
+            .lock()
+            .values()
+            .filter_map(|cell| cell.get().cloned())
+            .collect();
+        let mut stats = HubStats {
+            live_threads: handles.len(),
+            log_entries: 0,
+            log_bytes: 0,
+            watchers: 0,
+            store: self.store.stats(),
+        };
+        for handle in handles {
+            let (entries, bytes) = handle.log().depth();
+            stats.log_entries += entries;
+            stats.log_bytes += bytes;
+            stats.watchers += handle.log().watchers();
+        }
+        stats
+    }
+
+    /// Whether an engine works: a Turn has not ended and waits neither for a user nor for a subagent that does.
+    pub fn is_working(&self) -> bool {
+        let cells = self.live.lock();
+        let live: Vec<_> = cells.values().filter_map(|cell| cell.get()).collect();
+        live.iter().filter(|thread| thread.has_turn()).any(|thread| {
+            let is_parent =
+                |other: &&Arc<ThreadHandle>| other.has_turn() && other.parent() == Some(thread.id());
+            thread.open() == 0 && self.open_questions(thread.id()).is_empty() && !live.iter().any(is_parent)
+        })
+    }
+
+    /// Ends every engine and every owner, then the store. Everything acknowledged is on disk afterwards. Returns the Turns
+    /// that go on, and the questions that are asked again, when the workspace is opened again.
+    pub async fn stop(&self) -> LeftOpen {
+        self.stopping.cancel();
+        self.owners.close();
+        self.owners.wait().await;
+        self.clients.stop().await;
+        self.broadcasts.close();
+        self.ended.cancel();
+        reached(Step::BeforeClose);
+        self.store.close().await;
+        *self.left_open.lock()
+    }
+
+    pub(crate) fn note_left_open(&self, questions: usize) {
+        let mut left = self.left_open.lock();
+        left.turns += 1;
+        left.questions += questions;
+    }
+
+    /// Waits until every owner has ended: nothing more will be shown.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Runs a task that the core joins when it stops.
+    pub fn own(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.owners.spawn(task);
+    }
+
+    pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
+        let config = state.header.config.as_ref();
+        match &state.live {
+            Some(live) => self.settings.approval_policy_of(config, &live.features),
+            None => self.settings.approval_policy_of(config, &TurnFeatures::default()),
+        }
+    }
+
+    /// Returns the answers that users gave for ever, at most `MAX_STANDING_ANSWERS`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn standing_answers(&self) -> Result<Vec<StandingAnswer>, CoreError> {
+        Ok(self.store.standing_answers(MAX_STANDING_ANSWERS).await?)
+    }
+
+    /// Removes these answers for ever, or all (`None`): what they covered is asked about again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Result<(), CoreError> {
+        Ok(self.store.forget_answers(answers).await?)
+    }
+
+    /// Whether an answer that a user gave earlier, for the session or for ever, covers this. What cannot be
+    /// read counts as not given.
+    pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {
+        let Some(grant) = scope.grant() else { return false };
+        if state.is_some_and(|state| state.grants.contains(&grant)) {
+            return true;
+        }
+        match self.store.is_remembered(scope).await {
+            Ok(remembered) => remembered,
+            Err(error) => {
+                tracing::warn!(%error, "answers given for ever cannot be read");
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Reading Threads: lists, text that is looked for, a Thread as it stands, its finished Turns in pages.
+
+use std::sync::Arc;
+
+use bobbin_model::{Spent, ThreadId, Turn, TurnDiff, TurnId};
+use bobbin_store::{ListFilter, SearchFilter, SearchPage, ThreadSummary};
+
+use super::Threads;
+use crate::answer::Snapshot;
+use crate::owner::weight_of_turn;
+use crate::{Command, CoreError, ThreadHandle};
+
+/// Turns read at once when a Thread is shown.
+const TURN_PAGE: u32 = 16;
+
+impl Threads {
+    /// Lists Threads, newest activity first.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn list(&self, filter: ListFilter) -> Result<Vec<ThreadSummary>, CoreError> {
+        Ok(self.store.list(filter).await?)
+    }
+
+    /// Finds text in the history of the Threads that a client may see.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn search(&self, filter: SearchFilter) -> Result<SearchPage, CoreError> {
+        Ok(self.store.search(filter).await?)
+    }
+
+    /// Reads a Thread as it stands.
+    ///
+    /// # Errors
+    /// As [`Threads::thread`].
+    pub async fn snapshot(self: &Arc<Self>, handle: &ThreadHandle) -> Result<Snapshot, CoreError> {
+        handle.ask(|reply| Command::Read { reply }).await
+    }
+
+    /// Reads the newest finished Turns of a snapshot's Thread, oldest first: those before `before` (all, when
+    /// there is none), at most `limit`, and about `max_bytes` but never none. Returns whether there are more
+    /// before them.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turns_of(
+        &self,
+        snapshot: &Snapshot,
+        before: Option<TurnId>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<(Vec<Turn>, bool), CoreError> {
+        let state = &snapshot.state;
+        let end = state
+            .live_turn()
+            .unwrap_or(TurnId(state.last_turn.0.saturating_add(1)));
+        let mut next = before.map_or(end, |before| before.min(end));
+        // Newest first while collecting.
+        let (mut turns, mut bytes) = (Vec::new(), 0);
+        // One first: it may be all that fits.
+        let mut count = 1;
+        let mut full = false;
+        while !full && next.0 > 1 && turns.len() < limit {
+            let wanted = u32::try_from(limit - turns.len()).unwrap_or(TURN_PAGE).min(count);
+            let page = self.store.turns_before(&state.header.id, next, wanted).await?;
+            let last = page.len() < wanted as usize;
+            let oldest = page.first().map(|turn| turn.id);
+            for turn in page.into_iter().rev() {
+                bytes += weight_of_turn(&turn);
+                full = bytes > max_bytes && !turns.is_empty();
+                if full {
+                    break;
+                }
+                turns.push(turn);
+            }
+            next = oldest.filter(|_| !last).unwrap_or(TurnId(1));
+            count = (count * 2).min(TURN_PAGE);
+        }
+        turns.reverse();
+        let more = match turns.first() {
+            Some(first) if first.id.0 > 1 => self
+                .store
+                .turn_back(&state.header.id, first.id, 1)
+                .await?
+                .is_some(),
+            _ => false,
+        };
+        Ok((turns, more))
+    }
+
+    /// Reads up to `limit` Turns of a Thread that came before a Turn, oldest first.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turns_before(
+        &self,
+        id: &ThreadId,
+        before: TurnId,
+        limit: u32,
+    ) -> Result<Vec<Turn>, CoreError> {
+        Ok(self.store.turns_before(id, before, limit).await?)
+    }
+
+    /// Reads what a Turn changed in files, as it was recorded last. `None` where it changed none.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn diff(&self, id: &ThreadId, turn: TurnId) -> Result<Option<TurnDiff>, CoreError> {
+        Ok(self.store.diff(id, turn).await?)
+    }
+
+    /// Adds up what a snapshot's Thread has used: all its Turns, those that were rolled back too.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn spent(&self, snapshot: &Snapshot) -> Result<Spent, CoreError> {
+        let state = &snapshot.state;
+        let live = state.live.as_ref();
+        let next = live.map_or(TurnId(state.last_turn.0 + 1), |live| live.turn.id);
+        let mut spent = self.store.spent(&state.header.id, next).await?;
+        if let Some(live) = live {
+            spent.add(live.turn.usage, live.turn.cost_micros);
+        }
+        Ok(spent)
+    }
+
+    /// Finds the Turn that is `count` places before a Turn, if there are so many.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turn_back(
+        &self,
+        id: &ThreadId,
+        before: TurnId,
+        count: u32,
+    ) -> Result<Option<TurnId>, CoreError> {
+        Ok(self.store.turn_back(id, before, count).await?)
+    }
+}

@@ -1,0 +1,190 @@
+//! What the host says, as the wire has it; and errors.
+
+use crate::{
+    CommandError, DocumentError, DocumentStatus, ExtensionState, ExtensionStatus, Level, LogRecord, News,
+    Origin,
+};
+use bobbin_core::WireMessage;
+use bobbin_hl7::{FieldSchema, Findings, PatchReport, Properties};
+use bobbin_native::message;
+use bobbin_native::wire::RpcError;
+use bobbin_peer::ErrorObject;
+
+use crate::group::wire::{
+    HermesDataType, HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionState,
+    HermesField, HermesFinding, HermesFindings, HermesFocusParams, HermesLogEntry, HermesLogLevel,
+    HermesOrigin, HermesPatchFailure, HermesPatchResult, HermesToolbarChanged,
+};
+use crate::group::{DOCUMENT_CHANGED, DOCUMENT_CLOSED, EXTENSION_CHANGED, TOOLBAR_CHANGED};
+
+/// The code of a command that no extension has, in the protocol of extensions too.
+const COMMAND_NOT_FOUND: i64 = -32009;
+
+pub(crate) fn notification(news: &News) -> Option<WireMessage> {
+    let made = match news {
+        News::Extension(status) => message(EXTENSION_CHANGED, &extension(status)),
+        News::Toolbar => message(TOOLBAR_CHANGED, &HermesToolbarChanged {}),
+        News::Document(status, by) => {
+            let changed = HermesDocumentChanged {
+                document: document(status),
+                origin: origin(by),
+            };
+            message(DOCUMENT_CHANGED, &changed)
+        }
+        News::DocumentClosed(thread) => {
+            let closed = HermesFocusParams {
+                thread_id: thread.to_string(),
+            };
+            message(DOCUMENT_CLOSED, &closed)
+        }
+        News::Log(..) => return None,
+    };
+    Some(made)
+}
+
+fn origin(origin: &Origin) -> HermesOrigin {
+    match origin {
+        Origin::Client => HermesOrigin::Client,
+        Origin::Extension(id) => HermesOrigin::Extension {
+            extension_id: id.to_string(),
+        },
+        Origin::Agent => HermesOrigin::Agent,
+    }
+}
+
+pub(crate) fn extension(status: &ExtensionStatus) -> HermesExtension {
+    HermesExtension {
+        id: status.id.to_string(),
+        path: status.path.clone(),
+        name: status.name.clone(),
+        version: status.version.clone(),
+        state: match status.state {
+            ExtensionState::Starting => HermesExtensionState::Starting,
+            ExtensionState::Initializing => HermesExtensionState::Initializing,
+            ExtensionState::Running => HermesExtensionState::Running,
+            ExtensionState::ShuttingDown => HermesExtensionState::ShuttingDown,
+            ExtensionState::Stopped => HermesExtensionState::Stopped,
+            ExtensionState::Failed => HermesExtensionState::Failed,
+        },
+        enabled: status.enabled,
+        error: status.error.clone(),
+    }
+}
+
+pub(crate) fn record(record: LogRecord) -> HermesLogEntry {
+    HermesLogEntry {
+        number: record.number,
+        timestamp: bobbin_native::convert::time(record.timestamp),
+        level: match record.level {
+            Level::Error => HermesLogLevel::Error,
+            Level::Warn => HermesLogLevel::Warn,
+            Level::Info => HermesLogLevel::Info,
+        },
+        message: record.message,
+    }
+}
+
+pub(crate) fn document(status: &DocumentStatus) -> HermesDocument {
+    HermesDocument {
+        thread_id: status.thread_id.to_string(),
+        version: status.version,
+        dirty: status.dirty,
+        file_path: status
+            .file_path
+            .as_ref()
+            .map(|path| path.to_string_lossy().into_owned()),
+        encoding: status.encoding.to_owned(),
+        undo_steps: status.undo_steps as u64,
+        redo_steps: status.redo_steps as u64,
+    }
+}
+
+pub(crate) fn report(report: PatchReport) -> HermesPatchResult {
+    let errors = report.errors.into_iter().map(|failure| HermesPatchFailure {
+        index: failure.index as u64,
+        path: failure.path,
+        message: failure.message,
+    });
+    HermesPatchResult {
+        success: report.success,
+        patches_applied: report.patches_applied as u64,
+        errors: errors.collect(),
+    }
+}
+
+pub(crate) fn findings(found: Findings) -> HermesFindings {
+    let findings = found.findings.into_iter().map(|finding| HermesFinding {
+        path: finding.path.map(|path| path.to_string()),
+        message: finding.message,
+    });
+    HermesFindings {
+        findings: findings.collect(),
+        truncated: found.truncated,
+    }
+}
+
+pub(crate) fn field(field: &FieldSchema) -> HermesField {
+    let Properties {
+        name,
+        group,
+        note,
+        required,
+        minlength,
+        maxlength,
+        pattern,
+        datatype,
+        placeholder,
+        values,
+        template,
+    } = field.properties.clone();
+    HermesField {
+        field: field.field,
+        component: field.component,
+        name,
+        group,
+        note,
+        required,
+        minlength,
+        maxlength,
+        pattern,
+        datatype: datatype.map(|datatype| match datatype {
+            bobbin_hl7::DataType::Date => HermesDataType::Date,
+            bobbin_hl7::DataType::DateTime => HermesDataType::DateTime,
+        }),
+        placeholder,
+        values,
+        template,
+    }
+}
+
+/// Returns the wire's error for one about documents. Its reason is for programs.
+pub(crate) fn document_error(error: &DocumentError) -> RpcError {
+    use bobbin_hl7::Error;
+    let text = error.to_string();
+    let reason = match error {
+        DocumentError::Text(Error::UnknownFormat(_) | Error::TooMany { .. } | Error::Range { .. }) => {
+            return RpcError::invalid_params(text);
+        }
+        DocumentError::Text(Error::Conflict { .. }) => "conflict",
+        DocumentError::Text(Error::TooLarge { .. }) => "tooLarge",
+        DocumentError::Text(Error::Unreadable { .. }) => "unreadable",
+        DocumentError::Text(Error::NoMessage(_) | Error::NotConvertible(_) | Error::NotAMessage(_)) => {
+            "notAMessage"
+        }
+        DocumentError::NotOpen => "notOpen",
+        DocumentError::Unsaved => "unsaved",
+        DocumentError::TooMany(_) => "tooMany",
+        DocumentError::Encode(_) => "encoding",
+        DocumentError::NoFile => "noFile",
+        DocumentError::Exists(_) => "exists",
+        DocumentError::ChangedOnDisk(_) => "changedOnDisk",
+        DocumentError::File { .. } => "file",
+        DocumentError::NotStored(_) => "notStored",
+        DocumentError::Failed => "failed",
+    };
+    RpcError::invalid_request(text).with_reason(reason)
+}
+
+pub(crate) fn command_error(error: &CommandError) -> ErrorObject {
+    ErrorObject::new(COMMAND_NOT_FOUND, error.to_string())
+}

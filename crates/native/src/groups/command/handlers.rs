@@ -1,0 +1,383 @@
+//! `command/*`: slash commands (AppServer protocol 05 §6). A custom one becomes a text that the client sends; the
+//! server's own do something themselves.
+//!
+//! `/stop` is for administrators in a conversation that several share: a sender must have that role. Without a sender it is
+//! the user of the workspace, who could interrupt as well.
+
+use std::sync::Arc;
+
+use bobbin_agent_api::Services;
+use bobbin_agent_api::slash::{SlashCommand, SlashCommands};
+use bobbin_agent_api::tool_server::ToolServers;
+use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
+use bobbin_model::state::{NewThread, StatusChange};
+use bobbin_model::{Identity, InputPart, Refusal as Refused};
+use bobbin_peer::Responder;
+use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
+use tokio::sync::oneshot;
+
+use crate::client::{Client, fail, handle, refuse};
+use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
+use crate::wire::{self, RpcError};
+use crate::{convert, errors};
+
+/// Role of a sender who may run what is for administrators.
+const ADMIN: &str = "admin";
+
+const STOP: &str = "/stop";
+
+/// One of the server's own.
+struct BuiltIn {
+    name: &'static str,
+    description: &'static str,
+    requires_admin: bool,
+}
+
+/// By name.
+const BUILT_IN: [BuiltIn; 3] = [
+    BuiltIn {
+        name: "/help",
+        description: "Lists the commands",
+        requires_admin: false,
+    },
+    BuiltIn {
+        name: "/new",
+        description: "Puts this conversation away and begins a new one",
+        requires_admin: false,
+    },
+    BuiltIn {
+        name: STOP,
+        description: "Stops what the agent is doing",
+        requires_admin: true,
+    },
+];
+
+/// Commands of features that a server may not have.
+const OF_SERVICES: [&str; 2] = ["/heartbeat", "/cron"];
+
+pub(super) fn list(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    wire::CommandListParams { include_builtins, .. }: wire::CommandListParams,
+    responder: Responder,
+) {
+    let (prompts, services) = (prompts.clone(), client.services().clone());
+    client.spawn(async move {
+        match all(prompts, &services, include_builtins.unwrap_or(true)).await {
+            Ok(commands) => responder.ok(wire::CommandListResult { commands }),
+            Err(error) => refuse(responder, error),
+        }
+    });
+}
+
+/// Lists the commands: Bobbin's own, then the custom ones, each by name, then the prompts of MCP servers.
+async fn all(
+    prompts: Arc<Prompts>,
+    services: &Services,
+    built_in: bool,
+) -> Result<Vec<wire::CommandInfo>, RpcError> {
+    let servers = services.tool_servers.as_deref();
+    let custom = blocking(move || Ok(prompts.commands())).await?;
+    let of_features = services.slash.iter().flat_map(|slash| slash.list());
+    let of_features = of_features.filter(|_| built_in).map(|own| wire::CommandInfo {
+        name: own.name.to_owned(),
+        aliases: Vec::new(),
+        description: own.description.to_owned(),
+        category: wire::CommandCategory::Builtin,
+        requires_admin: false,
+    });
+    let own = BUILT_IN.iter().filter(|_| built_in).map(|own| wire::CommandInfo {
+        name: own.name.to_owned(),
+        aliases: Vec::new(),
+        description: own.description.to_owned(),
+        category: wire::CommandCategory::Builtin,
+        requires_admin: own.requires_admin,
+    });
+    let runs = |name: &str| !BUILT_IN_NAMES.contains(&name);
+    let (custom, prompts): (Vec<_>, Vec<_>) = custom
+        .into_iter()
+        .filter(|custom| runs(&custom.name))
+        .partition(|command| command.source.is_some());
+    let info = |category| {
+        move |command: bobbin_prompts::Command| wire::CommandInfo {
+            name: format!("/{}", command.name),
+            aliases: Vec::new(),
+            description: command.description,
+            category,
+            requires_admin: false,
+        }
+    };
+    let prompts = prompts.into_iter().filter(|_| built_in);
+    let prompts = prompts.map(info(wire::CommandCategory::Builtin));
+    let mut own: Vec<wire::CommandInfo> = own.chain(of_features).chain(prompts).collect();
+    own.sort_by(|one, other| one.name.cmp(&other.name));
+    own.extend(custom.into_iter().map(info(wire::CommandCategory::Custom)));
+    let of_servers = servers.map(ToolServers::prompts).unwrap_or_default();
+    own.extend(of_servers.into_iter().map(|prompt| wire::CommandInfo {
+        name: format!("/{}:{}", prompt.server, prompt.name),
+        aliases: Vec::new(),
+        description: prompt.description,
+        category: wire::CommandCategory::Custom,
+        requires_admin: false,
+    }));
+    Ok(own)
+}
+
+pub(super) async fn execute(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    asked: wire::CommandExecuteParams,
+    responder: Responder,
+) {
+    let prompts = prompts.clone();
+    let Some((thread, responder)) = handle(client, &asked.thread_id, responder).await else {
+        return;
+    };
+    let (name, rest) = split(&asked.command);
+    let task = client.clone();
+    let in_order = name == STOP;
+    let work = async move {
+        let done = run(&task, prompts, &thread, (&name, &rest), asked).await;
+        match done {
+            Ok(result) => responder.ok(result),
+            Err(Refusal::Wire(error)) => refuse(responder, error),
+            Err(Refusal::Core(error)) => fail(responder, &error),
+        }
+    };
+    if in_order {
+        // What the connection sends next may be the Turn after the one that is stopped.
+        work.await;
+    } else {
+        // Several steps, so that the connection's next request does not wait for them.
+        client.spawn(work);
+    }
+}
+
+/// Returns a command's name with its slash, and what stands behind it.
+fn split(typed: &str) -> (String, String) {
+    let typed = typed.trim();
+    let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let name = format!("/{}", name.trim_start_matches('/'));
+    // Telephones begin a message with a capital letter. Commands in files are found by their reader.
+    let compact = format!("/{COMPACT}");
+    let own = BUILT_IN.iter().map(|own| own.name).chain(OF_SERVICES);
+    let own = own.chain([&*compact]).find(|own| own.eq_ignore_ascii_case(&name));
+    (
+        own.map_or_else(|| name.clone(), str::to_owned),
+        rest.trim().to_owned(),
+    )
+}
+
+enum Refusal {
+    Wire(RpcError),
+    Core(CoreError),
+}
+
+impl From<RpcError> for Refusal {
+    fn from(error: RpcError) -> Self {
+        Self::Wire(error)
+    }
+}
+
+impl From<CoreError> for Refusal {
+    fn from(error: CoreError) -> Self {
+        Self::Core(error)
+    }
+}
+
+async fn run(
+    client: &Client,
+    prompts: Arc<Prompts>,
+    thread: &Arc<ThreadHandle>,
+    (name, rest): (&str, &str),
+    asked: wire::CommandExecuteParams,
+) -> Result<wire::CommandExecuteResult, Refusal> {
+    let is_admin = asked
+        .sender
+        .as_ref()
+        .is_none_or(|sender| sender.sender_role.as_deref() == Some(ADMIN));
+    let own = BUILT_IN.iter().find(|own| own.name == name);
+    if own.is_some_and(|own| own.requires_admin) && !is_admin {
+        return Err(RpcError::command_denied(name).into());
+    }
+    let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
+    let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
+    if let Some((slash, own)) = of_feature(client.services().slash.as_ref(), name) {
+        let message = Some(slash.run(own.name, &words.join(" ")).await);
+        return Ok(wire::CommandExecuteResult {
+            is_markdown: true,
+            ..handled(message)
+        });
+    }
+    if OF_SERVICES.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+        return Err(RpcError::command_service_missing(name).into());
+    }
+    let bare = name.trim_start_matches('/');
+    match name {
+        "/help" => Ok(help(&all(prompts, client.services(), true).await?)),
+        "/new" => begin_anew(client, thread).await,
+        STOP => stop(client, thread).await,
+        _ if bare == COMPACT => compact(client, thread, asked.sender).await,
+        _ => {
+            let servers = client.services().tool_servers.as_deref();
+            if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
+                return Ok(wire::CommandExecuteResult {
+                    expanded_prompt: Some(filled?),
+                    ..handled(None)
+                });
+            }
+            let bare = bare.to_owned();
+            let expanded = blocking(move || prompts.expand(&bare, &words.join(" "))).await?;
+            Ok(wire::CommandExecuteResult {
+                expanded_prompt: Some(expanded),
+                ..handled(None)
+            })
+        }
+    }
+}
+
+/// Finds a command of a feature, without regard to case.
+fn of_feature<'a>(
+    slash: Option<&'a Arc<dyn SlashCommands>>,
+    name: &str,
+) -> Option<(&'a Arc<dyn SlashCommands>, &'static SlashCommand)> {
+    let slash = slash?;
+    let own = slash
+        .list()
+        .iter()
+        .find(|own| own.name.eq_ignore_ascii_case(name))?;
+    Some((slash, own))
+}
+
+fn handled(message: Option<String>) -> wire::CommandExecuteResult {
+    wire::CommandExecuteResult {
+        handled: true,
+        message,
+        is_markdown: false,
+        expanded_prompt: None,
+        session_reset: None,
+        thread: None,
+        archived_thread_ids: None,
+        created_lazily: None,
+    }
+}
+
+fn help(commands: &[wire::CommandInfo]) -> wire::CommandExecuteResult {
+    let lines = commands
+        .iter()
+        .map(|command| format!("- `{}`: {}", command.name, command.description));
+    wire::CommandExecuteResult {
+        is_markdown: true,
+        ..handled(Some(lines.collect::<Vec<_>>().join("\n")))
+    }
+}
+
+async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
+    let state = client.threads().snapshot(thread).await?.state;
+    let Some(running) = state.live_turn().map(|turn| turn.to_string()) else {
+        return Ok(handled(Some("Nothing is running.".to_owned())));
+    };
+    let stopped = answer(|reply| client.command(thread, Command::Interrupt { turn: running, reply }));
+    let said = match stopped.await {
+        Ok(()) => "Stopped.",
+        // It ended by itself meanwhile.
+        Err(CoreError::Refused(Refused::TurnNotRunning(_))) => "Nothing is running.",
+        Err(error) => return Err(error.into()),
+    };
+    Ok(handled(Some(said.to_owned())))
+}
+
+/// Starts the Turn that compacts the conversation.
+async fn compact(
+    client: &Client,
+    thread: &Arc<ThreadHandle>,
+    sender: Option<wire::SenderContext>,
+) -> Result<wire::CommandExecuteResult, Refusal> {
+    let part = InputPart::CommandRef {
+        name: COMPACT.to_owned(),
+        args_text: None,
+        raw_text: Some(format!("/{COMPACT}")),
+        expanded: OwnCommand::find(COMPACT).and_then(|own| own.prompt("")),
+    };
+    let request = client.turn(thread.id(), vec![part], sender);
+    let started: StartedTurn =
+        answer(|reply| client.command(thread, Command::StartTurn { request, reply })).await?;
+    client.follow(thread.clone(), &started);
+    Ok(handled(Some("The conversation is being compacted.".to_owned())))
+}
+
+/// Starts a Thread of the same owner in the same place, and archives this one.
+async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
+    let header = client.threads().snapshot(thread).await?.state.header.clone();
+    let request = NewThread {
+        id: client.threads().fresh_thread_id(),
+        identity: Identity {
+            channel_name: header.origin_channel,
+            user_id: header.user_id,
+            channel_context: header.channel_context,
+            workspace_path: Some(header.workspace_path),
+        },
+        config: header.config,
+        history_mode: header.history_mode,
+        display_name: None,
+    };
+    let once = client.once().cloned();
+    let started = answer(|reply: Reply<Snapshot>| {
+        client
+            .threads()
+            .start_thread_with(request, Arc::default(), once, reply)
+    })
+    .await?;
+    let archived = answer(|reply| {
+        let command = Command::Status {
+            change: StatusChange::Archive,
+            reply,
+        };
+        thread.send(command)
+    })
+    .await;
+    if let Err(error) = &archived {
+        // As when it was archived meanwhile, or by this request when it was sent before.
+        tracing::debug!(%error, "the old thread of a new one is not archived");
+    }
+    let new = &started.state;
+    client.started(new.header.id.clone(), new.header.origin_channel.clone());
+    Ok(wire::CommandExecuteResult {
+        session_reset: Some(true),
+        thread: Some(wire::Thread {
+            turns: Some(Vec::new()),
+            ..convert::thread(new)
+        }),
+        archived_thread_ids: Some(archived.map(|()| thread.id().to_string()).into_iter().collect()),
+        created_lazily: Some(false),
+        ..handled(Some("A new conversation.".to_owned()))
+    })
+}
+
+/// Hands a command over and waits for its answer.
+async fn answer<T, F>(send: impl FnOnce(Reply<T>) -> F) -> Result<T, CoreError>
+where
+    T: Send + 'static,
+    F: Future<Output = ()>,
+{
+    let (tell, told) = oneshot::channel();
+    send(Box::new(move |answer| {
+        // Nobody waits any more when the connection is gone.
+        drop(tell.send(answer));
+    }))
+    .await;
+    told.await.unwrap_or(Err(CoreError::Stopping))
+}
+
+/// Does what waits for the disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PromptError> + Send + 'static,
+) -> Result<T, RpcError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| errors::of_prompt(&error)),
+        Err(error) => {
+            tracing::error!(%error, "work with commands ended badly");
+            Err(RpcError::internal_error("The commands could not be worked with."))
+        }
+    }
+}

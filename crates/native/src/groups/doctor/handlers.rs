@@ -1,0 +1,29 @@
+//! The handler of `doctor/run`.
+
+use crate::client::{Client, refuse};
+use bobbin_peer::{ErrorObject, Responder};
+use serde::de::IgnoredAny;
+
+use super::Doctor;
+use crate::wire::{DoctorRunResult, RpcError};
+
+pub(super) fn run(client: &Client, doctor: &Doctor, _: IgnoredAny, responder: Responder) {
+    let (run, permits) = (doctor.run.clone(), doctor.permits.clone());
+    let peer = client.peer().clone();
+    client.spawn(async move {
+        let cancelled = responder.token().clone();
+        // Checks that run are not stopped: what they have started ends with them.
+        let permit = tokio::select! {
+            biased;
+            () = peer.closed() => return,
+            () = cancelled.cancelled() => return responder.err(ErrorObject::cancelled()),
+            permit = permits.acquire() => permit,
+        };
+        let Ok(_permit) = permit else {
+            return refuse(responder, RpcError::internal_error("The server ends."));
+        };
+        responder.ok(DoctorRunResult {
+            findings: run().await,
+        });
+    });
+}

@@ -1,0 +1,47 @@
+//! `doctor/run`: what is missing on the server's machine, and what mends it.
+
+pub(crate) mod handlers;
+pub mod types;
+
+use std::sync::Arc;
+
+use crate::group::{Group, rows};
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+use crate::wire::{DoctorFinding, DoctorRunResult, EmptyParams};
+
+type Run = dyn Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync;
+
+/// The checks of a server.
+#[derive(Clone)]
+pub struct Doctor {
+    run: Arc<Run>,
+    /// The checks start processes and ask the model's provider, so one client runs them at a time; others wait.
+    permits: Arc<Semaphore>,
+}
+
+impl Doctor {
+    /// Returns the checks that `run` makes.
+    pub fn new(run: impl Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync + 'static) -> Self {
+        Self {
+            run: Arc::new(run),
+            permits: Arc::new(Semaphore::new(1)),
+        }
+    }
+}
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "doctor/run" (EmptyParams => DoctorRunResult) [] now_with(of Doctor) handlers::run:
+            "Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing.";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<Doctor>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("doctor".to_owned(), true.into());
+        }
+    },
+    ..Group::EMPTY
+};

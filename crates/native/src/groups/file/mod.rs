@@ -1,0 +1,47 @@
+//! `workspace/files/*`: names of files, for menus.
+
+pub(crate) mod handlers;
+pub mod types;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::group::{Group, rows};
+use tokio::sync::Semaphore;
+
+use crate::wire::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
+
+/// Searches of all clients at once; others wait.
+const AT_ONCE: usize = 2;
+
+/// The files of the workspace, by their names.
+pub struct FileNames {
+    root: Arc<PathBuf>,
+    permits: Arc<Semaphore>,
+}
+
+impl FileNames {
+    /// Returns the names below the workspace's root.
+    pub fn new(root: PathBuf) -> Self {
+        Self {
+            root: Arc::new(root),
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
+
+/// The group.
+pub static GROUP: Group = Group {
+    methods: rows! {
+        request "workspace/files/find" (WorkspaceFilesFindParams => WorkspaceFilesFindResult)
+            [] now_with(of FileNames) handlers::find:
+            "Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out.";
+    },
+    capabilities: |server, capabilities| {
+        if server.services().others.get::<FileNames>().is_some() {
+            let extensions = capabilities.extensions.get_or_insert_default();
+            extensions.others.insert("workspaceFiles".to_owned(), true.into());
+        }
+    },
+    ..Group::EMPTY
+};

@@ -1,0 +1,32 @@
+//! `turn/revert`: undoing what a Turn did to files. Who keeps their earlier contents is the core's business.
+
+use crate::client::{Client, fail, handle};
+use bobbin_agent_api::undo::ChangedSince;
+use bobbin_core::{Command, Reply, Reverted};
+use bobbin_peer::Responder;
+
+use crate::wire;
+
+pub(super) async fn revert(client: &Client, params: wire::TurnRevertParams, responder: Responder) {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let reply: Reply<Reverted> = Box::new(move |reverted| match reverted {
+        Ok(Reverted { turn, undone }) => responder.ok(wire::TurnRevertResult {
+            turn_id: turn.to_string(),
+            files: undone.files.clone(),
+            notes: undone.notes,
+        }),
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::Revert {
+        turn: params.turn_id,
+        changed_since: if params.force.unwrap_or_default() {
+            ChangedSince::Overwrite
+        } else {
+            ChangedSince::Refuse
+        },
+        reply,
+    };
+    client.command(&thread, command).await;
+}

@@ -1,0 +1,78 @@
+//! `approval/rules/*`: the rules in force, and what users always allow, which they can remove.
+
+use bobbin_core::{CoreError, Threads};
+use bobbin_model::StandingAnswer;
+use bobbin_peer::Responder;
+use sha2::{Digest as _, Sha256};
+
+use super::explain;
+use crate::client::{Client, fail};
+use crate::errors;
+use crate::wire;
+
+/// Bytes of a digest that name an answer among those of one workspace.
+const ID_BYTES: usize = 8;
+
+pub(super) fn list(client: &Client, _: wire::EmptyParams, responder: Responder) {
+    let threads = client.threads().clone();
+    client.spawn(async move {
+        match threads.standing_answers().await {
+            Ok(answers) => responder.ok(wire::ApprovalRulesListResult {
+                rules: threads
+                    .settings()
+                    .policy
+                    .rules()
+                    .into_iter()
+                    .map(explain::rule)
+                    .collect(),
+                answers: answers.into_iter().map(answer).collect(),
+            }),
+            Err(error) => fail(responder, &error),
+        }
+    });
+}
+
+pub(super) async fn remove(client: &Client, params: wire::ApprovalRulesRemoveParams, responder: Responder) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    match removed(client.threads(), params.ids.as_deref()).await {
+        Ok(answers) => first.ok(&wire::ApprovalRulesRemoveResult {
+            answers: answers.into_iter().map(answer).collect(),
+        }),
+        Err(error) => first.err(errors::of(&error)),
+    }
+}
+
+/// Removes the answers of these ids, or all, and returns those that are left.
+async fn removed(threads: &Threads, ids: Option<&[String]>) -> Result<Vec<StandingAnswer>, CoreError> {
+    let answers = match ids {
+        Some(ids) => {
+            let mut answers = threads.standing_answers().await?;
+            answers.retain(|answer| ids.contains(&id(answer)));
+            Some(answers)
+        }
+        None => None,
+    };
+    threads.forget_answers(answers).await?;
+    threads.standing_answers().await
+}
+
+fn answer(answer: StandingAnswer) -> wire::StandingAnswer {
+    wire::StandingAnswer {
+        id: id(&answer),
+        approval_type: answer.kind,
+        operation: answer.operation,
+        target: answer.target,
+        conditions: answer.conditions,
+    }
+}
+
+/// Returns the name of an answer: a digest of what it covers.
+fn id(answer: &StandingAnswer) -> String {
+    // Neither part has a zero byte but as the record divides it.
+    let operation = answer.recorded_operation();
+    let record = format!("{:?}\0{}\0{operation}", answer.kind, answer.target);
+    let digest = Sha256::digest(record.as_bytes());
+    hex::encode(&digest[..ID_BYTES])
+}

@@ -1,0 +1,192 @@
+//! `skills/*`: what agents can look at when it is of use (AppServer protocol 05 §4). Served where the server has
+//! prompts. Files are read in tasks that end with the connection.
+//!
+//! `skills/setEnabled` and `skills/uninstall` take no name of a request: sent twice, the one does the same and the other
+//! finds nothing. Nothing is ever adapted for a workspace, so `skills/restoreOriginal` finds the original.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bobbin_agent_api::ConfigNews;
+use bobbin_peer::Responder;
+use bobbin_prompts::{PromptError, Prompts, Skill, Source};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{SKILLS_SET_ENABLED, SKILLS_UNINSTALL};
+use crate::client::{Client, refuse};
+use crate::errors;
+use crate::wire::{self, RpcError};
+
+/// Regions of the configuration that clients read again.
+const REGIONS: &[&str] = &["skills"];
+
+/// Does blocking work with the skills and answers with what it returns, in a task of its own.
+fn work<P, R>(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    params: P,
+    responder: Responder,
+    work: impl FnOnce(&Prompts, P) -> Result<R, PromptError> + Send + 'static,
+) where
+    P: Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    client.spawn(answered(prompts.clone(), params, responder, work));
+}
+
+/// Does as [`work`] and tells every client when it was done, before the connection's next request is served.
+async fn change<P, R>(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    params: P,
+    responder: Responder,
+    source: &'static str,
+    done: impl FnOnce(&Prompts, P) -> Result<R, PromptError> + Send + 'static,
+) where
+    P: Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    let threads = client.threads().clone();
+    let done = move |prompts: &Prompts, params| {
+        let result = done(prompts, params)?;
+        let regions = REGIONS.to_vec();
+        threads.broadcast(ConfigNews { source, regions }, 0);
+        Ok(result)
+    };
+    answered(prompts.clone(), params, responder, done).await;
+}
+
+async fn answered<P, R>(
+    prompts: Arc<Prompts>,
+    params: P,
+    responder: Responder,
+    work: impl FnOnce(&Prompts, P) -> Result<R, PromptError> + Send + 'static,
+) where
+    P: Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    match tokio::task::spawn_blocking(move || work(&prompts, params)).await {
+        Ok(Ok(result)) => responder.ok(result),
+        Ok(Err(error)) => refuse(responder, errors::of_prompt(&error)),
+        Err(error) => {
+            tracing::error!(%error, "work with skills ended badly");
+            let error = RpcError::internal_error("The skills could not be worked with.");
+            refuse(responder, error);
+        }
+    }
+}
+
+pub(super) fn list(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    asked: wire::SkillsListParams,
+    responder: Responder,
+) {
+    work(client, prompts, asked, responder, |prompts, asked| {
+        let all = asked.include_unavailable.unwrap_or(true);
+        let skills = prompts.skills().into_iter();
+        let wanted = skills.filter(|skill| all || skill.unavailable.is_none());
+        Ok(wire::SkillsListResult {
+            skills: wanted.map(info).collect(),
+        })
+    });
+}
+
+pub(super) fn read(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillParams, responder: Responder) {
+    work(client, prompts, asked, responder, |prompts, asked| {
+        let text = prompts.skill_text(&asked.name)?;
+        Ok(wire::SkillsReadResult {
+            name: asked.name,
+            content: text.source,
+            metadata: some(text.metadata),
+        })
+    });
+}
+
+pub(super) fn view(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillParams, responder: Responder) {
+    work(client, prompts, asked, responder, |prompts, asked| {
+        let text = prompts.skill_text(&asked.name)?;
+        Ok(wire::SkillsViewResult {
+            name: asked.name,
+            content: text.body,
+        })
+    });
+}
+
+pub(super) fn restore_original(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    asked: wire::SkillParams,
+    responder: Responder,
+) {
+    work(client, prompts, asked, responder, |prompts, asked| {
+        prompts.skill(&asked.name)?;
+        Ok(wire::SkillsRestoreOriginalResult {
+            name: asked.name,
+            restored: false,
+        })
+    });
+}
+
+pub(super) async fn set_enabled(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    asked: wire::SkillsSetEnabledParams,
+    responder: Responder,
+) {
+    let switch = |prompts: &Prompts, asked: wire::SkillsSetEnabledParams| {
+        let skill = prompts.enable_skill(&asked.name, asked.enabled)?;
+        Ok(wire::SkillsSetEnabledResult { skill: info(skill) })
+    };
+    change(client, prompts, asked, responder, SKILLS_SET_ENABLED, switch).await;
+}
+
+pub(super) async fn uninstall(
+    client: &Client,
+    prompts: &Arc<Prompts>,
+    asked: wire::SkillParams,
+    responder: Responder,
+) {
+    let remove = |prompts: &Prompts, asked: wire::SkillParams| {
+        let removed = prompts.remove_skill(&asked.name)?;
+        Ok(wire::SkillsUninstallResult {
+            name: asked.name,
+            uninstalled: true,
+            source: source(removed.source),
+            removed_source_path: removed.directory.to_string_lossy().into_owned(),
+            removed_variant_count: 0,
+        })
+    };
+    change(client, prompts, asked, responder, SKILLS_UNINSTALL, remove).await;
+}
+
+fn info(skill: Skill) -> wire::SkillInfo {
+    wire::SkillInfo {
+        name: skill.name,
+        description: skill.description,
+        display_name: skill.display_name,
+        short_description: skill.short_description,
+        default_prompt: skill.default_prompt,
+        source: source(skill.source),
+        plugin_id: skill.plugin.as_ref().map(|plugin| plugin.id.clone()),
+        plugin_display_name: skill.plugin.map(|plugin| plugin.display_name),
+        available: skill.unavailable.is_none(),
+        unavailable_reason: skill.unavailable,
+        enabled: skill.enabled,
+        path: skill.path.to_string_lossy().into_owned(),
+        metadata: some(skill.metadata),
+    }
+}
+
+fn source(source: Source) -> wire::SkillSource {
+    match source {
+        Source::Workspace => wire::SkillSource::Workspace,
+        Source::Plugin => wire::SkillSource::Plugin,
+        Source::User => wire::SkillSource::User,
+    }
+}
+
+fn some(metadata: BTreeMap<String, Value>) -> Option<BTreeMap<String, Value>> {
+    (!metadata.is_empty()).then_some(metadata)
+}

@@ -1,0 +1,136 @@
+//! `terminal/*`: commands in the background (AppServer protocol 03 §13). Served where commands can be left there.
+//!
+//! Answers that wait for a command or for the disk come from tasks of their own, which end with the connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::terminal::{TerminalError, Terminals, Wait};
+use bobbin_model::{Terminal, ThreadId};
+use bobbin_peer::Responder;
+
+use super::convert::terminal;
+use crate::client::{Client, refuse};
+use crate::wire::{self, RpcError};
+
+/// Time for a command to answer what was typed, when the client does not say.
+const USUAL_YIELD_MS: u64 = 1000;
+
+pub(super) fn list(
+    client: &Client,
+    terminals: &Arc<dyn Terminals>,
+    asked: wire::TerminalListParams,
+    responder: Responder,
+) {
+    let terminals = terminals.clone();
+    client.spawn(async move {
+        let thread = asked.thread_id.map(ThreadId::new);
+        let found = terminals.list(thread.as_ref()).await;
+        responder.ok(wire::TerminalsResult {
+            terminals: found.iter().map(terminal).collect(),
+        });
+    });
+}
+
+pub(super) fn read(
+    client: &Client,
+    terminals: &Arc<dyn Terminals>,
+    asked: wire::TerminalReadParams,
+    responder: Responder,
+) {
+    let terminals = terminals.clone();
+    let peer = client.peer().clone();
+    client.spawn(async move {
+        let wait = Wait::News(Duration::from_millis(asked.wait_ms.unwrap_or(0)));
+        let chars = characters(asked.max_output_chars);
+        tokio::select! {
+            () = peer.closed() => {}
+            read = terminals.read(&asked.session_id, wait, chars) => answer(responder, &read),
+        }
+    });
+}
+
+pub(super) fn write(
+    client: &Client,
+    terminals: &Arc<dyn Terminals>,
+    asked: wire::TerminalWriteParams,
+    responder: Responder,
+) {
+    let terminals = terminals.clone();
+    let (peer, once) = (client.peer().clone(), client.once().cloned());
+    let wait = Duration::from_millis(asked.yield_time_ms.unwrap_or(USUAL_YIELD_MS));
+    let chars = characters(asked.max_output_chars);
+    // Typed here and now, in the order of requests; what waits is the answer.
+    let written = terminals.write(&asked.session_id, asked.input, wait, chars, once);
+    client.spawn(async move {
+        tokio::select! {
+            () = peer.closed() => {}
+            written = written => answer(responder, &written),
+        }
+    });
+}
+
+pub(super) fn stop(
+    client: &Client,
+    terminals: &Arc<dyn Terminals>,
+    wire::TerminalStopParams { session_id, .. }: wire::TerminalStopParams,
+    responder: Responder,
+) {
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = Box::new(move |stopped: Result<Terminal, TerminalError>| match stopped {
+        Ok(stopped) => first.ok(&wire::TerminalResult {
+            terminal: terminal(&stopped),
+        }),
+        Err(error) => first.err(wire_error(&error)),
+    });
+    terminals.stop(&session_id, reply);
+}
+
+pub(super) fn clean(
+    client: &Client,
+    terminals: &Arc<dyn Terminals>,
+    asked: wire::TerminalCleanParams,
+    responder: Responder,
+) {
+    let terminals = terminals.clone();
+    if asked.thread_id.trim().is_empty() {
+        let error = RpcError::invalid_params("'threadId' must not be blank.");
+        return refuse(responder, error);
+    }
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    client.spawn(async move {
+        let reply = Box::new(move |cleaned: Vec<Terminal>| {
+            first.ok(&wire::TerminalsResult {
+                terminals: cleaned.iter().map(terminal).collect(),
+            });
+        });
+        terminals.clean(&ThreadId::new(asked.thread_id), reply).await;
+    });
+}
+
+fn answer(responder: Responder, shown: &Result<Terminal, TerminalError>) {
+    match shown {
+        Ok(shown) => responder.ok(wire::TerminalResult {
+            terminal: terminal(shown),
+        }),
+        Err(error) => refuse(responder, wire_error(error)),
+    }
+}
+
+fn characters(asked: Option<u64>) -> Option<usize> {
+    asked.map(|chars| usize::try_from(chars).unwrap_or(usize::MAX))
+}
+
+/// Returns the wire's error for one about background terminals.
+fn wire_error(error: &TerminalError) -> RpcError {
+    match error {
+        // A borrowed code, as clients know it (01 §10.2).
+        TerminalError::NotFound(id) => RpcError::thread_not_found(id),
+        TerminalError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
+        TerminalError::RequestIdReused(_) => RpcError::client_request_id_reused(),
+    }
+}

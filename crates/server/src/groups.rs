@@ -1,0 +1,18 @@
+//! The method groups of this server: the tables of the crates that bring some. `cargo xtask schema` and `coverage` read the
+//! same list.
+
+use bobbin_native::group::Groups;
+
+/// Returns the groups, in the order of the protocol's pages.
+pub(crate) fn groups() -> Groups {
+    Groups::of(&[
+        bobbin_native::GROUPS,
+        bobbin_hermes::group::GROUPS,
+        bobbin_finecode::group::GROUPS,
+        bobbin_page::GROUPS,
+        bobbin_channels::GROUPS,
+        bobbin_schedules::GROUPS,
+        bobbin_plugins::GROUPS,
+        bobbin_profiles::GROUPS,
+    ])
+}

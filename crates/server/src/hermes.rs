@@ -1,0 +1,166 @@
+//! The Hermes extensions of a workspace: from the configuration to what the host runs; and `bobbin hermes`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_agent_api::{Features, SystemClock};
+use bobbin_children::{Children, Environment};
+use bobbin_config::{Config, DeclaredExtension};
+use bobbin_core::Threads;
+use bobbin_hermes::{AgentTools, ExtensionSpec, Host, StartCheck, Surroundings};
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use bobbin_workspace::Workspace;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::confine::{ConfinedPrograms, Unconfined, set_caches};
+
+/// The extensions of a running server, if its configuration has the section.
+#[derive(Clone)]
+pub(crate) struct Hermes(Option<Opened>);
+
+#[derive(Clone)]
+struct Opened {
+    host: Arc<Host>,
+    /// What to start.
+    specs: Vec<ExtensionSpec>,
+    /// Closes documents with their Threads.
+    _follow: Arc<AbortOnDropHandle<()>>,
+}
+
+/// What extensions are made of, before there is `Threads`.
+pub(crate) struct Parts {
+    place: Surroundings,
+    /// Where changes of documents are that no file has yet.
+    unsaved: PathBuf,
+    children: Children,
+    /// Confines those of the folder.
+    programs: ProgramSandbox,
+    /// The agent's tools, which are there once extensions and documents are.
+    pub(crate) tools: Arc<AgentTools>,
+}
+
+impl Parts {
+    pub(crate) fn new(
+        config: &Config,
+        workspace: &Workspace,
+        environment: &Environment,
+        children: &Children,
+        programs: &ProgramSandbox,
+    ) -> Self {
+        Self {
+            place: surroundings(workspace, environment),
+            unsaved: workspace.folder().join("hermes-unsaved"),
+            children: children.clone(),
+            programs: programs.clone(),
+            tools: Arc::new(AgentTools::new(config.hermes_agent)),
+        }
+    }
+}
+
+impl Hermes {
+    pub(crate) fn new(config: &Config, threads: &Arc<Threads>, parts: Parts) -> Self {
+        Self(config.hermes.as_deref().map(|declared| {
+            let announce = bobbin_hermes::group::announce(threads.clone());
+            let unsaved = Some(parts.unsaved);
+            let host = Host::new(parts.children, Arc::new(SystemClock), announce, unsaved);
+            let host = Arc::new(host);
+            parts.tools.begin(host.clone());
+            let follow = bobbin_hermes::group::close_with_threads(host.clone(), Arc::downgrade(threads));
+            Opened {
+                host,
+                specs: specs(declared, &parts.place, Some(&parts.programs)),
+                _follow: Arc::new(AbortOnDropHandle::new(tokio::spawn(follow))),
+            }
+        }))
+    }
+
+    /// Starts what is enabled and trusted.
+    ///
+    /// # Errors
+    /// The host cannot take the extensions.
+    pub(crate) fn begin(&self) -> anyhow::Result<()> {
+        if let Some(Opened { host, specs, .. }) = &self.0 {
+            host.load(specs.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Adds what clients may ask.
+    pub(crate) fn offer(&self, features: Features) -> Features {
+        match &self.0 {
+            Some(opened) => features.with(opened.host.clone()),
+            None => features,
+        }
+    }
+
+    /// Ends all extensions.
+    pub(crate) async fn end(&self) {
+        if let Some(opened) = &self.0 {
+            opened.host.end().await;
+        }
+    }
+}
+
+/// Returns what to start. `programs` confines the extensions of the folder.
+///
+/// One of the user's own starts in its own directory: in the workspace `uv run` or `python -m` would find files of the
+/// agent, and run them outside of the sandbox.
+pub fn specs(
+    declared: &[DeclaredExtension],
+    place: &Surroundings,
+    programs: Option<&ProgramSandbox>,
+) -> Vec<ExtensionSpec> {
+    let declared = declared.iter().enumerate();
+    let specs = declared.map(|(position, declared)| {
+        let mut spec = ExtensionSpec::new(declared.entry.clone(), position, place);
+        if !declared.trusted {
+            spec.launch = Err(
+                "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs"
+                    .to_owned(),
+            );
+        }
+        if !declared.is_of_folder() {
+            let data = spec.data().to_owned();
+            if let Ok(process) = &mut spec.launch {
+                process.cwd = data;
+            }
+        } else if let Some(programs) = programs {
+            let caches = spec.data().join("caches");
+            if let Ok(process) = &mut spec.launch {
+                set_caches(&mut process.env, &declared.entry.env, &caches);
+            }
+            spec.sandbox = Some(Arc::new(ConfinedPrograms {
+                sandbox: programs.clone(),
+                root: place.cwd.clone(),
+                needs: ProgramNeeds {
+                    network: ProgramNetwork::AsCommands,
+                    write: vec![spec.data().to_owned()],
+                },
+                unconfined: Unconfined::Trusted,
+            }));
+        }
+        let declared = declared.clone();
+        spec.check = Some(StartCheck(Arc::new(move || {
+            if declared.is_as_trusted() {
+                Ok(())
+            } else {
+                Err(
+                    "a file that its command line names has changed since you trusted it; `bobbin trust` shows it"
+                        .to_owned(),
+                )
+            }
+        })));
+        spec
+    });
+    specs.collect()
+}
+
+/// Returns where the extensions of a workspace run.
+pub fn surroundings(workspace: &Workspace, environment: &Environment) -> Surroundings {
+    Surroundings {
+        cwd: workspace.root.clone(),
+        environment: environment.clone(),
+        data: workspace.state_directory().path().join("hermes"),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}

@@ -1,0 +1,149 @@
+//! The listener of a running server: opened with it, or later for a program of its user, and closed alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bobbin_config::Config;
+use bobbin_native::Server as Native;
+use bobbin_transport::{Connections, Readiness, Router, web_socket};
+use bobbin_workspace::{LockedWorkspace, State};
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::eca::Editors;
+use crate::groups::groups;
+use crate::listen::{Bound, Listen, Listening};
+use crate::managed;
+use crate::opened::{Opened, services};
+use crate::server::{NativeClients, readiness};
+use crate::telemetry::Metrics;
+
+/// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// The path of native clients on the listener.
+const NATIVE: &str = "/ws";
+/// The path of editors beside it.
+const ECA: &str = "/eca";
+
+/// Opens and closes the listener of one server.
+pub(crate) struct Listeners {
+    pub(crate) held: Arc<LockedWorkspace>,
+    pub(crate) config: Config,
+    pub(crate) opened: Opened,
+    pub(crate) metrics: Metrics,
+    /// Open files that the process may have.
+    pub(crate) files: u64,
+    /// What the server says of itself while it listens nowhere.
+    pub(crate) state: State,
+    /// The dialect of programs that reach the server otherwise.
+    pub(crate) native: Mutex<Arc<Native>>,
+    pub(crate) is_open: AtomicBool,
+}
+
+/// A listener that accepts.
+pub(crate) struct OpenListener {
+    /// What its user is shown.
+    pub(crate) shown: Listening,
+    running: JoinHandle<()>,
+    /// Stops to accept.
+    stop: CancellationToken,
+    /// Ends its WebSockets.
+    cut: CancellationToken,
+    /// The dialect of the socket's clients before.
+    before: Arc<Native>,
+}
+
+impl Listeners {
+    /// Whether the server listens.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Opens the listener. A server has one at most: the caller closes it before it opens another.
+    ///
+    /// # Errors
+    /// The address is taken, the certificate cannot be used, or the state file cannot be written.
+    pub(crate) async fn open(&self, listen: &Listen) -> anyhow::Result<OpenListener> {
+        self.serve(Bound::new(listen, &self.config, self.files).await?)
+    }
+
+    /// Accepts on an address that is bound.
+    ///
+    /// # Errors
+    /// The state file cannot be written.
+    pub(crate) fn serve(&self, bound: Bound) -> anyhow::Result<OpenListener> {
+        let shown = bound.shown();
+        let mut services = services(&self.opened);
+        if let Some(devices) = bound.feature() {
+            services.others = services.others.with(devices);
+        }
+        if !bound.address().ip().is_loopback() {
+            self.opened.config_files.hide_keys();
+        }
+        let threads = self.opened.threads.clone();
+        let native = Arc::new(Native::new(threads.clone(), services, groups()));
+        let clients: Arc<dyn Connections> = Arc::new(NativeClients(native.clone()));
+        let editors = Editors::new(self.held.workspace(), &self.config, &self.opened);
+        let metrics = self.metrics.clone();
+        let router = Router::new()
+            .route(NATIVE, web_socket(MAX_MESSAGE_BYTES, clients))
+            .route(
+                ECA,
+                web_socket(bobbin_transport::MAX_BODY_BYTES, Arc::new(editors)),
+            )
+            .route(
+                "/metrics",
+                metrics.route(threads.clone(), self.opened.process.clone()),
+            );
+        let state = State {
+            address: Some(shown.web_socket.clone()),
+            ..self.state.clone()
+        };
+        // First: who finds the address finds what is offered there.
+        let before = std::mem::replace(&mut *self.native.lock(), native);
+        if let Err(error) = self.held.announce(&state, managed::base_url()) {
+            *self.native.lock() = before;
+            return Err(error.into());
+        }
+        self.is_open.store(true, Ordering::Release);
+        self.opened.start_clock();
+        let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
+        let is_ready: Readiness = readiness(threads);
+        let bound = bound.with_cut(cut.clone());
+        let running = tokio::spawn(bound.serve(router, is_ready, stop.clone()));
+        Ok(OpenListener {
+            shown,
+            running,
+            stop,
+            cut,
+            before,
+        })
+    }
+
+    /// Closes a listener and waits until its connections have ended.
+    pub(crate) async fn close(&self, listener: OpenListener) {
+        *self.native.lock() = listener.before.clone();
+        listener.cut.cancel();
+        listener.end().await;
+        self.is_open.store(false, Ordering::Release);
+        if let Err(error) = self.held.announce(&self.state, managed::base_url()) {
+            tracing::warn!(%error, "clients still find the address of a listener that is closed");
+        }
+    }
+}
+
+impl OpenListener {
+    /// Stops to accept, without an end of the connections.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits until the listener's connections have ended.
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        if let Err(error) = self.running.await {
+            tracing::error!(%error, "a listener ended badly");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What answers at the workspace's socket: both dialects, and requests about the server itself.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_local::{CONTROL_LEAVE, CONTROL_LISTEN, Dialect, Hello, Leave, Left, ListenRequest, Opened};
+use bobbin_native::{Endpoint, LocalClient};
+use bobbin_peer::{ErrorObject, Handlers, Mode, Peer, PeerOptions, Transport, code};
+use bobbin_transport::Connections;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::eca::Editors;
+use crate::listen::{Listen, TlsOptions};
+use crate::listeners::{Listeners, OpenListener};
+
+/// How long a process that leaves may take to end its other connections.
+const LEAVING: Duration = Duration::from_secs(2);
+/// How long a new server waits for its first client.
+const FIRST_CLIENT: Duration = Duration::from_secs(10);
+/// How often a server without clients looks whether its work is done.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The clients of the socket.
+pub(crate) struct Local {
+    editors: Arc<Editors>,
+    listeners: Arc<Listeners>,
+    usage: Arc<Usage>,
+    /// One listener at a time.
+    one_listener: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Who uses a server, and how it ends when nobody does.
+pub(crate) struct Usage {
+    /// Connections of the socket by process; of a process that leaves, all must have ended.
+    processes: watch::Sender<HashMap<u32, usize>>,
+    /// Whether the server ends as soon as nothing uses it.
+    ends_at_once: bool,
+    /// Ends the server.
+    stop: CancellationToken,
+}
+
+/// One connection of a process.
+struct OneOf {
+    usage: Arc<Usage>,
+    pid: u32,
+}
+
+impl Usage {
+    pub(crate) fn new(ends_at_once: bool, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            processes: watch::Sender::default(),
+            ends_at_once,
+            stop,
+        })
+    }
+
+    fn count(self: &Arc<Self>, pid: u32) -> OneOf {
+        self.processes
+            .send_modify(|processes| *processes.entry(pid).or_default() += 1);
+        OneOf {
+            usage: self.clone(),
+            pid,
+        }
+    }
+
+    /// Waits until a process has no connection but those about the server itself.
+    async fn has_left(&self, pid: u32) {
+        let mut processes = self.processes.subscribe();
+        let left = processes.wait_for(|processes| !processes.contains_key(&pid));
+        drop(tokio::time::timeout(LEAVING, left).await);
+    }
+}
+
+impl Drop for OneOf {
+    fn drop(&mut self) {
+        self.usage.processes.send_modify(|processes| {
+            if let Some(count) = processes.get_mut(&self.pid) {
+                *count -= 1;
+                if *count == 0 {
+                    processes.remove(&self.pid);
+                }
+            }
+        });
+    }
+}
+
+/// Returns once nothing has used a server for as long as `idle`: no client, no Turn that works, no terminal.
+pub(crate) async fn unused(listeners: &Listeners, idle: Duration) {
+    let mut connections = listeners.opened.process.watch_connections();
+    let first = connections.wait_for(|open| *open > 0);
+    // One that starts nothing here is waited for no longer than another.
+    drop(tokio::time::timeout(FIRST_CLIENT, first).await);
+    loop {
+        if connections.wait_for(|open| *open == 0).await.is_err() {
+            return;
+        }
+        let mut since = Instant::now();
+        while *connections.borrow() == 0 {
+            if listeners.opened.is_working() || listeners.is_open() {
+                since = Instant::now();
+            } else if since.elapsed() >= idle {
+                return;
+            }
+            tokio::select! {
+                _ = connections.changed() => {}
+                () = sleep(LOOK.min(idle.saturating_sub(since.elapsed()).max(Duration::from_millis(1)))) => {}
+            }
+        }
+    }
+}
+
+impl Local {
+    pub(crate) fn new(listeners: Arc<Listeners>, usage: Arc<Usage>) -> Self {
+        let editors = Editors::new(listeners.held.workspace(), &listeners.config, &listeners.opened);
+        Self {
+            editors: Arc::new(editors),
+            listeners,
+            usage,
+            one_listener: Arc::default(),
+        }
+    }
+}
+
+impl Connections for Local {
+    fn serve(&self, mut transport: Transport) -> BoxFuture<'static, ()> {
+        let (editors, listeners, usage) = (self.editors.clone(), self.listeners.clone(), self.usage.clone());
+        let one_listener = self.one_listener.clone();
+        async move {
+            let Some(hello) = Hello::read(&mut transport).await else {
+                return tracing::warn!("a connection was closed: its first line cannot be read");
+            };
+            if hello.folder != listeners.held.workspace().root {
+                return tracing::warn!("a connection was closed: it means another folder");
+            }
+            let _one = (hello.dialect != Dialect::Control).then(|| usage.count(hello.pid));
+            if hello.dialect != Dialect::Control && !hello.ends_turns {
+                listeners.opened.start_clock();
+            }
+            match hello.dialect {
+                Dialect::Native => {
+                    let native = listeners.native.lock().clone();
+                    let client = LocalClient {
+                        ends_turns: hello.ends_turns,
+                        keys: hello.keys,
+                    };
+                    bobbin_native::serve(transport, Endpoint::Local(client), native).await;
+                }
+                Dialect::Eca => editors.serve_with(transport, hello.keys).await,
+                Dialect::Control => {
+                    let control = Control {
+                        listeners,
+                        usage,
+                        one_listener,
+                        open: tokio::sync::Mutex::default(),
+                    };
+                    control.serve(transport).await;
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// One connection about the server itself.
+struct Control {
+    listeners: Arc<Listeners>,
+    usage: Arc<Usage>,
+    one_listener: Arc<tokio::sync::Mutex<()>>,
+    /// The listener that lasts as long as the connection.
+    open: tokio::sync::Mutex<Option<(OpenListener, tokio::sync::OwnedMutexGuard<()>)>>,
+}
+
+impl Control {
+    async fn serve(self, transport: Transport) {
+        let control = Arc::new(self);
+        let (leaving, listening) = (control.clone(), control.clone());
+        let handlers = Handlers::new()
+            .on_call_deferred(CONTROL_LEAVE, Mode::ordered("in"), move |cx, responder| {
+                let control = leaving.clone();
+                async move {
+                    match params(cx.params.as_deref()) {
+                        Ok(leave) => {
+                            let left = control.leave(leave).await;
+                            responder.ok(left);
+                            if left.ends {
+                                control.usage.stop.cancel();
+                            }
+                        }
+                        Err(error) => responder.err(error),
+                    }
+                }
+            })
+            .on_call_deferred(CONTROL_LISTEN, Mode::ordered("in"), move |cx, responder| {
+                let control = listening.clone();
+                async move {
+                    let answer = match params(cx.params.as_deref()) {
+                        Ok(wanted) => control.listen(wanted).await,
+                        Err(error) => Err(error),
+                    };
+                    match answer {
+                        Ok(opened) => responder.ok(opened),
+                        Err(error) => responder.err(error),
+                    }
+                }
+            });
+        let peer = match Peer::start(transport, PeerOptions::default(), |_| handlers) {
+            Ok(peer) => peer,
+            Err(error) => return tracing::error!(%error, "a connection cannot be served"),
+        };
+        tokio::select! {
+            () = peer.closed() => {}
+            () = control.listeners.opened.threads.ended() => {
+                // Who has asked for the end waits for that of the process.
+            }
+        }
+        let open = control.open.lock().await.take();
+        if let Some((listener, _one)) = open {
+            control.listeners.close(listener).await;
+        }
+    }
+
+    /// Decides whether the server ends because a process has left.
+    async fn leave(&self, leave: Leave) -> Left {
+        if !self.usage.ends_at_once {
+            return Left { ends: false };
+        }
+        self.usage.has_left(leave.pid).await;
+        let opened = &self.listeners.opened;
+        let is_used = opened.process.connections() > 0 || opened.is_working() || self.listeners.is_open();
+        Left { ends: !is_used }
+    }
+
+    async fn listen(&self, wanted: ListenRequest) -> Result<Opened, ErrorObject> {
+        let failed = |text: String| ErrorObject::new(code::INTERNAL_ERROR, text);
+        let Ok(one) = self.one_listener.clone().try_lock_owned() else {
+            return Err(failed("the server of this folder listens already".to_owned()));
+        };
+        if self.listeners.is_open() {
+            return Err(failed("the server of this folder listens already".to_owned()));
+        }
+        let listen = Listen {
+            address: wanted.address,
+            token: wanted.token,
+            may_move: wanted.may_move,
+            tls: TlsOptions::of(wanted.tls),
+        };
+        let opened = self.listeners.open(&listen).await;
+        let listener = opened.map_err(|error| failed(format!("{error:#}")))?;
+        let answer = listener.shown.opened(wanted.wants_code);
+        *self.open.lock().await = Some((listener, one));
+        Ok(answer)
+    }
+}
+
+fn params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, ErrorObject> {
+    let text = params.map_or("null", RawValue::get);
+    serde_json::from_str(text)
+        .map_err(|error| ErrorObject::new(code::INVALID_PARAMS, format!("Invalid params: {error}")))
+}

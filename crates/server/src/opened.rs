@@ -1,0 +1,404 @@
+//! An open workspace: the core over its database, with all that its agent and its clients have. It listens nowhere.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use bobbin_agent::{AgentEngine, AgentSettings, Helpers, Titles};
+use bobbin_agent_api::policy::Policy;
+use bobbin_agent_api::tool::ToolSource;
+use bobbin_agent_api::tool_server::ToolServers;
+use bobbin_agent_api::undo::Undo;
+use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
+use bobbin_channels::Channels;
+use bobbin_children::{Children, Environment};
+use bobbin_core::{Confines, LeftOpen, RandomIds, Settings, Threads};
+use bobbin_editor_kit::EditorTools;
+use bobbin_models::CurrentModels;
+use bobbin_plugins::Plugins;
+use bobbin_policy::{Programs, RulesPolicy};
+use bobbin_profiles::{ProfileEngine, Profiles};
+use bobbin_prompts::Prompts;
+pub use bobbin_schedules::ByClock;
+use bobbin_schedules::{Schedules, Surroundings};
+use bobbin_subagents::WithSubAgents;
+use bobbin_terminals::{Bounds, Terminals};
+use bobbin_tools::{Commands, ProgramSandbox, Sandbox, ToolSet};
+use bobbin_undo::FileUndo;
+use tokio_util::sync::CancellationToken;
+
+use crate::config_files::ConfigFiles;
+use crate::environment::{children, own_environment, programs, with_search_path};
+use crate::finecode::FineCode;
+use crate::hermes::{self, Hermes};
+use crate::shell::shell;
+use crate::tool_servers::{self, ServerPlaces, Servers};
+use crate::trust::{Folder, TrustFile};
+use crate::{database, doctor, managed, models, plugins, prompts, small_requests, state, telemetry, undo};
+use bobbin_config::Config;
+use bobbin_native::groups::doctor::Doctor;
+use bobbin_native::groups::file::FileNames;
+use bobbin_workspace::{LockedWorkspace, PagePorts, Workspace};
+
+/// An open workspace: its core, with what its agent has.
+#[derive(Clone)]
+pub struct Opened {
+    pub(crate) threads: Arc<Threads>,
+    /// The tools of its agent.
+    pub(crate) tools: ToolSet,
+    /// The commands that it runs.
+    pub(crate) terminals: Terminals,
+    /// What suggests small things.
+    pub(crate) helpers: Helpers,
+    /// What writes titles of Threads.
+    pub(crate) titles: Option<Arc<Titles>>,
+    /// The commands and skills of its people.
+    pub(crate) prompts: Arc<Prompts>,
+    /// The servers that some of them come from.
+    pub(crate) servers: Arc<Servers>,
+    /// Its external channels.
+    pub(crate) channels: Arc<Channels>,
+    /// What brings further skills, commands and servers.
+    plugins: Arc<Plugins>,
+    /// The profiles of its subagents.
+    profiles: Arc<Profiles>,
+    /// The actions of its FineCode projects.
+    finecode: FineCode,
+    /// What its user says about what the folder brings.
+    pub(crate) trust: Arc<Folder>,
+    /// What connected editors answer for.
+    pub(crate) editor_tools: Arc<EditorTools>,
+    /// Its Hermes extensions.
+    hermes: Hermes,
+    /// What runs by the clock.
+    jobs: Schedules,
+    /// What files were before Turns changed them.
+    undo: Option<Arc<FileUndo>>,
+    /// The checks of what is missing.
+    doctor: Doctor,
+    /// The configuration files.
+    pub(crate) config_files: Arc<ConfigFiles>,
+    pub(crate) models: CurrentModels,
+    /// The figures of this process.
+    pub(crate) process: Arc<ServerProcess>,
+    /// What is wrong with the configuration of models, or missing.
+    pub complaints: Vec<String>,
+}
+
+impl Opened {
+    /// Starts what runs beside Turns, and resumes the Turns that were open.
+    async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
+        // Before the Turns that may need them.
+        self.servers.begin(&self.threads);
+        self.trust.begin(&self.threads);
+        let trust = self.trust.clone();
+        self.threads.own(async move { trust.look().await });
+        self.channels.begin(&self.threads);
+        self.plugins.begin(&self.threads);
+        let plugins = self.plugins.clone();
+        tokio::task::spawn_blocking(move || plugins.refresh()).await?;
+        self.profiles.begin(&self.threads);
+        self.finecode.begin(&self.threads);
+        self.terminals.begin(&self.threads);
+        self.hermes.begin()?;
+        let services = services(self);
+        self.jobs
+            .begin(Surroundings::of(self.threads.clone(), &services, by_clock))
+            .await?;
+        let resumed = self.threads.recover().await?;
+        if resumed > 0 {
+            tracing::info!(turns = resumed, "took up the turns that were open");
+        }
+        Ok(())
+    }
+
+    /// Has jobs run by the clock from now on.
+    pub(crate) fn start_clock(&self) {
+        self.jobs.start_clock();
+    }
+
+    /// Whether something goes on that no client has to see: a Turn that works, or a command in a terminal.
+    pub(crate) fn is_working(&self) -> bool {
+        self.threads.is_working() || self.terminals.is_any_running()
+    }
+
+    /// Ends everything in it. Returns what goes on when the workspace is opened again.
+    pub async fn end(&self) -> LeftOpen {
+        // While clients can still be notified.
+        self.terminals.stop_all().await;
+        if let Some(titles) = &self.titles {
+            titles.close().await;
+        }
+        // Calls end with their engines, so the servers come second.
+        let left = self.threads.stop().await;
+        self.terminals.end().await;
+        tokio::join!(
+            self.servers.end(),
+            self.hermes.end(),
+            self.finecode.end(),
+            self.channels.host().end()
+        );
+        if let Some(undo) = &self.undo {
+            undo.end().await;
+        }
+        left
+    }
+}
+
+/// Opens the core of a held workspace and resumes what was open.
+///
+/// `removed` is cancelled once the database is no longer at its path. Then nothing can be stored any more, and the caller
+/// ends what was opened.
+///
+/// # Errors
+/// The database cannot be opened, or a part of the configuration cannot be used.
+pub async fn open(
+    held: &LockedWorkspace,
+    config: &Config,
+    removed: &CancellationToken,
+    by_clock: ByClock,
+) -> anyhow::Result<Opened> {
+    let opened = prepare(held, config, removed).await?;
+    opened.start(by_clock).await?;
+    Ok(opened)
+}
+
+/// Opens the core of a held workspace as [`open`] does. Nothing runs in it yet.
+///
+/// # Errors
+/// As [`open`].
+pub async fn prepare(
+    held: &LockedWorkspace,
+    config: &Config,
+    removed: &CancellationToken,
+) -> anyhow::Result<Opened> {
+    // Nothing, except in builds for tests.
+    bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
+    let workspace = held.workspace();
+    let foreign = database::named_foreign(workspace);
+    let store = database::open(workspace, config, removed).await?;
+    let jobs = Schedules::new(store.clone());
+    let children = children();
+    let variables = managed::own_variables();
+    let environment = Environment::from_base(variables.iter().cloned());
+    let (commands, _) = config.variables.environment(variables.iter().cloned());
+    let state = state::directory()?;
+    let trust_file = TrustFile::of(&state, &workspace.root);
+    let home = state::home();
+    let mut sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
+    let programs = programs(&commands, &workspace.root, &workspace.temporary(), &sandbox);
+    let own = own_environment(&environment, &programs, &workspace.root);
+    sandbox.hide.push(workspace.state_directory().path().to_owned());
+    let policy = policy(config, home.as_deref(), (&sandbox, programs), workspace)?;
+    let confined = ProgramSandbox::new(sandbox.clone(), policy.clone());
+    let terminals = terminals(workspace, &children)?;
+    let servers = Arc::new(Servers::new(
+        ServerPlaces::of(workspace, tool_servers::logins(state.path())),
+        trust_file.clone(),
+        config.tool_servers.clone(),
+        with_search_path(variables, &own),
+        (children.clone(), &confined),
+        Arc::new(terminals.clone()),
+    ));
+    let channels = channels(workspace, config, &trust_file, (&children, &own), policy.clone());
+    let hermes = hermes::Parts::new(config, workspace, &own, &children, &confined);
+    let finecode = FineCode::new(&workspace.root, config, &trust_file, (&children, &own), &confined);
+    let (undo, without) = undo::open(workspace, &children, &own).await;
+    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
+    let search = commands.get("PATH").map(ToOwned::to_owned);
+    let profiles = Profiles::new(home.as_deref(), trust_file.clone(), search, config);
+    let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &confined);
+    let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers, &hooks);
+    let brought = (
+        servers.clone(),
+        channels.clone(),
+        hooks.clone(),
+        plugins.clone(),
+        profiles.clone(),
+    );
+    let trust = Arc::new(Folder::new(home.as_deref(), trust_file.clone(), config, brought));
+    let agent = config.agent.agent().with_sandbox(&sandbox);
+    let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
+    let editor_tools: Arc<EditorTools> = Arc::default();
+    let doctor = doctor::of_server(workspace, &own);
+    let git = (children, own, sandbox.clone());
+    let confines = confines(sandbox.clone());
+    let tools = with_sources(
+        ToolSet::with_terminals(&terminals, commands, shell(), sandbox),
+        (&servers, &finecode, &jobs, &hermes, &channels),
+        editor_tools.clone(),
+    );
+    let opened = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
+    let (models, mut complaints) = (CurrentModels::new(opened.models), opened.complaints);
+    complaints.extend(without.into_iter().chain(foreign));
+    let records = undo::beside(&tools, undo.as_ref());
+    let helpers = small_requests::helpers(config, &models, git.clone());
+    let titles = small_requests::titles(config, &models);
+    let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
+        .with_git(git.0, git.1, git.2)
+        .with_prompts(Some(prompts.clone()))
+        .with_titles(titles.clone())
+        .with_hooks(Some(hooks));
+    let settings = core_settings(workspace, config, policy, records.clone(), confines);
+    let engine = profiled(engine, profiles.clone(), own_commands, agent, records);
+    let engine = managed::notifying(engine, &workspace.root);
+    let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, profiles.clone());
+    let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds::default()));
+    let threads = Threads::new(settings, store, engine, clock, ids);
+    let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
+    Ok(Opened {
+        config_files: Arc::new(config_files),
+        hermes: Hermes::new(config, &threads, hermes),
+        threads,
+        jobs,
+        tools,
+        terminals,
+        helpers,
+        prompts,
+        servers,
+        channels,
+        plugins,
+        profiles,
+        finecode,
+        trust,
+        editor_tools,
+        undo,
+        doctor,
+        models,
+        titles,
+        process: ServerProcess::start(telemetry::memory_bytes),
+        complaints,
+    })
+}
+
+/// Returns the engine that also runs the command lines of subagents.
+fn profiled(
+    engine: AgentEngine,
+    profiles: Arc<Profiles>,
+    commands: Commands,
+    settings: AgentSettings,
+    undo: Option<Arc<dyn Undo>>,
+) -> ProfileEngine<AgentEngine> {
+    let engine = engine.with_settings(settings.clone()).with_undo(undo.clone());
+    let engine = engine.with_settings(settings.clone()).with_undo(undo.clone());
+    ProfileEngine {
+        engine,
+        profiles,
+        commands,
+        variables: managed::own_variables().into(),
+        settings,
+        undo,
+    }
+}
+
+/// Returns the tools together with those of what the server hosts.
+fn with_sources(
+    tools: ToolSet,
+    (servers, finecode, jobs, hermes, channels): (&Servers, &FineCode, &Schedules, &hermes::Parts, &Channels),
+    editor_tools: Arc<EditorTools>,
+) -> ToolSet {
+    let sources: [Arc<dyn ToolSource>; 6] = [
+        servers.source(),
+        finecode.source(),
+        jobs.tools(),
+        hermes.tools.clone(),
+        editor_tools,
+        channels.host().clone(),
+    ];
+    sources.into_iter().fold(tools, ToolSet::with_source)
+}
+
+/// Returns what runs the commands of a workspace.
+fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Terminals> {
+    let clock = Arc::new(SystemClock);
+    let terminals = Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
+        .context("there is no place for the output of commands")?;
+    Ok(terminals.avoiding(PagePorts::of(workspace.state_directory().path())))
+}
+
+/// Returns the external channels of a workspace.
+fn channels(
+    workspace: &Workspace,
+    config: &Config,
+    trust: &TrustFile,
+    (children, environment): (&Children, &Environment),
+    policy: Arc<dyn Policy>,
+) -> Arc<Channels> {
+    let place = bobbin_channels::Surroundings {
+        root: workspace.root.clone(),
+        environment: environment.clone(),
+        temporary: workspace.temporary(),
+        policy,
+    };
+    let host = bobbin_channels::Host::new(children.clone(), place);
+    Channels::new(host, trust.clone(), config.channels.clone())
+}
+
+/// Returns what judges the calls of the agent.
+fn policy(
+    config: &Config,
+    home: Option<&Path>,
+    (sandbox, programs): (&Sandbox, Programs),
+    workspace: &Workspace,
+) -> anyhow::Result<Arc<dyn Policy>> {
+    let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
+    let policy = RulesPolicy::new(config.rules.compile(home)?).guarding(guarded);
+    let policy = policy.showing(workspace.outputs()).finding(programs);
+    Ok(Arc::new(policy))
+}
+
+/// Returns what says whether bubblewrap confines commands.
+fn confines(sandbox: Sandbox) -> Confines {
+    Arc::new(move || sandbox.is_bubblewrapped())
+}
+
+fn core_settings(
+    workspace: &Workspace,
+    config: &Config,
+    policy: Arc<dyn Policy>,
+    undo: Option<Arc<dyn Undo>>,
+    confines: Confines,
+) -> Settings {
+    let mut settings = Settings::new(workspace.root.clone());
+    settings.undo = undo;
+    settings
+        .approval_policy
+        .set(config.approval_policy, config.is_policy_set);
+    settings.approval_policy.set_confines(confines);
+    settings.policy = policy;
+    if let Some(wait) = config.approval_max_wait {
+        settings.approval_max_wait = wait;
+    }
+    settings
+}
+
+/// Returns what the dialects offer beside the Threads.
+pub fn services(opened: &Opened) -> Services {
+    Services {
+        version: env!("CARGO_PKG_VERSION"),
+        process: Some(opened.process.clone()),
+        tool_servers: Some(opened.servers.clone()),
+        trust: Some(opened.trust.clone()),
+        config: Some(opened.config_files.clone()),
+        terminals: Some(Arc::new(opened.terminals.clone())),
+        forwards: Some(Arc::new(opened.terminals.clone())),
+        suggestions: Some(Arc::new(opened.helpers.clone())),
+        prompts: Some(opened.prompts.clone()),
+        models: Some(Arc::new(models::Catalog(opened.models.clone()))),
+        channels: Some(opened.channels.host().clone()),
+        pictures: Some(Arc::new(opened.terminals.clone())),
+        slash: opened.jobs.slash(),
+        others: opened
+            .hermes
+            .offer(
+                opened
+                    .jobs
+                    .offer(Features::default().with(opened.finecode.feature())),
+            )
+            .with(opened.channels.clone())
+            .with(opened.plugins.clone())
+            .with(opened.profiles.clone())
+            .with(opened.doctor.clone())
+            .with(FileNames::new(opened.threads.settings().workspace.clone())),
+    }
+}

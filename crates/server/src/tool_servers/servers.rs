@@ -1,0 +1,449 @@
+//! The running workspace's servers: the configuration in force, and the host that runs them.
+//!
+//! Owns the host. Changes of the configuration are made one at a time: written first, answered, then put into effect
+//! and told.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+
+use bobbin_agent_api::ConfigNews;
+use bobbin_agent_api::picture::PictureFiles;
+use bobbin_agent_api::tool::ToolSource;
+use bobbin_agent_api::tool_server::{
+    ConfiguredServer, LoginNews, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
+    ToolServerError, ToolServerNews, ToolServers,
+};
+use bobbin_children::Children;
+use bobbin_core::Threads;
+use bobbin_mcp::{Host, ServerSpec};
+use bobbin_model::{ServerOrigin, ServerState, ToolServer};
+use bobbin_supervise::Confine;
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::login::{Logins, over_http};
+use super::resolve::{self, ServerPlaces};
+use crate::confine::{ConfinedPrograms, Unconfined};
+use crate::trust::{self, TrustFile, TrustRecord};
+use bobbin_config::ServerFile;
+use bobbin_config::edit;
+use bobbin_config::servers::{self as declared, Declared};
+
+/// Part of the configuration that is changed here.
+const REGIONS: &[&str] = &["mcp"];
+
+/// The servers of a workspace.
+pub struct Servers {
+    places: ServerPlaces,
+    /// Confines those of the folder.
+    sandbox: Arc<dyn Confine>,
+    /// The workspace's configuration.
+    file: PathBuf,
+    trust: TrustFile,
+    /// Our own environment.
+    variables: Vec<(OsString, OsString)>,
+    host: Arc<Host>,
+    logins: Logins,
+    threads: Arc<OnceLock<Weak<Threads>>>,
+    state: Mutex<State>,
+    /// Held while the configuration is changed.
+    changing: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    declared: Vec<Declared>,
+    /// What plugins bring.
+    of_plugins: Vec<Declared>,
+    /// Fingerprints of what a client has started although it is not trusted: it counts until the server ends.
+    this_run: HashSet<String>,
+}
+
+impl Servers {
+    /// Returns the servers of a workspace; none is started before [`Servers::begin`].
+    pub fn new(
+        places: ServerPlaces,
+        trust: TrustFile,
+        declared: Vec<Declared>,
+        variables: Vec<(OsString, OsString)>,
+        (children, programs): (Children, &ProgramSandbox),
+        pictures: Arc<dyn PictureFiles>,
+    ) -> Self {
+        let threads: Arc<OnceLock<Weak<Threads>>> = Arc::default();
+        let told = threads.clone();
+        let announce = move |server: Arc<ToolServer>| {
+            if let Some(threads) = told.get().and_then(Weak::upgrade) {
+                threads.broadcast(ToolServerNews(server), 0);
+            }
+        };
+        if let Err(error) = std::fs::create_dir_all(&places.own) {
+            tracing::warn!(%error, "the directory in which MCP servers start cannot be made");
+        }
+        let confined = ConfinedPrograms {
+            sandbox: programs.clone(),
+            root: places.root.clone(),
+            needs: ProgramNeeds {
+                network: ProgramNetwork::Internet,
+                write: vec![places.caches.clone()],
+            },
+            unconfined: Unconfined::Trusted,
+        };
+        Self {
+            sandbox: Arc::new(confined),
+            file: places.root.join(bobbin_config::FILE),
+            trust,
+            variables,
+            host: Arc::new(
+                Host::new(children, Arc::new(announce))
+                    .with_pictures(pictures)
+                    .with_root(&places.root),
+            ),
+            logins: Logins::default(),
+            places,
+            threads,
+            state: Mutex::new(State {
+                declared,
+                of_plugins: Vec::new(),
+                this_run: HashSet::new(),
+            }),
+            changing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns the servers' tools.
+    pub fn source(&self) -> Arc<dyn ToolSource> {
+        self.host.clone()
+    }
+
+    /// Starts, in the background, what may be started; what becomes of it is told through `threads`.
+    pub fn begin(&self, threads: &Arc<Threads>) {
+        // Called once.
+        drop(self.threads.set(Arc::downgrade(threads)));
+        for declared in self.in_effect() {
+            self.set(&declared);
+        }
+    }
+
+    /// Takes what the files say now: what has changed is started or ended.
+    pub fn refresh(&self, declared: Vec<Declared>) {
+        self.change(|state| state.declared = declared);
+    }
+
+    /// Replaces what plugins bring. Returns whether anything is different now.
+    pub fn set_plugins(&self, declared: Vec<Declared>) -> bool {
+        self.change(|state| state.of_plugins = declared)
+    }
+
+    /// Whether the configuration has a server of this name.
+    pub fn is_configured(&self, name: &str) -> bool {
+        let state = self.state.lock();
+        state.declared.iter().any(|one| is_same(&one.config.name, name))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> bool {
+        let before = self.in_effect();
+        change(&mut self.state.lock());
+        let after = self.in_effect();
+        for one in after.iter().filter(|one| !before.contains(one)) {
+            self.set(one);
+        }
+        let is_different = before != after;
+        for gone in before {
+            let name = &gone.config.name;
+            if !after.iter().any(|one| is_same(&one.config.name, name)) {
+                self.host.remove(name);
+            }
+        }
+        is_different
+    }
+
+    /// Returns the servers that count: of two with one name the workspace's, unless it is not trusted. So a
+    /// repository cannot take the place of a server of the user's. A plugin's counts where no other has its name.
+    fn in_effect(&self) -> Vec<Declared> {
+        let state = self.state.lock();
+        let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
+        for one in state.declared.iter().chain(&state.of_plugins) {
+            let key = one.config.name.to_lowercase();
+            let mut one = one.clone();
+            one.trusted |= one
+                .fingerprint
+                .as_ref()
+                .is_some_and(|own| state.this_run.contains(own));
+            let counts = one.origin == ServerOrigin::Workspace && one.trusted;
+            if counts || !servers.contains_key(&key) {
+                servers.insert(key, one);
+            }
+        }
+        servers.into_values().collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Declared, ToolServerError> {
+        let same = |declared: &Declared| is_same(&declared.config.name, name);
+        let found = self.in_effect().into_iter().find(same);
+        found.ok_or_else(|| ToolServerError::NotFound(name.to_owned()))
+    }
+
+    fn spec(&self, declared: &Declared) -> ServerSpec {
+        let spec = resolve::spec(declared, &self.places, &self.variables);
+        ServerSpec {
+            sandbox: resolve::is_sandboxed(declared).then(|| self.sandbox.clone()),
+            ..spec
+        }
+    }
+
+    fn set(&self, declared: &Declared) {
+        let spec = self.spec(declared);
+        if let Err(full) = self.host.set(spec) {
+            tracing::warn!(server = declared.config.name, %full, "an MCP server is left out");
+        }
+    }
+
+    fn tell_change(&self, source: &'static str) {
+        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
+            let regions = REGIONS.to_vec();
+            threads.broadcast(ConfigNews { source, regions }, 0);
+        }
+    }
+
+    /// Whether the server of this name is in a file that clients do not write.
+    fn is_read_only(&self, name: &str) -> bool {
+        self.find(name).is_ok_and(|found| found.is_read_only())
+    }
+
+    /// Runs one change of the workspace's file.
+    async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Path) -> anyhow::Result<T> + Send + 'static,
+    ) -> Result<T, ToolServerError> {
+        let file = self.file.clone();
+        let written = tokio::task::spawn_blocking(move || change(&file)).await;
+        let written = written.unwrap_or_else(|error| Err(error.into()));
+        written.map_err(|error| ToolServerError::Unwritable(format!("{error:#}")))
+    }
+
+    async fn try_upsert(&self, config: &ToolServerConfig) -> Result<Declared, ToolServerError> {
+        declared::check(config)
+            .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
+        if self.is_read_only(&config.name) {
+            return Err(ToolServerError::ReadOnly(config.name.clone()));
+        }
+        let (written, trust, root) = (config.clone(), self.trust.clone(), self.places.root.clone());
+        let declared = self
+            .write(move |file| {
+                // A client that manages the configuration has shown this definition to its user, or is the user's own.
+                let fingerprint = trust::of_server(&written, &root);
+                trust.change(|record| record.add(&fingerprint))?;
+                edit::put(file, &written)?;
+                let mut record = TrustRecord::default();
+                record.add(&fingerprint);
+                Ok(Declared::of_folder(written, ServerFile::Config, &root, &record))
+            })
+            .await?;
+        let mut state = self.state.lock();
+        state.declared.retain(|known| !is_workspaces(known, &config.name));
+        state.declared.push(declared.clone());
+        Ok(declared)
+    }
+
+    async fn try_remove(&self, name: &str) -> Result<(), ToolServerError> {
+        let known = self
+            .state
+            .lock()
+            .declared
+            .iter()
+            .any(|known| is_workspaces(known, name));
+        if !known {
+            return Err(match self.find(name) {
+                Ok(_) => ToolServerError::ReadOnly(name.to_owned()),
+                Err(error) => error,
+            });
+        }
+        let removed = name.to_owned();
+        self.write(move |file| edit::remove(file, &removed)).await?;
+        self.state
+            .lock()
+            .declared
+            .retain(|known| !is_workspaces(known, name));
+        Ok(())
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+fn is_workspaces(declared: &Declared, name: &str) -> bool {
+    !declared.is_read_only() && is_same(&declared.config.name, name)
+}
+
+impl ToolServers for Servers {
+    fn servers(&self) -> Vec<Arc<ToolServer>> {
+        self.host.servers()
+    }
+
+    fn configured(&self) -> Vec<ConfiguredServer> {
+        self.in_effect().iter().map(Declared::configured).collect()
+    }
+
+    fn start(&self, name: &str) -> Result<(), ToolServerError> {
+        let mut declared = self.find(name)?;
+        if !declared.config.enabled {
+            return Err(ToolServerError::Invalid(format!(
+                "{name} is disabled in the configuration"
+            )));
+        }
+        if !declared.trusted {
+            // A user who presses that button has the command in front of them. It counts until we end.
+            self.state.lock().this_run.extend(declared.fingerprint.clone());
+            declared.trusted = true;
+        }
+        let withheld =
+            |server: &Arc<ToolServer>| server.state == ServerState::Idle && server.problem.is_some();
+        let known = self
+            .host
+            .servers()
+            .into_iter()
+            .find(|server| is_same(&server.name, name));
+        if known.as_ref().is_none_or(withheld) {
+            self.set(&declared);
+        } else {
+            self.host.start(name);
+        }
+        Ok(())
+    }
+
+    fn stop(&self, name: &str) -> Result<(), ToolServerError> {
+        if self.host.stop(name) {
+            Ok(())
+        } else {
+            Err(ToolServerError::NotFound(name.to_owned()))
+        }
+    }
+
+    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+        async move {
+            let _changing = self.changing.lock().await;
+            match self.try_upsert(&config).await {
+                Ok(declared) => {
+                    reply(Ok(declared.configured()));
+                    self.tell_change("mcp/upsert");
+                    self.set(&declared);
+                }
+                Err(error) => reply(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+        async move {
+            let _changing = self.changing.lock().await;
+            match self.try_remove(&name).await {
+                Ok(()) => {
+                    reply(Ok(()));
+                    self.tell_change("mcp/remove");
+                    match self.find(&name) {
+                        // One of the user's own had given way to it.
+                        Ok(declared) => self.set(&declared),
+                        Err(_) => drop(self.host.remove(&name)),
+                    }
+                }
+                Err(error) => reply(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn test(
+        &self,
+        config: ToolServerConfig,
+    ) -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>> {
+        async move {
+            declared::check(&config)
+                .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
+            let declared = Declared {
+                config: ToolServerConfig {
+                    enabled: true,
+                    ..config
+                },
+                // The caller has defined it: its user asks for it.
+                fingerprint: None,
+                trusted: true,
+                origin: ServerOrigin::Workspace,
+                file: ServerFile::Config,
+                plugin: None,
+            };
+            let spec = self.spec(&declared);
+            Ok(self.host.probe(&spec).await)
+        }
+        .boxed()
+    }
+
+    fn resources(&self) -> Vec<ServerResource> {
+        self.host.resources()
+    }
+
+    fn prompts(&self) -> Vec<ServerPrompt> {
+        self.host.prompts()
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let read = self.host.read_resource(server, uri);
+        read.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
+    }
+
+    fn fill_prompt<'a>(
+        &'a self,
+        server: &'a str,
+        name: &'a str,
+        arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let filled = self.host.fill_prompt(server, name, arguments);
+        filled.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
+    }
+
+    fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        async move {
+            let declared = self.find(name)?;
+            let server = over_http(self.spec(&declared)).map_err(ToolServerError::Invalid)?;
+            let name = declared.config.name;
+            let (host, threads, server_name) = (self.host.clone(), self.threads.clone(), name.clone());
+            let ended = move |outcome: Result<(), String>| {
+                if outcome.is_ok() {
+                    host.start(&server_name);
+                }
+                if let Some(threads) = threads.get().and_then(Weak::upgrade) {
+                    let server = server_name;
+                    threads.broadcast(LoginNews { server, outcome }, 0);
+                }
+            };
+            let started = self.logins.start(&server, ended).await;
+            started.map_err(|why| ToolServerError::Invalid(format!("The server {name} {why}.")))
+        }
+        .boxed()
+    }
+
+    fn log_out<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, ToolServerError>> {
+        async move {
+            let server = over_http(self.spec(&self.find(name)?)).map_err(ToolServerError::Invalid)?;
+            let removed = tokio::task::spawn_blocking(move || server.tokens.remove()).await;
+            let removed = removed.map_err(std::io::Error::other).flatten();
+            removed.map_err(|error| ToolServerError::Unwritable(error.to_string()))
+        }
+        .boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        async {
+            tokio::join!(self.logins.end(), self.host.end());
+        }
+        .boxed()
+    }
+}
