@@ -1680,6 +1680,9 @@ export interface RevertedFile {
   path: string;
 }
 
+/** Which files a command may write. */
+export type SandboxProfile = "readOnly" | "workspaceWrite" | "full";
+
 /** A time in seconds, whole or not. */
 export type Seconds = number;
 
@@ -2016,7 +2019,7 @@ export interface SubagentProfileDefinition {
   toolAllowList?: string[];
   /** `native`: tools it does not have. */
   toolDenyList?: string[];
-  /** How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word. */
+  /** How far its user trusts it: `trusted` runs outside of the sandbox, each time after its user's approval. */
   trustLevel?: TrustLevel;
   /** Where it starts: the folder of the Thread. */
   workingDirectoryMode?: WorkingDirectoryMode;
@@ -2800,6 +2803,11 @@ export interface ChannelListResult {
 
 /** Params of `turn/start`. */
 export interface TurnStartParams {
+  /**
+   * Extension: rules that allow in this Turn alone, and in the Turns of its subagents: `tool:NAME`, `path:PATTERN` or a
+   * pattern of commands; at most 64. Rules that ask or refuse go on counting. Taken over the socket of the workspace only.
+   */
+  allow?: string[];
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
   /** At least one part that the server knows. */
@@ -2808,6 +2816,11 @@ export interface TurnStartParams {
   messages?: unknown[];
   /** How much the model reasons in this Turn; as the Thread's configuration says when left out. */
   reasoningEffort?: ReasoningEffort;
+  /**
+   * Extension: what commands of this Turn and of its subagents may reach, in the place of what is configured. Taken over
+   * the socket of the workspace only.
+   */
+  sandbox?: SandboxProfile;
   /** Who says it. */
   sender?: SenderContext;
   /** An active Thread without a running Turn. */
@@ -3450,6 +3463,7 @@ export interface ModelListResult {
 export interface WorkspaceDefaultsResult {
   /** The policy that `default` means. */
   approvalPolicy: ApprovalPolicy;
+  /** Whether a setting says which; if not, a client may have its user choose. */
   approvalPolicySet: boolean;
   /** The variable of the environment whose key chose the model. */
   keyVariable?: string;
@@ -3551,7 +3565,10 @@ export interface WorkspaceConfigUpdateParams {
   model?: string | null;
   /** Extension: sets up a provider of models in the user's own file. */
   provider?: ProviderSetting;
-  /** Extension: writes `model` into the user's own file, for all folders, instead of the workspace's. */
+  /**
+   * Extension: writes `model` and `defaultApprovalPolicy` into the user's own file, for all folders, instead of the
+   * workspace's.
+   */
   saveUserConfig?: boolean;
   /** Stored for other programs. */
   skillsSelfLearningEnabled?: boolean | null;

@@ -2279,7 +2279,7 @@ class SubagentProfileDefinition(TypedDict, total=False):
     toolDenyList: list[str]
     """`native`: tools it does not have."""
     trustLevel: TrustLevel
-    """How far its user trusts it: `trusted` runs outside of the sandbox, each time with a user's word."""
+    """How far its user trusts it: `trusted` runs outside of the sandbox, each time after its user's approval."""
     workingDirectoryMode: WorkingDirectoryMode
     """Where it starts: the folder of the Thread."""
 
@@ -3081,12 +3081,21 @@ class _TurnStartParams(TypedDict):
 class TurnStartParams(_TurnStartParams, total=False):
     """Params of `turn/start`."""
 
+    allow: list[str]
+    """Extension: rules that allow in this Turn alone, and in the Turns of its subagents: `tool:NAME`,
+    `path:PATTERN` or a pattern of commands; at most 64. Rules that ask or refuse go on counting. Taken over the
+    socket of the workspace only.
+    """
     clientRequestId: str
     """Extension: makes a repeated request safe."""
     messages: list[Any]
     """The model's whole history; required in the history mode `client`, forbidden in `server`."""
     reasoningEffort: ReasoningEffort
     """How much the model reasons in this Turn; as the Thread's configuration says when left out."""
+    sandbox: SandboxProfile
+    """Extension: what commands of this Turn and of its subagents may reach, in the place of what is configured.
+    Taken over the socket of the workspace only.
+    """
     sender: SenderContext
     """Who says it."""
 
@@ -3887,6 +3896,8 @@ class ModelListResult(_ModelListResult, total=False):
 class _WorkspaceDefaultsResult(TypedDict):
     approvalPolicy: ApprovalPolicy
     """The policy that `default` means."""
+    approvalPolicySet: bool
+    """Whether a setting says which; if not, a client may have its user choose."""
     model: str
     """The model; `offline` answers without a provider."""
     modelSource: DefaultModelSource
@@ -4010,7 +4021,9 @@ class WorkspaceConfigUpdateParams(TypedDict, total=False):
     provider: ProviderSetting
     """Extension: sets up a provider of models in the user's own file."""
     saveUserConfig: bool
-    """Extension: writes `model` into the user's own file, for all folders, instead of the workspace's."""
+    """Extension: writes `model` and `defaultApprovalPolicy` into the user's own file, for all folders, instead of
+    the workspace's.
+    """
     skillsSelfLearningEnabled: Union[bool, None]
     """Stored for other programs."""
     welcomeSuggestionsEnabled: Union[bool, None]
@@ -6397,7 +6410,7 @@ ApprovalDecision = Literal['accept', 'acceptForSession', 'acceptAlways', 'declin
 """A user's answer."""
 ApprovalKind = Literal['shell', 'file', 'remoteResource']
 """Kind of operation that needs a user's permission."""
-ApprovalPolicy = Literal['default', 'autoApprove', 'interrupt', 'sandboxed', 'askWrites', 'refuse']
+ApprovalPolicy = Literal['default', 'ask', 'autoApprove', 'interrupt', 'sandboxed', 'askWrites', 'refuse']
 """How a Thread's Approvals are decided."""
 AutomationTaskStatus = Literal['pending', 'running', 'completed', 'failed']
 """How an automation task stands."""
@@ -6423,7 +6436,7 @@ ContentItem = Union[TextContent, ImageContentItem]
 """A piece of what a tool brought back."""
 CronRunStatus = Literal['ok', 'error']
 """How a run ended."""
-DefaultApprovalPolicy = Literal['default', 'autoApprove', 'sandboxed', 'askWrites']
+DefaultApprovalPolicy = Literal['default', 'autoApprove', 'sandboxed', 'automatic', 'askWrites']
 """A policy that `workspace/config/update` can set."""
 DefaultModelSource = Literal['nothing', 'key', 'setting']
 """Why a model is the default."""
@@ -6505,6 +6518,8 @@ ReasoningEffort = Literal['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 """How much a model reasons before it answers, as users choose it. In ascending order."""
 RevertAction = Literal['restored', 'removed']
 """How a file was restored."""
+SandboxProfile = Literal['readOnly', 'workspaceWrite', 'full']
+"""Which files a command may write."""
 Seconds = float
 """A time in seconds, whole or not."""
 SkillSource = Literal['workspace', 'plugin', 'builtin', 'user']

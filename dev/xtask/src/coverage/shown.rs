@@ -46,10 +46,7 @@ pub(super) fn missing(root: &Path, page: &Page) -> anyhow::Result<Vec<String>> {
 /// Where `room/file` may be: the tests of the whole server, of a crate, or beside a crate's code.
 fn places(root: &Path, place: &str) -> Vec<PathBuf> {
     let (room, file) = place.split_once('/').unwrap_or((place, "lib"));
-    if matches!(room, "server" | "attacks") {
-        return vec![root.join(format!("tests/{room}/{file}.rs"))];
-    }
-    let mut places = Vec::new();
+    let mut places = vec![root.join(format!("tests/{room}/{file}.rs"))];
     for of_crate in ["crates", "dev"].map(|above| root.join(above).join(room)) {
         places.push(of_crate.join(format!("src/{file}.rs")));
         places.push(of_crate.join(format!("tests/{file}.rs")));
