@@ -179,10 +179,10 @@ async fn blanks_push_nothing_off_the_screen() {
     let output = lab.run(&["trust"]).await;
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("[1920 blanks]"), "{out}");
-    // All of a value is shown, and each of its lines begins as one of a list does.
+    // All of a value is shown, and each further line of it stands under its text, not under a label.
     assert!(out.contains("~/.config"), "{out}");
     for line in out.lines().filter(|line| line.starts_with(' ')) {
-        let known = ["  runs  ", "  loosens  ", "  instructs "];
+        let known = ["  runs  ", "  loosens  ", "  instructs ", "            "];
         assert!(
             known.iter().any(|known| line.starts_with(known)),
             "{line:?} in {out}"

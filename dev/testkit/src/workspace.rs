@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use crate::ManualClock;
 
 enum Place {
-    Temporary(TempDir),
+    /// The workspace's folder, in a directory that also has the database.
+    Temporary(TempDir, PathBuf),
     Given(PathBuf),
 }
 
@@ -28,8 +29,11 @@ impl Default for TestWorkspace {
     /// The machine has no temporary directory.
     #[expect(clippy::expect_used, reason = "a test without a directory cannot go on")]
     fn default() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let work = dir.path().join("work");
+        std::fs::create_dir(&work).expect("a new directory is writable");
         Self {
-            place: Place::Temporary(tempfile::tempdir().expect("a temporary directory")),
+            place: Place::Temporary(dir, work),
             clock: Arc::default(),
         }
     }
@@ -39,14 +43,16 @@ impl TestWorkspace {
     /// Returns the directory.
     pub fn path(&self) -> &Path {
         match &self.place {
-            Place::Temporary(dir) => dir.path(),
-            Place::Given(path) => path,
+            Place::Temporary(_, path) | Place::Given(path) => path,
         }
     }
 
     /// Returns the database file.
     pub fn database(&self) -> PathBuf {
-        self.path().join("bobbin.db")
+        match &self.place {
+            Place::Temporary(dir, _) => dir.path().join("bobbin.db"),
+            Place::Given(path) => path.join("bobbin.db"),
+        }
     }
 
     /// Returns a workspace in a directory that somebody else owns.

@@ -33,7 +33,6 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
         tempfile::tempdir().unwrap(),
     );
     slow_git(slow.path());
-    fs::write(workspace.path().join(".gitignore"), "bobbin.db*\n.gitignore\n").unwrap();
     let mut environment = Environment::empty();
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.path().display()));
     let children = Children::new(None);

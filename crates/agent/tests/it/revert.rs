@@ -60,9 +60,6 @@ fn all(root: &Path) -> Vec<(String, String)> {
         for entry in fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            if name.starts_with("bobbin.db") || name == ".gitignore" {
-                continue;
-            }
             if path.is_symlink() {
                 found.push((name, format!("-> {}", fs::read_link(&path).unwrap().display())));
             } else if path.is_dir() {

@@ -69,7 +69,7 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     let later = children.iter().find(named).unwrap();
     let state = bench.threads.stored(&later.header.id).await.unwrap().unwrap();
     let given = state.header.config.and_then(|config| config.approval_policy);
-    assert_eq!(given, Some(ApprovalPolicy::Default));
+    assert_eq!(given, Some(ApprovalPolicy::Ask));
     bench.threads.stop().await;
 }
 

@@ -127,8 +127,6 @@ impl Bench {
         model: Arc<dyn Model>,
         tools: ToolSet,
     ) -> Self {
-        // The store of a test lies in the workspace.
-        std::fs::write(workspace.path().join(".gitignore"), "bobbin.db*\n.gitignore\n").unwrap();
         Self::over(Self::hub_kept(workspace, place, model, tools).await).await
     }
 
