@@ -1,7 +1,7 @@
 //! The `ExternalChannels` section of a configuration file, and back.
 //!
-//! An object of entries by name. A broken entry is reported and takes no other with it. An entry of a folder counts once
-//! its user trusts it, as an MCP server does: most of them start a program.
+//! The section is an object of entries by name. A broken entry is reported; the others still count. An entry of a
+//! folder counts once its user trusts it, as an MCP server does, since most channels start a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,16 +24,16 @@ pub const SECTION: &str = "ExternalChannels";
 pub struct DeclaredChannel {
     /// The channel.
     pub config: ChannelConfig,
-    /// Whose file it is in.
+    /// The owner of its file.
     pub origin: ServerOrigin,
-    /// Stands for its content; `None` in a file that only the user writes.
+    /// The fingerprint of its content; `None` in a file that only the user writes.
     pub fingerprint: Option<String>,
-    /// Whether it counts.
+    /// Whether the channel counts.
     pub trusted: bool,
 }
 
 impl DeclaredChannel {
-    /// Returns one that stands in the user's own file.
+    /// Returns a channel of the user's own file.
     pub(crate) fn own(config: ChannelConfig, origin: ServerOrigin) -> Self {
         Self {
             config,
@@ -43,7 +43,7 @@ impl DeclaredChannel {
         }
     }
 
-    /// Returns one that stands in the file of the folder `root`. Blocks on the disk.
+    /// Returns a channel of the file in the folder `root`. Blocks on the disk.
     pub fn of_folder(config: ChannelConfig, root: &Path, record: &TrustRecord) -> Self {
         let fingerprint = fingerprint(&config, root);
         Self {
@@ -54,18 +54,19 @@ impl DeclaredChannel {
         }
     }
 
-    /// Whether its definition, and the files that its command line names, are those that the user trusts. Blocks on the disk.
+    /// Whether its definition and the files that its command line names are those that the user trusts. Blocks on the
+    /// disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
         let own = self.fingerprint.as_ref();
         own.is_none_or(|own| *own == fingerprint(&self.config, root))
     }
 
-    /// Whether clients may not change it: they write the workspace's file.
+    /// Whether clients may not change it. They write the workspace's file only.
     pub fn is_read_only(&self) -> bool {
         self.origin == ServerOrigin::User
     }
 
-    /// Returns it as a thing that waits for its user's word or has it. A disabled one needs none.
+    /// Returns its trust item; `None` for a disabled channel and for one of the user's own file.
     pub(crate) fn item(&self) -> Option<TrustItem> {
         let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
         Some(TrustItem {
@@ -78,7 +79,7 @@ impl DeclaredChannel {
     }
 }
 
-/// Returns what a channel starts, for the user to judge.
+/// Describes to the user what the channel starts.
 fn what_runs(config: &ChannelConfig) -> String {
     let Some(process) = config.transport.process() else {
         return "lets an adapter in that connects by itself".to_owned();
@@ -121,7 +122,7 @@ pub fn fingerprint(config: &ChannelConfig, root: &Path) -> String {
     fingerprint::of_setting(SECTION, &json!([config.name, entry, files]))
 }
 
-/// Returns the channels of a section. What is wrong with it goes to `warnings`.
+/// Returns the channels of a section. Mistakes go to `warnings`.
 pub(crate) fn read(
     section: BTreeMap<String, ExternalChannel>,
     warnings: &mut Vec<String>,
@@ -156,10 +157,10 @@ fn config(name: &str, entry: ExternalChannel) -> Result<ChannelConfig, String> {
     Ok(config)
 }
 
-/// Checks what no channel can do without, and that nothing is out of all proportion.
+/// Checks the members that every channel needs, and the sizes of all of them.
 ///
 /// # Errors
-/// What is wrong: the end of a sentence for the user.
+/// The reason, as the end of a sentence for the user.
 pub fn check(config: &ChannelConfig) -> Result<(), String> {
     entries::check_name(&config.name)?;
     let Some(process) = config.transport.process() else {
@@ -183,7 +184,7 @@ pub fn check(config: &ChannelConfig) -> Result<(), String> {
     entries::check_texts(args.len() + env.0.len(), texts)
 }
 
-/// Returns what is written for a channel, under the names that the protocol's clients write.
+/// Returns the entry of a channel, with the names that the protocol's clients write.
 pub fn entry(config: &ChannelConfig) -> Value {
     let mut entry = json!({ "Enabled": config.enabled, "Transport": config.transport.as_str() });
     if let Some(process) = config.transport.process() {

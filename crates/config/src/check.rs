@@ -1,8 +1,8 @@
 //! Checks a file against the schema of [`ConfigFile`]: names, words, types and ranges.
 //!
-//! Returns the file with its names and words spelled as the schema spells them. A complaint names the member by its path and
-//! repeats no text of the file but names, and words of a short list: anything else may be a secret. As deep as the schema,
-//! and [`MAX_COMPLAINTS`] complaints of a kind at most.
+//! Returns the file with its names and words spelled as in the schema. A complaint names the member by its path. It
+//! repeats no text of the file but names and words of a short list, since anything else may be a secret. The depth is
+//! that of the schema, and a kind has at most [`MAX_COMPLAINTS`] complaints.
 
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -12,28 +12,28 @@ use serde_json::{Map, Number, Value};
 
 use crate::file::{self, ConfigFile};
 
-/// Most complaints of one kind that are shown of a file.
+/// Most complaints of one kind that are shown for a file.
 const MAX_COMPLAINTS: usize = 20;
 /// Longest part of a name or word that is shown, in characters.
 const MAX_SHOWN: usize = 60;
-/// Most names that are listed where none is near.
+/// Most names that are listed if none is similar.
 const MAX_LISTED: usize = 8;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
 
-/// A file that can be used.
+/// A valid file.
 pub(crate) struct Checked {
     pub(crate) file: ConfigFile,
-    /// What the file says, spelled as in the schema.
+    /// The content of the file, spelled as in the schema.
     pub(crate) value: Value,
-    /// Sentences about what is not used.
+    /// Sentences about members that are not used.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Checks what a file says.
+/// Checks the content of a file.
 ///
 /// # Errors
-/// A value is not one of those possible, or a member that would restrain something is unknown.
+/// A value is invalid, or a member of a section that restrains something is unknown.
 pub(crate) fn check(value: Value) -> anyhow::Result<Checked> {
     let mut check = Check::default();
     let value = check.value(&SCHEMA, value, &Place::default());
@@ -53,11 +53,11 @@ pub(crate) fn check(value: Value) -> anyhow::Result<Checked> {
     })
 }
 
-/// Where a value stands.
+/// The place of a value in the file.
 #[derive(Default)]
 struct Place {
     path: String,
-    /// Whether what stands here restrains something.
+    /// Whether the section restrains something.
     restrains: bool,
 }
 
@@ -75,12 +75,12 @@ impl Place {
 struct Check {
     errors: Vec<String>,
     warnings: Vec<String>,
-    /// Whether a number or a flag stands for a text: other programs write such entries.
+    /// Whether a number or a flag is accepted for a text, since other programs write such entries.
     is_lenient: bool,
 }
 
 impl Check {
-    /// Returns the value as the schema spells it; `None` if nothing is said, or something wrong.
+    /// Returns the value as the schema spells it; `None` if it is null, blank or wrong.
     fn value(&mut self, schema: &Value, value: Value, place: &Place) -> Option<Value> {
         let schema = without_null(schema);
         match (kind(schema), value) {
@@ -112,7 +112,7 @@ impl Check {
         }
     }
 
-    /// Reads a section. Of two spellings of one name the later counts; sections are joined.
+    /// Reads a section. Of two spellings of one name the later counts; objects are merged.
     fn members(&mut self, schema: &Value, members: Map<String, Value>, place: &Place) -> Option<Value> {
         let known = schema["properties"].as_object()?;
         let (mut found, before) = (Map::new(), self.errors.len());
@@ -131,7 +131,7 @@ impl Check {
         }
         let mut required = strings(schema.get("required"));
         match required.find(|required| !found.contains_key(*required)) {
-            // What is there and wrong is not missing.
+            // A member that is present and wrong is not missing.
             Some(missing) if self.errors.len() == before => {
                 self.wrong(&place.member(missing, schema), "is missing")
             }
@@ -139,7 +139,7 @@ impl Check {
         }
     }
 
-    /// Reads an object whose names the file chooses.
+    /// Reads an object with names that the file chooses.
     fn entries(&mut self, schema: &Value, entries: Map<String, Value>, place: &Place) -> Option<Value> {
         self.count(schema.get("maxProperties"), entries.len(), place)?;
         let inner = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
@@ -195,7 +195,7 @@ impl Check {
         Some(Value::Array(items.collect()))
     }
 
-    /// Returns `None` where there are more entries than there may be.
+    /// Returns `None` if there are too many entries.
     fn count(&mut self, most: Option<&Value>, count: usize, place: &Place) -> Option<()> {
         match most.and_then(Value::as_u64) {
             Some(most) if count as u64 > most => {
@@ -242,7 +242,7 @@ impl Check {
         None
     }
 
-    /// Reports an unknown name: as an error where it was to restrain something.
+    /// Reports an unknown name, as an error if it would restrain something.
     fn unknown(&mut self, known: &Map<String, Value>, name: &str, place: &Place) {
         let near = nearest(known.keys().map(String::as_str), name);
         let hint = match near {
@@ -263,9 +263,9 @@ impl Check {
     }
 }
 
-/// Returns the known name that is nearest to another one, if one is near.
+/// Returns the known name that is most similar to `name`, if one is similar.
 pub(crate) fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
-    // What is too long is near to nothing and would take long to compare.
+    // A long name resembles none and would take long to compare.
     if name.len() > MAX_SHOWN {
         return None;
     }
@@ -303,7 +303,7 @@ fn join(into: &mut Value, from: Value) {
     }
 }
 
-/// Returns the schema of what is said, where it may be left out.
+/// Returns the schema of a value without the alternative `null`.
 pub(crate) fn without_null(schema: &Value) -> &Value {
     schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema)
 }
@@ -321,7 +321,7 @@ pub(crate) fn kind(schema: &Value) -> &str {
     }
 }
 
-/// Returns the words that a text can be; none if it can be any.
+/// Returns the allowed words of a text; empty if any text is allowed.
 pub(crate) fn words(schema: &Value) -> Vec<&str> {
     let listed = schema
         .get("oneOf")
@@ -332,7 +332,7 @@ pub(crate) fn words(schema: &Value) -> Vec<&str> {
     listed.chain(strings(schema.get("enum"))).collect()
 }
 
-/// Returns what a number can be.
+/// Describes the range of a number.
 pub(crate) fn range(schema: &Value) -> String {
     match (schema.get("minimum"), schema.get("maximum")) {
         (least, Some(most)) => format!("from {} to {most}", least.unwrap_or(&Value::from(0))),

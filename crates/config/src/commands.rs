@@ -1,5 +1,5 @@
-//! `Commands` of both configuration files. A workspace's file can drop variables, and nothing else, unless the user trusts
-//! exactly what it says.
+//! `Commands` of both configuration files. A workspace's file can drop variables. Its other settings count only if
+//! the user trusts exactly their content.
 
 use anyhow::bail;
 use bobbin_children::VariableRules;
@@ -7,10 +7,10 @@ use bobbin_children::VariableRules;
 use crate::file;
 use crate::gate::Gate;
 
-/// Adds what one file says, the user's before the workspace's.
+/// Adds the settings of one file. The user's file comes first.
 ///
 /// # Errors
-/// A variable to set cannot be one.
+/// A variable has an invalid name or value.
 pub(crate) fn add(
     rules: &mut VariableRules,
     said: file::CommandEnvironment,

@@ -1,4 +1,4 @@
-//! What both files come to.
+//! The configuration that results from both files.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,26 +27,26 @@ use crate::servers::{self, Declared, ServerFile};
 use crate::{commands, editor, mcp_json};
 use bobbin_workspace::TrustRecord;
 
-/// Port when none is said (01 §3).
+/// Port if no file sets one (01 §3).
 const DEFAULT_PORT: u16 = 9100;
-/// Where a configuration file is, below a home or a workspace.
+/// Path of a configuration file in a home or a workspace.
 pub const FILE: &str = ".craft/config.json";
 
-/// What is in force.
+/// The settings in force.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// Which endpoints the server opens.
+    /// Endpoints that the server opens.
     pub mode: Mode,
-    /// The options of the editor that has started the server: its providers, and its MCP servers.
+    /// Providers and MCP servers from the options of the editor that started the server.
     pub editors_options: Option<(Map<String, Value>, Map<String, Value>)>,
     host: Option<IpAddr>,
-    /// `None`: not said; the default then gives way to a free port.
+    /// `None`: no file sets it. The server then takes a free port if the default one is taken.
     pub port: Option<u16>,
-    /// What clients present, as the user's own file says; empty: nothing.
+    /// The token that the user's own file sets for clients; empty: clients need none.
     pub token: Option<String>,
-    /// Whether other people can run programs on this machine; `None`: not said.
+    /// Whether other users can run programs on this machine; `None`: no file says so.
     pub shared_machine: Option<bool>,
-    /// Origins that may connect beside the listener's own, as the user's own file says.
+    /// Origins that may connect beside the listener's own, from the user's own file.
     pub allowed_origins: Vec<String>,
     /// Values of `Host` that may connect beside the listener's own.
     pub allowed_hosts: Vec<String>,
@@ -54,13 +54,13 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     hub_host: Option<String>,
     hub_port: Option<u16>,
-    /// What happens to calls that no rule speaks of; `None`: it depends on who starts a Turn.
+    /// The policy for calls that match no rule; `None`: it depends on who starts a Turn.
     pub approval_policy: Option<ApprovalPolicy>,
-    /// Whether a file says what happens to them.
+    /// Whether a file sets that policy.
     pub is_policy_set: bool,
-    /// How long a call waits for an answer.
+    /// Longest time that a call waits for an answer.
     pub approval_max_wait: Option<Duration>,
-    /// What a commit to the database waits for.
+    /// How durable a commit to the database is.
     pub durability: file::Durability,
     /// MCP servers: the user's, then the workspace's.
     pub tool_servers: Vec<Declared>,
@@ -68,7 +68,7 @@ pub struct Config {
     pub channels: Vec<DeclaredChannel>,
     /// Profiles of subagents: the user's, then the workspace's.
     pub profiles: Vec<DeclaredProfile>,
-    /// What is said of all subagents.
+    /// Settings of all subagents.
     pub sub_agents: SubAgentSettings,
     /// Hermes extensions: the user's, then the workspace's. `None` without the section.
     pub hermes: Option<Vec<DeclaredExtension>>,
@@ -76,41 +76,41 @@ pub struct Config {
     pub hermes_agent: bobbin_hermes::AgentValues,
     /// Rules for commands, paths and tools.
     pub rules: Rules,
-    /// What commands can reach.
+    /// Files and network that commands can reach.
     pub sandbox: SandboxSettings,
-    /// Which of the user's variables commands get.
+    /// Rules for the user's variables that commands get.
     pub variables: VariableRules,
-    /// What bounds a Turn, and when conversations are compacted.
+    /// Limits of a Turn, and when conversations are compacted.
     pub agent: AgentLimits,
     /// Models and their providers.
     pub models: ModelSettings,
     /// Hooks that count: the user's, then the workspace's.
     pub hooks: Vec<Hook>,
-    /// What is said of plugins.
+    /// Settings of plugins.
     pub plugins: PluginSettings,
     /// FineCode projects and their runners.
     pub finecode: bobbin_finecode::Settings,
-    /// Whether suggestions to begin with are switched off.
+    /// Whether welcome suggestions are switched off.
     pub without_welcome: bool,
-    /// Sentences about what is not used, each with its file.
+    /// Warnings for the user; most name their file.
     pub warnings: Vec<String>,
-    /// What of the workspace's file runs or loosens something.
+    /// Items of the workspace that run or loosen something.
     pub folder_items: Vec<TrustItem>,
     /// Files that were read.
     pub sources: Vec<PathBuf>,
 }
 
 impl Config {
-    /// Returns where the server listens; the default port where none is said.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         let host = self.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         SocketAddr::new(host, self.port.unwrap_or(DEFAULT_PORT))
     }
 
-    /// Returns where the Hub listens.
+    /// Returns the address that the Hub listens on.
     ///
     /// # Errors
-    /// The host is not an address of this machine alone.
+    /// The host is no loopback address.
     pub fn hub_address(&self) -> anyhow::Result<SocketAddr> {
         let host = match self.hub_host.as_deref() {
             None => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -121,15 +121,16 @@ impl Config {
         Ok(SocketAddr::new(host, self.hub_port.unwrap_or(0)))
     }
 
-    /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it:
-    /// `record` is what that user has said.
+    /// Reads both files; a missing one counts as empty. Settings of a workspace that loosen something count only as
+    /// far as `record` says that the user trusts them.
     ///
     /// # Errors
-    /// A file is not JSON, has a value that is not one of those possible, or an unknown member that was to restrain something.
+    /// A file is not JSON or has an invalid value, or a section that restrains something has an unknown member. A
+    /// workspace's file gives an error only if the user trusts the folder.
     pub fn read(workspace: &Path, home: Option<&Path>, record: &TrustRecord) -> anyhow::Result<Self> {
         let mut config = Self::default();
         if let Some(home) = home {
-            // A workspace that is the user's home has but one file, which is the user's.
+            // A workspace that is the user's home has one file only, the user's.
             let origin = if home == workspace {
                 ServerOrigin::Workspace
             } else {
@@ -161,7 +162,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds what the user's own file says.
+    /// Adds the settings of the user's own file.
     fn add_users(&mut self, path: &Path, origin: ServerOrigin, home: &Path) -> anyhow::Result<()> {
         let Some(Checked {
             mut file,
@@ -217,16 +218,16 @@ impl Config {
         }
         (self.hub_host, self.hub_port) = (file.hub.host, file.hub.port);
         if let Err(error) = self.hub_address() {
-            // It stops the Hub alone.
+            // A wrong address stops the Hub only.
             self.take_warnings(path, vec![error.to_string()]);
         }
         Ok(())
     }
 
-    /// Adds what an editor's options say. Nothing of it counts if it cannot be used.
+    /// Adds the options of an editor. On an error none of them counts.
     ///
     /// # Errors
-    /// A value is not one of those possible.
+    /// A value is invalid.
     pub fn add_editors(
         &mut self,
         providers: &Map<String, Value>,
@@ -257,17 +258,17 @@ impl Config {
         Ok(())
     }
 
-    /// Takes another address and key for the provider `endpoint`, in memory only.
+    /// Sets the address and the key of the provider `endpoint`, in memory only.
     ///
     /// # Errors
-    /// The address is none that a provider can have.
+    /// The address is invalid for a provider.
     pub fn set_endpoint(&mut self, address: &str, key: &str) -> anyhow::Result<()> {
         let said = serde_json::json!({ "EndPoint": address, "ApiKey": key });
         let Checked { mut file, value, .. } = check(said)?;
         self.models.add_editors(&mut file, &mut Gate::of_user(&value))
     }
 
-    /// Adds what counts of a workspace's file.
+    /// Adds the settings of a workspace's file that count.
     fn add_folders(
         &mut self,
         path: &Path,
@@ -291,7 +292,7 @@ impl Config {
         self.take_warnings(path, warnings);
         for hook in hooks {
             let (hook, item) = hook.of_folder(workspace, record);
-            // In a folder that is trusted, a guard that has changed does not leave its calls unguarded.
+            // In a trusted folder, a changed `PreToolUse` hook still refuses its calls.
             let guards = record.trusted && hook.event == HookEvent::PreToolUse;
             if item.as_ref().is_some_and(|item| item.trusted) || guards {
                 self.hooks.push(hook);
@@ -352,7 +353,7 @@ impl Config {
         }
     }
 
-    /// Adds the sections that are read alike in both files.
+    /// Adds the sections that have the same rules in both files.
     fn add_sections(
         &mut self,
         path: &Path,
@@ -418,7 +419,7 @@ impl Config {
     }
 }
 
-/// Returns the address that a host's text names.
+/// Returns the IP address of a host.
 fn ip(host: &str) -> Option<IpAddr> {
     if host.eq_ignore_ascii_case("localhost") {
         return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -426,7 +427,7 @@ fn ip(host: &str) -> Option<IpAddr> {
     host.parse().ok()
 }
 
-/// Returns the path that a setting of the user's own file names.
+/// Returns the path in a setting of the user's own file.
 fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
     let path = match text.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -439,7 +440,7 @@ fn own_file(text: &str, home: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Returns what is wrong with a file. What it misspells may be the cause.
+/// Returns the error with its file and the warnings, since a misspelled name may be the cause.
 fn in_file(path: &Path, error: &anyhow::Error, warnings: &[String]) -> anyhow::Error {
     let error = format!("in {}: {error:#}", path.display());
     let sentences: Vec<&str> = [error.as_str()]
@@ -449,16 +450,17 @@ fn in_file(path: &Path, error: &anyhow::Error, warnings: &[String]) -> anyhow::E
     anyhow!("{}", sentences.join("; "))
 }
 
-/// Whose a configuration file is.
+/// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Author {
-    /// The user's, which may be a link: many have such files in a repository of their own.
+    /// The user's. It may be a link into a repository of their own.
     User,
     /// A folder's.
     Folder,
 }
 
-/// Reads and checks a file, if it is there. `withhold` takes out what does not count in it and returns sentences about that.
+/// Reads and checks a file, if it exists. `withhold` removes members that do not count and returns sentences about
+/// them.
 fn read_file(
     path: &Path,
     author: Author,
@@ -481,8 +483,8 @@ fn read_file(
     Ok(Some(checked))
 }
 
-/// Takes out what no workspace decides: whether and where processes listen and who may connect is for their user alone,
-/// whatever folders that user trusts.
+/// Removes the settings that no workspace may make. Only the user decides where processes listen and who may connect,
+/// even in trusted folders.
 fn withhold(value: &mut Value) -> Vec<String> {
     let Some(members) = value.as_object_mut() else {
         return Vec::new();
@@ -500,7 +502,7 @@ fn withhold(value: &mut Value) -> Vec<String> {
     withheld
 }
 
-/// Returns the servers of a section, and what is wrong with it.
+/// Returns the servers of a section and the warnings about it.
 #[cfg(test)]
 pub(crate) fn tool_servers(
     section: &Value,

@@ -1,8 +1,8 @@
-//! Changes a server or single settings in a configuration file and leaves everything else in it as it is, to the letter.
+//! Changes a server or single settings in a configuration file and leaves the text of all others as it is.
 //!
-//! The new file replaces the old one in one step. No file is read or written through a link: a folder's may lead to secrets of
-//! the user, which would be written into the folder with the change. Others that change a file here wait: a server of each workspace and
-//! several commands may change the user's file at the same time.
+//! The new file replaces the old one in one step. No file is read or written through a link: a folder's link could
+//! copy secrets of the user into the folder. A lock orders the writers, since servers of several workspaces and
+//! commands may change the user's file at the same time.
 
 use std::fmt;
 use std::fs::File;
@@ -18,29 +18,30 @@ use serde_json::value::RawValue;
 use crate::MAX_CONFIG_BYTES;
 use crate::servers::entry;
 
-/// Name of the section when there is none yet.
+/// Name of the section if the file has none yet.
 const SECTION: &str = "McpServers";
 
-/// An object's members as they stand in a text.
+/// The members of an object, with the text of their values.
 struct Members(Vec<(String, Box<RawValue>)>);
 
-/// Returns the user's own file for changes. A link to it stays a link: many have such files in a repository of their own.
+/// Returns the path of the user's own file for changes, with links resolved, since the file may be a link into a
+/// repository.
 pub fn users_file(home: &Path) -> PathBuf {
     let path = home.join(crate::FILE);
     let in_real_home = || home.canonicalize().map(|home| home.join(crate::FILE));
     path.canonicalize().or_else(|_| in_real_home()).unwrap_or(path)
 }
 
-/// Puts a server into a file, in the place of the one with its name.
+/// Writes a server into a file, over the one with its name.
 ///
 /// # Errors
-/// The file cannot be read, is not an object, or cannot be written; it is as before then.
+/// The file cannot be read or written, or is not an object. It is unchanged then.
 pub fn put(path: &Path, config: &ToolServerConfig) -> anyhow::Result<()> {
     let written = serde_json::value::to_raw_value(&entry(config)).context("the entry cannot be written")?;
     change(path, &config.name, Some(written))
 }
 
-/// Takes a server out of a file.
+/// Removes a server from a file.
 ///
 /// # Errors
 /// As [`put`].
@@ -59,11 +60,11 @@ fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Resu
     write(path, (file.text("") + "\n").as_bytes())
 }
 
-/// Sets the values of members, each named from the top of the file, or removes them (`None`). An object that has no member
-/// left is removed too. Returns whether the file is different now.
+/// Sets or removes (`None`) members, each named by its path from the top of the file. An object without members is
+/// removed too. Returns whether the file has changed.
 ///
 /// # Errors
-/// As [`put`], or a member on the way is not an object.
+/// As [`put`], or a parent of the member is not an object.
 pub fn set(path: &Path, changes: &[(&[&str], Option<Value>)]) -> anyhow::Result<bool> {
     let _lock = lock(path)?;
     let mut file = read(path)?;
@@ -78,7 +79,7 @@ pub fn set(path: &Path, changes: &[(&[&str], Option<Value>)]) -> anyhow::Result<
     Ok(changed)
 }
 
-/// Returns the value of a member, named from the top of a file.
+/// Returns the value of a member, named by its path from the top of the file.
 ///
 /// # Errors
 /// The file cannot be read or is not an object.
@@ -101,14 +102,14 @@ pub fn get(path: &Path, names: &[&str]) -> anyhow::Result<Option<Value>> {
     Ok(value.filter(|value: &Value| !value.is_null()))
 }
 
-/// Reads a file; one that is not there has no members.
+/// Reads a file; a missing one has no members.
 fn read(path: &Path) -> anyhow::Result<Members> {
     let text = text(path)?.unwrap_or_else(|| "{}".to_owned());
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .with_context(|| format!("{} is not a JSON object", path.display()))
 }
 
-/// Returns the text of a file, or nothing if it is not there.
+/// Returns the text of a file; `None` if it does not exist.
 ///
 /// # Errors
 /// The file cannot be read, is too large or is a link.
@@ -143,7 +144,7 @@ impl Members {
         named.map(Self).context("an entry of McpServers has no name")
     }
 
-    /// Finds a member: its name as it is in the file, else as asked for, and its value. Names are compared without case.
+    /// Returns a member's name, as the file spells it if it has the member, and its value. Case does not matter.
     fn find(&self, name: &str) -> (String, Option<&RawValue>) {
         let same = |known: &str| known.to_lowercase() == name.to_lowercase();
         match self.0.iter().find(|(known, _)| same(known)) {
@@ -152,7 +153,7 @@ impl Members {
         }
     }
 
-    /// Sets a member of a member. Returns whether anything is different now.
+    /// Sets a nested member. Returns whether anything has changed.
     fn set_at(&mut self, names: &[&str], value: Option<Box<RawValue>>, indent: &str) -> anyhow::Result<bool> {
         let Some((name, inner_names)) = names.split_first() else {
             return Ok(false);
@@ -182,7 +183,7 @@ impl Members {
         Ok(changed)
     }
 
-    /// Sets a member, or removes it; names are compared without case.
+    /// Sets or removes a member. Case does not matter.
     fn set(&mut self, name: &str, value: Option<Box<RawValue>>) {
         let same = |known: &str| known.to_lowercase() == name.to_lowercase();
         let at = self.0.iter().position(|(known, _)| same(known));
@@ -230,16 +231,17 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Replaces the whole text of a file.
+/// Replaces the text of a file.
 ///
 /// # Errors
-/// It cannot be written; it is as before then.
+/// The file cannot be written. It is unchanged then.
 pub fn replace(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let _lock = lock(path)?;
     write(path, text)
 }
 
-/// Makes the directory of a file, and waits until nobody else changes a file in it. The lock ends with the value.
+/// Creates the directory of a file and locks it, so that one writer at a time changes files in it. Dropping the value
+/// releases the lock.
 fn lock(path: &Path) -> anyhow::Result<Option<File>> {
     let directory = path
         .parent()
@@ -249,17 +251,17 @@ fn lock(path: &Path) -> anyhow::Result<Option<File>> {
     if directory.is_symlink() {
         bail!("{shown} is a link, which is not followed; replace it by the directory");
     }
-    // Some file systems know no locks. There the last one counts.
+    // Some file systems have no locks. There the last writer wins.
     let opened = File::open(directory).ok();
     Ok(opened.filter(|directory| directory.lock().is_ok()))
 }
 
-/// Puts a file in the place of another, or none, in one step. Only the user may read it: it may hold secrets.
+/// Creates or replaces a file in one step. Only the user may read a new file, since it may contain secrets.
 fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let shown = path.display();
     let directory = path.parent().unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
-        // Made with the rights of a secret; a file that others could read before keeps its rights.
+        // A new file is private; an existing one retains its permissions.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(text)?;
         if let Ok(old) = std::fs::symlink_metadata(path)

@@ -1,14 +1,13 @@
-//! What an editor's options say of models' providers and MCP servers, in the form of the user's own file.
+//! An editor's options for providers of models and MCP servers, in the form of the user's own file.
 //!
-//! The options are the word of the editor's user. They are in memory only and count for the server that the editor
-//! starts.
+//! The options count as the user's own settings. They are in memory only, for the server that the editor starts.
 
 use bobbin_models::Key;
 use serde_json::{Map, Value, json};
 
 use crate::KeyPlace;
 
-/// Returns the options as a configuration file would have them.
+/// Returns the options in the form of a configuration file.
 pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, Value>) -> Value {
     let providers = providers
         .iter()
@@ -19,7 +18,7 @@ pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, 
     })
 }
 
-/// Returns where the keys of providers come from, for those that say it.
+/// Returns the sources of the providers' keys, for providers that name one.
 pub(crate) fn keys(providers: &Map<String, Value>) -> impl Iterator<Item = (&str, KeyPlace)> {
     providers.iter().filter_map(|(name, said)| {
         let variable = || text(said, "keyEnv").map(|name| KeyPlace::Variable(name.to_owned()));
@@ -28,8 +27,8 @@ pub(crate) fn keys(providers: &Map<String, Value>) -> impl Iterator<Item = (&str
     })
 }
 
-/// Returns where a key comes from: a key itself, `${env:NAME}`, `${env:NAME:KEY}` or `${file:PATH}`. A key in another
-/// form is none: the form must not be sent.
+/// Returns the source of a key: the key itself, `${env:NAME}`, `${env:NAME:KEY}` or `${file:PATH}`. A text in another
+/// form is no key, since it must not be sent.
 fn key_place(key: &str) -> KeyPlace {
     if !key.contains("${") {
         return KeyPlace::Given(Key::new(key));
@@ -44,7 +43,7 @@ fn key_place(key: &str) -> KeyPlace {
             _ => KeyPlace::Variable(rest.trim_end_matches(':').to_owned()),
         },
         Some(("file", path)) => KeyPlace::File(path.into()),
-        // What follows may be secret.
+        // The rest may be secret.
         Some((form @ ("cmd" | "netrc"), _)) => KeyPlace::Unsupported(format!("${{{form}:…}}")),
         _ => KeyPlace::Unsupported("${…} in this place".to_owned()),
     }
@@ -55,7 +54,7 @@ fn text<'a>(said: &'a Value, name: &str) -> Option<&'a str> {
     said[name].as_str().filter(|text| !text.trim().is_empty())
 }
 
-/// Returns one provider without its key. Members that mean nothing here are left out.
+/// Returns one provider without its key and without members that have no meaning here.
 fn provider(name: &str, said: &Value) -> Value {
     let mut file = Map::new();
     let text = |name: &str| text(said, name);
@@ -94,16 +93,16 @@ fn provider(name: &str, said: &Value) -> Value {
     Value::Object(file)
 }
 
-/// How an address of the options becomes the one in front of a wire's path.
+/// How the address of an option becomes the base of a wire's paths.
 enum Base {
-    /// `/v1` follows, unless the address ends with a version; this is the wire's path.
+    /// Adds `/v1`, unless the address ends with a version. The value is the wire's path.
     Versioned(&'static str),
-    /// An address with a path is whole: `…/v1beta/openai`. `of_host` follows one that is a host alone.
+    /// An address with a path is complete, as `…/v1beta/openai`. Adds `of_host` to a bare host.
     Chat { of_host: &'static str },
 }
 
 impl Base {
-    /// Returns the address. `path` replaces what would follow, the wire's path included.
+    /// Returns the base address. `path` replaces the version and the wire's path.
     fn of(&self, url: &str, path: Option<&str>) -> String {
         let url = url.trim().trim_end_matches('/');
         let (suffix, version) = match self {
@@ -125,7 +124,7 @@ impl Base {
     }
 }
 
-/// Whether an address ends with a version, as `…/v4`.
+/// Whether an address ends with a version such as `/v4`.
 fn is_versioned(url: &str) -> bool {
     let last = url.rsplit('/').next().unwrap_or_default();
     let version = last.strip_prefix('v').unwrap_or_default();

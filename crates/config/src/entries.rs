@@ -1,4 +1,4 @@
-//! What sections with entries by name have in common: MCP servers, channels, profiles of subagents.
+//! Shared code of sections with entries by name: MCP servers, channels, profiles of subagents.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const MAX_TEXT: usize = 32 << 10;
 /// Most arguments and variables of an entry.
 const MAX_PARTS: usize = 256;
 
-/// Returns the entries of a section as `read` makes them. A broken one goes to `warnings` and takes no other with it.
+/// Returns the entries of a section that `read` accepts. It reports each broken entry in `warnings`.
 pub(crate) fn read<E, T>(
     section: BTreeMap<String, E>,
     what: &str,
@@ -33,7 +33,7 @@ pub(crate) fn read<E, T>(
 /// Checks a name.
 ///
 /// # Errors
-/// What is wrong: the end of a sentence for the user.
+/// The reason, as the end of a sentence for the user.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if name.trim().is_empty() || name.trim() != name {
         return Err("its name must not be blank or begin or end with blanks".to_owned());
@@ -46,11 +46,10 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that nothing of an entry is out of all proportion: its arguments and variables, of which there are `parts`, and all
-/// its texts.
+/// Checks the sizes of an entry: the number of its arguments and variables, `parts`, and all its texts.
 ///
 /// # Errors
-/// What is wrong: the end of a sentence for the user.
+/// The reason, as the end of a sentence for the user.
 pub(crate) fn check_texts<'a>(
     parts: usize,
     mut texts: impl Iterator<Item = &'a String> + Clone,

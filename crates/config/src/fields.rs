@@ -1,11 +1,12 @@
-//! The settings of configuration files one by one, for clients that show them as a form. Made from the file's types.
+//! The settings of configuration files one by one, for clients that show them as a form. Derived from the file's
+//! types.
 
 use bobbin_agent_api::workspace_config::{ConfigField, ConfigSection, Reload};
 use serde_json::Value;
 
 use crate::file;
 
-/// Settings that count at once when a client sets them.
+/// Settings that take effect at once when a client sets them.
 const HOT: [&str; 7] = [
     "Model",
     "EndPoint",
@@ -16,7 +17,7 @@ const HOT: [&str; 7] = [
     "WelcomeSuggestions.Enabled",
 ];
 
-/// Returns every setting that a file can have, without values: first those at its top, then those of each object in it.
+/// Returns every setting that a file can have, without values: first the top ones, then those of each section.
 pub fn sections() -> Vec<ConfigSection> {
     let schema = file::schema();
     let mut core = ConfigSection {
@@ -58,14 +59,14 @@ fn members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema["properties"].as_object().into_iter().flatten()
 }
 
-/// Returns the schema of a value that is there: without the `null` beside it.
+/// Returns the schema of a value without the alternative `null`.
 fn present(schema: &Value) -> &Value {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     let mut present = alternatives.filter(|schema| schema["type"] != "null");
     present.next().unwrap_or(schema)
 }
 
-/// Returns a setting. `whole` is its name from the top of a file.
+/// Returns a setting. `whole` is its path from the top of a file.
 fn field(key: String, whole: &str, schema: &Value) -> ConfigField {
     let value = present(schema);
     let sensitive = has_secret(schema);
@@ -105,7 +106,7 @@ fn field(key: String, whole: &str, schema: &Value) -> ConfigField {
     }
 }
 
-/// Returns the words that a value can be.
+/// Returns the allowed words of a value.
 fn options(schema: &Value) -> Vec<String> {
     let words = schema["enum"].as_array().into_iter().flatten();
     let described = schema["oneOf"].as_array().into_iter().flatten();
@@ -115,7 +116,7 @@ fn options(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Whether a value is a secret or can have one in it.
+/// Whether a value is or can contain a secret.
 fn has_secret(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {

@@ -1,7 +1,8 @@
-//! What a configuration file can say, as types alone.
+//! The format of a configuration file, as types.
 //!
-//! The check of files, the JSON Schema (`bobbin config schema`) and the reference (`docs/configuration.md`) are made from
-//! these types. A doc comment here is what users read there. Five words of the schema are ours:
+//! Files are checked against these types. The JSON Schema (`bobbin config schema`) and the reference
+//! (`docs/configuration.md`) are generated from them, so users read these doc comments. Five words of the schema are
+//! ours:
 //!
 //! - `x-restrains`: an unknown member in this section stops the start, since what it was to forbid would be allowed.
 //! - `x-unread`: members that are there for other programs.

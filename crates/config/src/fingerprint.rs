@@ -1,4 +1,4 @@
-//! Fingerprints: what stands for the content of a thing that runs or loosens.
+//! Fingerprints: digests of settings and servers that run or loosen something.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::servers::{ServerFile, definition};
 
-/// Most bytes of a file of the folder that are part of a fingerprint (guess: scripts have far less).
+/// Most bytes of a folder's file that count for a fingerprint (guess: scripts have far less).
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Returns the fingerprint of a setting with this value.
@@ -24,9 +24,9 @@ pub(crate) fn of_setting(name: &str, value: &Value) -> String {
     text(hash)
 }
 
-/// Returns the fingerprint of a server: its definition, and the files of the folder that its command line names.
+/// Returns the fingerprint of a server: its definition and the files of the folder that its command line names.
 ///
-/// What such a file loads in its turn is not part of it. Blocks on the disk.
+/// Files that those files load do not count. Blocks on the disk.
 pub fn of_server(config: &ToolServerConfig, root: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(b"server\0");
@@ -47,8 +47,8 @@ pub fn of_server(config: &ToolServerConfig, root: &Path) -> String {
     text(hash)
 }
 
-/// Returns the fingerprint of a server in a file of the folder: where the file fills in variables, the same text is another
-/// thing. Blocks on the disk.
+/// Returns the fingerprint of a server in a file of the folder. A file that fills in variables changes the meaning of
+/// a text, so it also changes the fingerprint. Blocks on the disk.
 pub(crate) fn of_declared(config: &ToolServerConfig, file: ServerFile, root: &Path) -> String {
     let plain = of_server(config, root);
     if file != ServerFile::McpJson {
@@ -62,7 +62,7 @@ pub(crate) fn of_files(words: &[String], root: &Path) -> Value {
     of_files_in(words, root, root)
 }
 
-/// Does the same for a command line that is run in `directory`. Blocks on the disk.
+/// As [`of_files`], for a command line that runs in `directory`. Blocks on the disk.
 pub(crate) fn of_files_in(words: &[String], directory: &Path, root: &Path) -> Value {
     let named = words.iter().filter_map(|word| {
         let digest = content(&directory.join(word), root)?;
@@ -71,7 +71,7 @@ pub(crate) fn of_files_in(words: &[String], directory: &Path, root: &Path) -> Va
     Value::Object(named.collect())
 }
 
-/// Returns the digest of a regular file in the folder, or of its beginning and length.
+/// Returns the digest of a regular file in the folder: its length and up to [`MAX_FILE_BYTES`] of its content.
 fn content(path: &Path, root: &Path) -> Option<Vec<u8>> {
     let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;
     // Opening a pipe could wait for ever.

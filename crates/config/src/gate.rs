@@ -1,4 +1,4 @@
-//! The gate that each value of a folder's configuration passes which could loosen something.
+//! The gate for values of a folder's configuration that could loosen something.
 
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::fingerprint::of_setting;
 use bobbin_workspace::TrustRecord;
 
-/// Most bytes of a value that are shown; a longer one says how much is missing.
+/// Most bytes of a value that are shown. The user sees how many bytes are left out.
 const MAX_DETAIL: usize = 4 << 10;
 
-/// Decides whether values of one file count, and remembers those of a folder.
+/// Decides whether values of one file count, and records those of a folder.
 pub(crate) struct Gate<'a> {
     /// `None`: the user's own file.
     record: Option<&'a TrustRecord>,
@@ -18,7 +18,7 @@ pub(crate) struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    /// Returns the gate of the user's own file: everything counts.
+    /// Returns the gate of the user's own file, of which everything counts.
     pub(crate) fn of_user(file: &'a Value) -> Self {
         Self {
             record: None,
@@ -36,28 +36,29 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Returns what the file says, as its user wrote it but for the case of names and words.
+    /// Returns the content of the file, with the schema's spelling of names and words.
     pub(crate) fn file(&self) -> &'a Value {
         self.file
     }
 
-    /// Whether it is the gate of a folder's file.
+    /// Whether this is the gate of a folder's file.
     pub(crate) fn is_of_folder(&self) -> bool {
         self.record.is_some()
     }
 
-    /// Whether texts of the file count.
+    /// Whether texts of the file reach users and the model.
     pub(crate) fn trusts_texts(&self) -> bool {
         self.record.is_none_or(|record| record.trusted)
     }
 
-    /// Whether the value at a dotted path, which would loosen something, counts. What the file does not say does not.
+    /// Whether the value at a dotted path counts although it loosens something. `false` if the file has no such
+    /// value.
     pub(crate) fn passes(&mut self, path: &str) -> bool {
         let value = path.split('.').try_fold(self.file, |value, name| value.get(name));
         value.is_some_and(|value| self.passes_shown(path, value, value.to_string()))
     }
 
-    /// Whether a value counts; `detail` is what the user is shown of it.
+    /// Whether a value counts. The user is shown `detail` of it.
     pub(crate) fn passes_shown(
         &mut self,
         name: impl Into<String>,
@@ -85,7 +86,7 @@ impl<'a> Gate<'a> {
         trusted
     }
 
-    /// Returns what was asked about, in order.
+    /// Returns the items that the gate was asked about, in order.
     pub(crate) fn into_items(self) -> Vec<TrustItem> {
         self.items
     }

@@ -1,5 +1,5 @@
-//! `HermesExtensions` of both configuration files. An entry of a workspace's file runs only once the user trusts exactly
-//! what it says, together with the files of the folder that it names.
+//! `HermesExtensions` of both configuration files. An entry of a workspace's file runs only once the user trusts its
+//! exact content and the files of the folder that it names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ pub enum HermesAgent {
     Allow,
 }
 
-/// Adds what one file says of the agent, the user's before the workspace's. A workspace says nothing about patients.
+/// Adds the setting of one file for the agent. The user's file comes first. A workspace can only switch the agent
+/// off, since it must not decide about data of patients.
 pub(crate) fn add_agent(values: &mut AgentValues, said: Option<HermesAgent>, gate: &Gate<'_>) {
     *values = match said {
         Some(HermesAgent::Off) => AgentValues::Withheld,
@@ -68,34 +69,34 @@ pub enum HermesShape {
     Keyed,
 }
 
-/// An extension of one of the files.
+/// A Hermes extension that a configuration file declares.
 #[derive(Debug, Clone)]
 pub struct DeclaredExtension {
-    /// What it says.
+    /// Its entry in the file.
     pub entry: Entry,
     /// Whether it may run.
     pub trusted: bool,
-    /// What the workspace's file has: the folder, and what stands for its files.
+    /// For an extension of the workspace: the folder, and the digests of the files that it names.
     of_folder: Option<(PathBuf, Value)>,
 }
 
 impl DeclaredExtension {
-    /// Whether the folder brings it.
+    /// Whether the workspace's file declares it.
     pub fn is_of_folder(&self) -> bool {
         self.of_folder.is_some()
     }
 
-    /// Whether the files of the folder that it names are still those that its user trusts. Blocks on the disk.
+    /// Whether the files of the folder that it names are unchanged since the user trusted them. Blocks on the disk.
     pub fn is_as_trusted(&self) -> bool {
         let folder = self.of_folder.as_ref();
         folder.is_none_or(|(root, files)| *files == named_files(&self.entry, root))
     }
 }
 
-/// Adds what one file says, the user's before the workspace's. Blocks on the disk.
+/// Adds the extensions of one file. The user's file comes first. Blocks on the disk.
 ///
 /// # Errors
-/// There are too many.
+/// There are too many extensions.
 pub(crate) fn add(
     all: &mut Option<Vec<DeclaredExtension>>,
     said: Option<Vec<HermesExtension>>,
@@ -143,7 +144,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Returns what stands for the files of the folder that a command line names.
+/// Returns the digests of the files of the folder that a command line names.
 fn named_files(entry: &Entry, root: &Path) -> Value {
     // An entry without a command line is never started.
     let words = entry.command_line().unwrap_or_default();

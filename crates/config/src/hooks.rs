@@ -1,8 +1,8 @@
 //! Hooks in configuration files and plugins: `{"PreToolUse": [{"matcher": "Exec", "hooks": [{"type": "command", …}]}]}`.
 //!
-//! What is not known is reported and left out; a broken entry takes no other with it. A broken entry of `PreToolUse` stays, as
-//! a hook without a command: what it was to look at must not pass because of a mistake. Hooks of a workspace's file count
-//! once their user trusts them, and wait again when they, or a file that their command line names, change.
+//! Unknown members are reported and left out; a broken entry does not affect the others. A broken entry of
+//! `PreToolUse` stays as a hook without a command, so that a mistake lets no call pass. Hooks of a workspace's file
+//! count once their user trusts them. They need trust again when they or a file of their command line change.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,47 +15,47 @@ use serde_json::{Map, Value, json};
 use crate::check::nearest;
 use crate::{PluginFolder, fingerprint};
 
-/// What a hook may take when nothing is said.
+/// Time that a hook may take by default.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// The longest time that can be asked for.
+/// Longest time that a file can set.
 const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 /// Most hooks of one file.
 const MAX_HOOKS: usize = 64;
 /// Longest command line and matcher.
 const MAX_TEXT: usize = 8 << 10;
-/// What command lines call the workspace's folder.
+/// Names of the workspace's folder in command lines.
 const PROJECT: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
 /// A hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// When it is asked.
+    /// The event that it runs for.
     pub event: HookEvent,
-    /// A regular expression of what it is asked about; `None`: everything.
+    /// A regular expression of the names that it runs for; `None`: all.
     pub matcher: Option<String>,
-    /// The command line, for a shell. Or what is wrong with the entry, as the end of a sentence: calls that it was to look at
-    /// are refused.
+    /// The command line for a shell. `Err`: the mistake in the entry, as the end of a sentence; calls that match are
+    /// refused.
     pub command: Result<String, String>,
-    /// How long it may take.
+    /// Longest time that it may take.
     pub timeout: Duration,
-    /// Whose it is.
+    /// Its owner.
     pub origin: HookOrigin,
 }
 
-/// Whose a hook is.
+/// The owner of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookOrigin {
     /// The user's own.
     User,
-    /// The workspace's; it runs while this stands for its content. `None`: its user has not trusted it, so it does not run,
-    /// and what it is to look at before a call is not let pass.
+    /// The workspace's. It runs while its content has this fingerprint. `None`: the user has not trusted it; it does
+    /// not run, and calls that it would check are refused.
     Workspace(Option<String>),
-    /// A plugin's: its id and folder.
+    /// A plugin's, with the plugin's id and folder.
     Plugin(String, PluginFolder),
 }
 
 impl Hook {
-    /// Returns a hook that refuses calls: the entry in `file` cannot be used, for the reason `why`.
+    /// Returns a hook that refuses calls, because the entry in `file` is unusable for the reason `why`.
     pub fn broken(file: &Path, matcher: Option<String>, why: &str) -> Self {
         Self {
             event: HookEvent::PreToolUse,
@@ -69,7 +69,7 @@ impl Hook {
         }
     }
 
-    /// Returns its name for users: its event, whose it is, and how its command line begins.
+    /// Returns its name for users: its owner, its event and the start of its command line.
     pub fn name(&self) -> String {
         let whose = match &self.origin {
             HookOrigin::User => "your hook".to_owned(),
@@ -86,7 +86,7 @@ impl Hook {
         }
     }
 
-    /// Whether it is the one that its user trusts. Blocks on the disk.
+    /// Whether it is unchanged since the user trusted it. Blocks on the disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
         match &self.origin {
             HookOrigin::User => true,
@@ -95,7 +95,7 @@ impl Hook {
         }
     }
 
-    /// Returns what stands for what it runs, if it runs something. Blocks on the disk.
+    /// Returns its fingerprint; `None` if it has no command. Blocks on the disk.
     fn fingerprint(&self, root: &Path) -> Option<String> {
         let command = self.command.as_ref().ok()?;
         let shown = root.to_string_lossy();
@@ -115,8 +115,7 @@ impl Hook {
         ))
     }
 
-    /// Returns it as one of the folder `root`, with the thing that waits for its user's word or has it, if it runs something.
-    /// Blocks on the disk.
+    /// Returns it as a hook of the folder `root`, with its trust item if it has a command. Blocks on the disk.
     pub(crate) fn of_folder(mut self, root: &Path, record: &TrustRecord) -> (Self, Option<TrustItem>) {
         let fingerprint = self.fingerprint(root);
         let trusted = fingerprint.clone().filter(|fingerprint| record.has(fingerprint));
@@ -131,7 +130,7 @@ impl Hook {
         (self, item)
     }
 
-    /// Returns what it runs, if it runs something, for the user to judge.
+    /// Describes to the user what it runs; `None` if it has no command.
     pub fn what_runs(&self) -> Option<String> {
         let command = self.command.as_ref().ok()?;
         Some(match &self.matcher {
@@ -141,8 +140,8 @@ impl Hook {
     }
 }
 
-/// Returns the hooks of a section of `file`. What is wrong with it goes to `warnings`. Where it `guards`, broken entries of
-/// `PreToolUse` are hooks that refuse calls; they are left out where no hook of the file counts.
+/// Returns the hooks of a section of `file`. Mistakes go to `warnings`. If `guards` is set, broken entries of
+/// `PreToolUse` become hooks that refuse calls. It is not set for files of which no hook counts.
 pub fn read(section: Map<String, Value>, file: &Path, guards: bool, warnings: &mut Vec<String>) -> Vec<Hook> {
     let mut reader = Reader {
         file,
@@ -174,7 +173,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes an entry that cannot be used; `why` begins with the place of the mistake.
+    /// Records an unusable entry; `why` names the place of the mistake first.
     fn broken(&mut self, event: HookEvent, matcher: Option<String>, why: &str) {
         if self.guards && event == HookEvent::PreToolUse {
             self.warnings.push(format!(
@@ -269,7 +268,7 @@ impl Reader<'_> {
             Some(kind) => return Err(format!("{place}.type is {kind}; there is only \"command\"")),
             None => return Err(format!("{place}.type is missing")),
         }
-        // Such a hook is asked about some calls only, and would be asked about all.
+        // These members limit or change what the hook runs for; without them it would do something else.
         for member in ["if", "args", "shell"] {
             if entry.contains_key(member) {
                 return Err(format!(
@@ -295,7 +294,7 @@ impl Reader<'_> {
         Ok((command, timeout.min(MAX_TIMEOUT)))
     }
 
-    /// Names the members that are left of an entry.
+    /// Reports the members of an entry that are not known.
     fn unknown(&mut self, left: &Map<String, Value>, unused: &str, place: &str) {
         let unknown = left.keys().filter(|member| *member != unused);
         self.warnings
@@ -303,10 +302,10 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the expression of a matcher, which is compared with whole names.
+/// Returns the regular expression of a matcher, which must match whole names.
 ///
 /// # Errors
-/// It is none, or too large.
+/// The text is no regular expression, or too large.
 pub fn expression(matcher: &str) -> Result<regex::Regex, String> {
     let expression = regex::RegexBuilder::new(&format!("^(?:{matcher})$"))
         .size_limit(1 << 20)

@@ -1,17 +1,17 @@
-//! Where keys of providers are to come from. Reading them is the business of who opens the providers.
+//! Sources of providers' keys. The code that opens the providers reads them.
 
 use std::path::{Path, PathBuf};
 
 use bobbin_models::Key;
 
-/// Where a key is to come from.
+/// The source of a key.
 #[derive(Debug, Clone)]
 pub enum KeyPlace {
-    /// No file says; local providers need none.
+    /// No key is set; local providers need none.
     Nowhere,
     /// A variable.
     Variable(String),
-    /// A variable, and the key where it is not set.
+    /// A variable, and the key to use if it is not set.
     VariableOr(String, Key),
     /// A file with the key and nothing else.
     File(PathBuf),
@@ -19,9 +19,9 @@ pub enum KeyPlace {
     Inline(Key, PathBuf),
     /// The user's editor gave it.
     Given(Key),
-    /// The user's editor gave it in a form that is not supported; this one.
+    /// The user's editor gave it in this form, which is not supported.
     Unsupported(String),
-    /// The provider stands in a project's file.
+    /// None: the provider is in a project's file, and no key of the user is sent there.
     Withheld,
 }
 

@@ -1,11 +1,11 @@
 //! Configuration: `~/.craft/config.json`, `.craft/config.json` of the workspace over it, and the `.mcp.json` there.
 //!
-//! [`mod@file`] says what a file can have, `check` finds what it has and should not, and the other modules say what counts:
-//! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
-//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: any author can
-//! put a file into a folder.
+//! [`mod@file`] has the format of a file, and `check` compares a file with it. The other modules decide which
+//! settings count. All of the user's own file count. Of a workspace's file, stricter settings count, and others once
+//! the user trusts them. A broken workspace's file stops the start only if the user trusts the folder. Otherwise it
+//! is reported and ignored as a whole, since any author can put a file into a folder.
 //!
-//! Reads files and nothing else: the environment, the command line and what the user trusts come in as values.
+//! This crate reads files only. The environment, the command line and the record of trust are arguments.
 
 pub mod channels;
 mod check;
@@ -48,5 +48,5 @@ pub use servers::{Declared, PluginFolder, ServerFile};
 
 /// Largest configuration file, in bytes.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
-/// What an editor's options are called in messages.
+/// Name of an editor's options in messages.
 const EDITORS_OPTIONS: &str = "the editor's options";

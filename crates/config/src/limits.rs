@@ -1,7 +1,7 @@
-//! What bounds a Turn, and when conversations are compacted.
+//! Limits of a Turn, and when conversations are compacted.
 //!
-//! A workspace's file may make the limits of a Turn narrower. Anything else in it counts once its user trusts it: any author
-//! can put a file into a project, and the user pays for what it lifts.
+//! A workspace's file may narrow the limits of a Turn. Its other values count once the user trusts them: any author
+//! can put a file into a project, and the user pays for higher limits.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ pub struct AgentLimits {
     limits: TurnLimits,
     compaction: bool,
     tool_search: bool,
-    /// Who writes titles.
+    /// Whether and by which model titles are written.
     pub titles: TitleSettings,
-    /// At which share of a window, in percent.
+    /// The share of a window at which conversations are compacted, in percent.
     pub compact_percent: Option<u64>,
 }
 
-/// Who writes the titles of Threads.
+/// How titles of Threads are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitleSettings {
-    /// Whether anybody does.
+    /// Whether a model writes them.
     pub enabled: bool,
     /// The model, instead of each Thread's own.
     pub model: Option<String>,
@@ -50,7 +50,7 @@ impl Default for AgentLimits {
 }
 
 impl AgentLimits {
-    /// Adds what one file says. The user's file comes first.
+    /// Adds the settings of one file. The user's file comes first.
     pub(crate) fn add(&mut self, file: &ConfigFile, gate: &mut Gate<'_>) {
         let (said, compaction, tools) = (&file.limits, &file.compaction, &file.tools);
         let known = &mut self.limits;
@@ -102,7 +102,7 @@ impl AgentLimits {
     }
 }
 
-/// Sets a bound if it is narrower than the one in force, or may be wider.
+/// Sets a bound if it is not wider than the current one, or if `may_widen` allows it.
 pub(crate) fn narrow<T: Ord + Copy>(
     known: &mut Option<T>,
     said: Option<T>,

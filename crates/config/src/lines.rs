@@ -1,11 +1,11 @@
-//! The lines of the members of a JSON text, for complaints about them. The text has been parsed before.
+//! Line numbers of the members of a JSON text, for complaints about them. The text must be valid JSON.
 
 use std::collections::HashMap;
 
 /// Deepest members that are noted.
 const DEPTH: usize = 4;
 
-/// Where members are: by the names on the way to them.
+/// Line numbers of members, by their path of names.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(HashMap<Vec<String>, usize>);
 
@@ -17,10 +17,10 @@ impl Lines {
     }
 }
 
-/// Returns the lines of the members of a text that is JSON. Of two members of one name the later counts, as in the value.
+/// Returns the lines of the members of a JSON text. Of two members of one name the later counts, as in the value.
 pub(crate) fn of_members(text: &str) -> Lines {
     let mut lines = Lines::default();
-    // The name of each object's current member on the way to here; `None` for lists, whose members are not noted.
+    // The current member's name in each enclosing object; `None` for lists, whose members are not noted.
     let mut open: Vec<Option<String>> = Vec::new();
     let (mut line, mut at) = (1, 0);
     while let Some(byte) = text.as_bytes().get(at) {
@@ -51,7 +51,7 @@ pub(crate) fn of_members(text: &str) -> Lines {
     lines
 }
 
-/// Returns where the string ends that begins at `at`: behind its closing quote.
+/// Returns the position after the closing quote of the string that starts at `at`.
 fn end_of_string(text: &str, at: usize) -> usize {
     let mut is_escaped = false;
     for (offset, byte) in text.bytes().enumerate().skip(at + 1) {

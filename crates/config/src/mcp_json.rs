@@ -1,7 +1,8 @@
-//! `.mcp.json` of a folder: the MCP servers that a project brings for agents of any make.
+//! `.mcp.json` of a folder: the MCP servers that a project declares for any agent.
 //!
-//! `{"mcpServers": {NAME: {…}}}`. What is not known is reported with its line and left out; a file that cannot be read
-//! stops nothing. A server of it runs only once its user trusts it, whatever else of the folder counts.
+//! The form is `{"mcpServers": {NAME: {…}}}`. Unknown members are reported with their line and left out; an
+//! unreadable file stops nothing. A server runs only once its user trusts it, independent of other trust in the
+//! folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,16 +14,16 @@ use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use crate::check::nearest;
 use crate::{lines, servers};
 
-/// Where it is, in a folder.
+/// Name of the file in a folder.
 pub const FILE: &str = ".mcp.json";
 /// Most complaints that are shown of a file.
 const MAX_COMPLAINTS: usize = 20;
-/// What an entry can have.
+/// Members that an entry can have.
 const MEMBERS: &[&str] = &[
     "type", "command", "args", "env", "cwd", "url", "headers", "disabled", "enabled",
 ];
 
-/// Returns the servers of a folder's file, and sentences about what is not used of it. Blocks on the disk.
+/// Returns the servers of a folder's file, and warnings. Blocks on the disk.
 pub(crate) fn read(root: &Path) -> (Vec<ToolServerConfig>, Vec<String>) {
     let path = root.join(FILE);
     match bobbin_files::read_text_unlinked(&path, crate::MAX_CONFIG_BYTES) {
@@ -47,7 +48,7 @@ pub(crate) fn read(root: &Path) -> (Vec<ToolServerConfig>, Vec<String>) {
     }
 }
 
-/// A line, or 0 where it is not known, and what is wrong there.
+/// A line, or 0 if it is not known, and the mistake there.
 type Complaint = (usize, String);
 
 fn of_text(text: &str) -> (Vec<ToolServerConfig>, Vec<Complaint>) {
@@ -118,7 +119,7 @@ fn server(
         complaints.push((line, format!("the MCP server {name} is not used: {why}")));
         return None;
     }
-    // A variable may have the scheme of an address, which is checked.
+    // The check needs a scheme, and the variable may contain it, so the check sees a placeholder.
     let url = known
         .get_mut("url")
         .filter(|url| url.as_str().is_some_and(|url| url.starts_with("${")));
@@ -180,7 +181,7 @@ fn variable(text: &str) -> Option<(Part<'_>, &str)> {
     is_name.then_some((Part::Variable(name, otherwise), rest))
 }
 
-/// Returns the variables that a text is filled in with.
+/// Returns the names of the variables in a text.
 pub(crate) fn variables(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Variable(name, _) => Some(name),
@@ -188,10 +189,10 @@ pub(crate) fn variables(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns a text with its variables filled in.
+/// Returns a text with the values of its variables.
 ///
 /// # Errors
-/// The variable that is not set and has no other value.
+/// The name of a variable that is not set and has no default.
 pub(crate) fn filled_in(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut whole = String::new();
     for part in parts(text) {

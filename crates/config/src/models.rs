@@ -1,4 +1,4 @@
-//! What the configuration files say of models.
+//! The settings of models and their providers.
 //!
 //! ```json
 //! { "Model": "anthropic/claude-sonnet-4-5",
@@ -7,8 +7,7 @@
 //!     "local": { "Wire": "chat", "BaseUrl": "http://127.0.0.1:8080/v1", "Models": ["qwen"] } } }
 //! ```
 //!
-//! `Model`, `EndPoint` and `ApiKey` alone are the form that the protocol's clients write; they are a provider named
-//! `endpoint`.
+//! The protocol's clients write `Model`, `EndPoint` and `ApiKey` only; these are a provider named `endpoint`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ use crate::limits::micros;
 
 /// Name of the provider that `EndPoint` is.
 const ENDPOINT: &str = "endpoint";
-/// Providers that need no setting up: name, wire, address, variable of the key.
+/// Providers that need no settings: name, wire, address, variable of the key.
 const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
     (
         "openai",
@@ -48,36 +47,36 @@ const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
     ),
     ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
 ];
-/// The model of a built-in provider that answers where its key is all that is set up. As of November 2026.
+/// The default model of a built-in provider if only its key is set. As of November 2026.
 const FIRST_MODELS: [(&str, &str); 3] = [
     ("openai", "gpt-5"),
     ("anthropic", "claude-sonnet-4-5"),
     ("openrouter", "anthropic/claude-sonnet-4.5"),
 ];
-/// Whether a provider needs no address: it is built in.
+/// Whether a provider is built in and needs no address.
 pub fn is_built_in(name: &str) -> bool {
     BUILT_IN
         .iter()
         .any(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-/// Window of a model that a server on this machine runs, unless a file says another.
+/// Default window of the models of `ollama`, in tokens.
 const OLLAMA_WINDOW: u64 = 32_768;
 /// Most attempts of one request.
 const MAX_ATTEMPTS: u64 = 10;
-/// Longest wait that can be asked for: a week.
+/// Longest wait that a file can set: a week.
 const MAX_SECONDS: u64 = 7 * 24 * 3600;
 
-/// The models' part of a configuration.
+/// The settings of models.
 #[derive(Debug, Clone)]
 pub struct ModelSettings {
-    /// The usual model, as `PROVIDER/MODEL` where that is known; none means offline.
+    /// The default model, as `PROVIDER/MODEL` if the provider is known; `None`: offline.
     pub model: Option<String>,
-    /// Why that is the usual model.
+    /// The source of the default model.
     pub source: DefaultSource,
-    /// Models to go on with when a provider fails.
+    /// Models to try in order when a provider fails.
     pub fallbacks: Vec<String>,
-    /// Those of the files first, then the built-in ones.
+    /// Providers of the files first, then the built-in ones.
     pub providers: Vec<ProviderEntry>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
@@ -86,15 +85,15 @@ pub struct ModelSettings {
 /// One provider.
 #[derive(Debug, Clone)]
 pub struct ProviderEntry {
-    /// Its name, in front of those of its models.
+    /// Its name, the prefix of its models' names.
     pub name: String,
-    /// Which wire it speaks.
+    /// The wire that it speaks.
     pub wire: Wire,
-    /// The address in front of the paths of its wire.
+    /// The base address for the paths of its wire.
     pub base_url: String,
-    /// Models that it is known to have.
+    /// Models that a file lists for it.
     pub models: Vec<String>,
-    /// Where its key comes from.
+    /// The source of its key.
     pub key: KeyPlace,
     /// Headers of each request.
     pub headers: Vec<(String, String)>,
@@ -102,26 +101,26 @@ pub struct ProviderEntry {
     pub max_output_tokens: Option<u64>,
     /// Whether it may search the web for its models.
     pub web_search: bool,
-    /// Members of each request beside those of its wire.
+    /// Additional members of each request.
     pub body: Map<String, Value>,
-    /// How long and how often a request is tried.
+    /// Time limits and attempts of a request.
     pub limits: Limits,
-    /// What is known of every model of it.
+    /// Facts that hold for all its models.
     pub facts: ModelFacts,
-    /// What is known of single models.
+    /// Facts about single models, by name.
     pub model_facts: BTreeMap<String, ModelFacts>,
-    /// Who speaks of it.
+    /// The file that declares it.
     pub origin: Origin,
 }
 
-/// Where a provider is from. A bare name is searched for in this order.
+/// The origin of a provider. A bare model name is looked up in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The user's own file.
     User,
     /// The workspace's file.
     Project,
-    /// No file speaks of it.
+    /// No file names it.
     BuiltIn,
 }
 
@@ -138,7 +137,7 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// Adds what the user's file at `path` says.
+    /// Adds the settings of the user's file at `path`.
     ///
     /// # Errors
     /// A provider cannot be used.
@@ -151,7 +150,7 @@ impl ModelSettings {
         self.add(file, Some(path), gate)
     }
 
-    /// Adds what an editor's options say: its user's word, with keys that are in memory only.
+    /// Adds an editor's options as settings of the user. Their keys stay in memory only.
     ///
     /// # Errors
     /// As [`ModelSettings::add_users`].
@@ -168,7 +167,7 @@ impl ModelSettings {
         Ok(())
     }
 
-    /// Sets where a provider's key comes from.
+    /// Sets the source of a provider's key.
     pub(crate) fn set_key(&mut self, name: &str, key: KeyPlace) {
         let named = |entry: &&mut ProviderEntry| entry.name.eq_ignore_ascii_case(name);
         if let Some(entry) = self.providers.iter_mut().find(named) {
@@ -176,7 +175,7 @@ impl ModelSettings {
         }
     }
 
-    /// Adds what a workspace's file says, as far as its user trusts it.
+    /// Adds the settings of a workspace's file that the user trusts.
     ///
     /// # Errors
     /// As [`ModelSettings::add_users`].
@@ -186,7 +185,7 @@ impl ModelSettings {
         Ok(())
     }
 
-    /// Adds what one file says; `path` is that of the user's.
+    /// Adds the settings of one file; `path` is set for the user's.
     fn add(&mut self, file: &mut ConfigFile, path: Option<&Path>, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         self.add_endpoint(file, path, gate)?;
         for (name, provider) in std::mem::take(&mut file.providers) {
@@ -219,7 +218,7 @@ impl ModelSettings {
         Ok(())
     }
 
-    /// Adds the provider that `EndPoint` and what stands beside it are.
+    /// Adds the provider that `EndPoint` and its key describe.
     fn add_endpoint(
         &mut self,
         file: &mut ConfigFile,
@@ -250,12 +249,13 @@ impl ModelSettings {
         self.add_provider(ENDPOINT, provider, &value, path, gate)
     }
 
-    /// Makes a model that the user names the usual one.
+    /// Sets the default model to the one that the user names.
     pub fn choose(&mut self, name: &str) {
         self.set_usual(name, Origin::User);
     }
 
-    /// Chooses a model of the built-in provider whose variable has the only key, where no file names a model or a provider.
+    /// Chooses a model of the built-in provider with the only key in the environment, if no file names a model or a
+    /// provider.
     pub fn choose_by_key(&mut self, is_set: impl Fn(&str) -> bool) {
         let is_built_in = |entry: &ProviderEntry| entry.origin == Origin::BuiltIn;
         if self.source != DefaultSource::Nothing || !self.providers.iter().all(is_built_in) {
@@ -276,7 +276,7 @@ impl ModelSettings {
         }
     }
 
-    /// Returns the whole name of a model that the user names, with its provider where one is known.
+    /// Returns the full name of a model that the user names, with its provider if that is known.
     pub fn meaning(&self, name: &str) -> String {
         match name.trim() {
             name if name.is_empty()
@@ -289,7 +289,7 @@ impl ModelSettings {
         }
     }
 
-    /// Returns the files that keys stand in.
+    /// Returns the files that contain keys.
     pub fn key_files(&self, home: Option<&Path>) -> Vec<PathBuf> {
         let files = self.providers.iter().filter_map(|entry| match &entry.key {
             KeyPlace::File(path) => Some(expanded(path, home)),
@@ -315,7 +315,7 @@ impl ModelSettings {
             .map(|name| self.whole_name(name, by));
     }
 
-    /// Says where a conversation goes that a workspace's file sends somewhere.
+    /// Warns of the addresses that receive conversations because of the workspace's file.
     fn warn_of_the_projects_model(&mut self) {
         let names = self.model.iter().chain(&self.fallbacks);
         let places = names.filter_map(|name| {
@@ -332,8 +332,8 @@ impl ModelSettings {
         self.warnings.extend(places);
     }
 
-    /// Returns a name with its provider, where one is known. Providers of a project's file do not count for a name that the
-    /// user gives: the file's author would be sent the user's conversations.
+    /// Returns a name with its provider, if one is known. For a name that the user gives, providers of a project's
+    /// file do not count: otherwise the file's author would receive the user's conversations.
     fn whole_name(&self, name: &str, by: Origin) -> String {
         let known = || {
             self.providers
@@ -343,7 +343,7 @@ impl ModelSettings {
         let find = |named: &str| known().find(|entry| entry.name.eq_ignore_ascii_case(named));
         let has_endpoint = find(ENDPOINT).is_some();
         let in_front = name.split_once('/').and_then(|(provider, _)| find(provider));
-        // Behind an EndPoint a built-in name is part of the model's: gateways name models so.
+        // With an EndPoint, the name of a built-in provider is part of the model's name, as gateways write it.
         if in_front.is_some_and(|entry| !has_endpoint || entry.origin != Origin::BuiltIn) {
             return name.to_owned();
         }
@@ -359,7 +359,7 @@ impl ModelSettings {
         provider.map_or_else(|| name.to_owned(), |provider| format!("{provider}/{name}"))
     }
 
-    /// Adds a provider. `value` is what its file says of it.
+    /// Adds a provider. `value` is its JSON in the file.
     fn add_provider(
         &mut self,
         name: &str,
@@ -386,7 +386,7 @@ impl ModelSettings {
                 return Ok(());
             }
             let address = provider.base_url.as_deref().unwrap_or_default();
-            // A key may stand beside the address.
+            // The entry may also contain a key, so only the address is shown.
             let detail = format!("conversations go to {address}");
             if !gate.passes_shown(place.as_str(), value, detail) {
                 return Ok(());
@@ -431,7 +431,7 @@ impl ModelSettings {
 }
 
 impl ProviderEntry {
-    /// Takes what a file says over what is known.
+    /// Overrides the values that a file sets.
     fn change(&mut self, provider: file::Provider) {
         let seconds = |seconds: u64| Duration::from_secs(seconds.min(MAX_SECONDS));
         if let Some(wire) = provider.wire {
@@ -468,7 +468,7 @@ impl ProviderEntry {
     }
 }
 
-/// Returns where the user's file at `path` has a provider's key come from, if it says.
+/// Returns the source of a provider's key in the user's file at `path`, if it has one.
 fn key(provider: &file::Provider, path: &Path) -> Option<KeyPlace> {
     let file = said(provider.api_key_file.clone()).map(|file| KeyPlace::File(file.into()));
     let variable = || said(provider.api_key_env.clone()).map(KeyPlace::Variable);
@@ -477,12 +477,12 @@ fn key(provider: &file::Provider, path: &Path) -> Option<KeyPlace> {
     file.or_else(variable).or_else(inline)
 }
 
-/// Returns a text that is not blank: a blank one is as good as left out.
+/// Returns a text that is not blank; a blank one counts as left out.
 fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Returns what is known of models, with what a file says in front.
+/// Returns the facts about models, with those of a file preferred.
 fn over(known: ModelFacts, said: file::Facts) -> ModelFacts {
     let price = said.price.map(|price| Price {
         input: micros(price.input),
@@ -512,7 +512,7 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
         web_search: false,
         body: Map::new(),
         limits: Limits::default(),
-        // What a server on one's own machine has is what it was started with; this is what it has as a rule.
+        // The real window depends on how the server was started; this is the usual one.
         facts: ModelFacts {
             context_window: (name == "ollama").then_some(OLLAMA_WINDOW),
             price: (name == "ollama").then(Price::default),

@@ -1,7 +1,7 @@
-//! The `Plugins` section of a configuration file, and the folders of plugins: what is in one, and what stands for that.
+//! The `Plugins` section of a configuration file, and the files of plugins with their digest.
 //!
-//! A plugin that lies in the workspace may have come with it. It counts once its user trusts exactly this content, so its
-//! digest is of all its files. Folders with links are not read: a link can lead to anything.
+//! A plugin in the workspace may be another author's. It counts once its user trusts exactly its content, so its
+//! digest covers all its files. Folders with links are rejected, since a link can lead anywhere.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -23,12 +23,12 @@ const MAX_DEPTH: usize = 24;
 /// Most folders that a file names.
 const MAX_ROOTS: usize = 32;
 
-/// What the configuration says of plugins.
+/// The settings of plugins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PluginSettings {
     /// Further folders of plugins.
     pub roots: Vec<PathBuf>,
-    /// Folders of the catalogue, whose plugins can be installed.
+    /// Folders of the catalogue of plugins that can be installed.
     pub catalogue: Vec<PathBuf>,
     /// Plugins that the user's own file disables.
     pub disabled_by_user: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct PluginSettings {
 }
 
 impl PluginSettings {
-    /// Adds what a file says. Any file may disable plugins.
+    /// Adds the settings of a file. Any file may disable plugins.
     pub(crate) fn add(&mut self, section: Plugins, base: &Path, home: Option<&Path>, gate: &mut Gate<'_>) {
         let disabled = section.disabled_plugins.into_iter();
         let disabled = disabled.map(|id| plugin_id(id.trim()).to_owned());
@@ -62,7 +62,7 @@ impl PluginSettings {
     }
 }
 
-/// Returns the id that a plugin has now: one has had another name (AppServer protocol 05 §5).
+/// Returns the current id of a plugin; one has been renamed (AppServer protocol 05 §5).
 pub fn plugin_id(id: &str) -> &str {
     if id == "node-repl" { "browser-use" } else { id }
 }
@@ -72,14 +72,14 @@ pub fn plugin_id(id: &str) -> &str {
 pub struct PluginFile {
     /// Its path in the plugin.
     pub path: PathBuf,
-    /// What the system says of it.
+    /// Its metadata.
     pub found: Metadata,
 }
 
-/// Returns the files of a plugin, sorted, without those that `skip` names. Blocks on the disk.
+/// Returns the files of a plugin, sorted, without the paths for which `skip` is true. Blocks on the disk.
 ///
 /// # Errors
-/// The folder cannot be read, has a link or something that is no file, or is too large: the end of a sentence.
+/// The folder cannot be read, contains a link or a special file, or is too large: the end of a sentence.
 pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFile>, String> {
     let mut files = Vec::new();
     let mut bytes = 0;
@@ -116,8 +116,7 @@ pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFi
     Ok(files)
 }
 
-/// Returns what stands for the content of a plugin: of all its files their names, texts, and whether they can be run. Blocks
-/// on the disk.
+/// Returns the digest of a plugin: the names, contents and executable bits of its files. Blocks on the disk.
 ///
 /// # Errors
 /// As [`plugin_files`].

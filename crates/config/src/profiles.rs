@@ -1,7 +1,7 @@
 //! `SubAgent` and `SubAgentProfiles` of a configuration file (AppServer protocol 05 §10.1).
 //!
-//! Profiles are entries by name; a broken one is reported and takes no other with it. A folder's profile counts once its
-//! user trusts it: it starts a program, or is read as an instruction.
+//! Profiles are entries by name. A broken one is reported; the others still count. A folder's profile counts once its
+//! user trusts it, since it starts a program or instructs a model.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,13 +23,13 @@ use crate::shown::plain;
 
 /// Name of the section with the profiles.
 pub const SECTION: &str = "SubAgentProfiles";
-/// Name of the profile that is always there.
+/// Name of the profile that always exists.
 pub const NATIVE: &str = "native";
-/// Longest text of an entry, all its texts together.
+/// Longest definition, as JSON, in bytes.
 const MAX_TEXT: usize = 64 << 10;
-/// Longest time of a run, in seconds; the schema of a file says so too.
+/// Longest time of a run, in seconds; the schema of a file has the same limit.
 const MAX_SECONDS: u64 = 24 * 3600;
-/// Most bytes of output that are read; the schema of a file says so too.
+/// Most bytes of output that are read; the schema of a file has the same limit.
 const MAX_OUTPUT: u64 = 16 << 20;
 
 /// What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the command
@@ -178,12 +178,12 @@ impl fmt::Debug for ProfileDefinition {
 }
 
 impl ProfileDefinition {
-    /// Returns what runs it.
+    /// Returns its runtime.
     pub fn runtime(&self) -> SubAgentRuntime {
         self.runtime.unwrap_or_default()
     }
 
-    /// Returns what of it has no effect here, as sentences for its user.
+    /// Returns sentences for the user about its members that have no effect here.
     pub fn warnings(&self) -> Vec<String> {
         let is_text = |format: &String| format.trim().is_empty() || format.eq_ignore_ascii_case("text");
         let without_effect = [
@@ -205,10 +205,10 @@ impl ProfileDefinition {
             .collect()
     }
 
-    /// Checks what no profile can do without, and that nothing is out of all proportion.
+    /// Checks the members that every profile needs, and the sizes of all of them.
     ///
     /// # Errors
-    /// What is wrong: a sentence for the user.
+    /// The mistake, as a sentence for the user.
     pub fn check(&self, name: &str) -> Result<(), String> {
         let sound = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(sound) {
@@ -292,7 +292,7 @@ impl ProfileDefinition {
     }
 }
 
-/// Whether a variable decides which programs start: a command's line is judged without it.
+/// Whether a variable decides which programs start. The command line is judged without such variables.
 fn is_reserved(name: &str) -> bool {
     ["PATH", "BASH_ENV", "ENV", "IFS"].contains(&name)
         || name.starts_with("LD_")
@@ -304,19 +304,19 @@ pub fn words(template: &str) -> Option<Vec<String>> {
     shell_words::split(template).ok()
 }
 
-/// What a file says of all profiles.
+/// Settings for all profiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubAgentSettings {
-    /// The model of native subagents; `None` is that of the Thread that starts one.
+    /// The model of native subagents; `None`: the model of the Thread that starts one.
     pub model: Option<String>,
-    /// Whether commands go on with sessions of their own.
+    /// Whether command lines of other agents may resume their own sessions.
     pub resumes: bool,
     /// Names of profiles that are switched off.
     pub disabled: Vec<String>,
 }
 
 impl SubAgentSettings {
-    /// Adds what one file says, the user's before the workspace's.
+    /// Adds the settings of one file. The user's file comes first.
     pub(crate) fn add(&mut self, said: file::SubAgent, gate: &mut Gate<'_>) {
         let model = said.model.filter(|model| !model.trim().is_empty());
         if model.is_some() && gate.passes("SubAgent.Model") {
@@ -336,18 +336,18 @@ impl SubAgentSettings {
 pub struct DeclaredProfile {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its definition.
     pub definition: ProfileDefinition,
-    /// Whose file it is in.
+    /// The owner of its file.
     pub origin: ServerOrigin,
-    /// Stands for its content; `None` in a file that only the user writes.
+    /// The fingerprint of its content; `None` in a file that only the user writes.
     pub fingerprint: Option<String>,
-    /// Whether it counts.
+    /// Whether the profile counts.
     pub trusted: bool,
 }
 
 impl DeclaredProfile {
-    /// Returns one that is in the user's own file.
+    /// Returns a profile of the user's own file.
     pub(crate) fn own((name, definition): (String, ProfileDefinition), origin: ServerOrigin) -> Self {
         Self {
             name,
@@ -358,7 +358,7 @@ impl DeclaredProfile {
         }
     }
 
-    /// Returns one that is in the file of the folder `root`. Blocks on the disk.
+    /// Returns a profile of the file in the folder `root`. Blocks on the disk.
     pub(crate) fn of_folder(
         (name, definition): (String, ProfileDefinition),
         root: &Path,
@@ -374,18 +374,18 @@ impl DeclaredProfile {
         }
     }
 
-    /// Whether the files of the folder that it starts are those that the user trusts. Blocks on the disk.
+    /// Whether it and the files that it starts are unchanged since the user trusted them. Blocks on the disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
         let own = self.fingerprint.as_ref();
         own.is_none_or(|own| *own == fingerprint(&self.name, &self.definition, root))
     }
 
-    /// Returns what a profile of this name is called among the things that a folder brings.
+    /// Returns the name of the trust item of a profile.
     pub fn item_name(name: &str) -> String {
         format!("the subagent profile {name}")
     }
 
-    /// Returns it as a thing that waits for its user's word or has it.
+    /// Returns its trust item; `None` for a profile of the user's own file.
     pub(crate) fn item(&self) -> Option<TrustItem> {
         let fingerprint = self.fingerprint.clone()?;
         let kind = match self.definition.runtime() {
@@ -402,14 +402,15 @@ impl DeclaredProfile {
     }
 }
 
-/// Returns the fingerprint of a profile: its definition, and the files of the folder that it starts. Blocks on the disk.
+/// Returns the fingerprint of a profile: its definition and the files of the folder that it starts. Blocks on the
+/// disk.
 fn fingerprint(name: &str, definition: &ProfileDefinition, root: &Path) -> String {
     let words = definition.bin.iter().chain(definition.args.iter().flatten());
     let files = fingerprint::of_files(&words.cloned().collect::<Vec<_>>(), root);
     fingerprint::of_setting(SECTION, &json!([name, definition, files]))
 }
 
-/// Returns what a profile starts or says, for the user to judge.
+/// Describes to the user what a profile starts or instructs.
 fn what_runs(definition: &ProfileDefinition) -> String {
     let Some(bin) = &definition.bin else {
         return serde_json::to_string(definition).unwrap_or_default();
@@ -432,7 +433,7 @@ fn what_runs(definition: &ProfileDefinition) -> String {
     text
 }
 
-/// Returns the profiles of a section. What is wrong with it goes to `warnings`.
+/// Returns the profiles of a section. Mistakes go to `warnings`.
 pub(crate) fn read(
     section: BTreeMap<String, ProfileDefinition>,
     warnings: &mut Vec<String>,

@@ -1,7 +1,7 @@
 //! `Permissions.Rules` of both configuration files: rules for commands, paths and tools.
 //!
-//! Rules of both files count together; the higher judgement wins. A workspace is often another author's work, so a rule in it
-//! that allows something counts only once its user trusts exactly this rule.
+//! Rules of both files apply together; the stricter one wins. A workspace is often another author's work, so its
+//! `allow` rules count only once the user trusts exactly that rule.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,12 +22,12 @@ const RENAMED: [(&str, &str); 4] = [
     ("fetchUrl", "WebFetch"),
 ];
 
-/// The rules as they were written.
+/// The rules as the files have them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules(Vec<RuleText>);
 
 impl Rules {
-    /// Adds the rules of one file. Those of the user come first.
+    /// Adds the rules of one file. The user's file comes first.
     pub(crate) fn add(&mut self, file: &Path, rules: Vec<Rule>, gate: &mut Gate<'_>) {
         let source = file.display().to_string();
         for (index, rule) in rules.into_iter().enumerate() {
@@ -48,7 +48,7 @@ impl Rules {
                 gate.passes_shown(name(&rule), value, value.to_string())
             };
             if !is_trusted {
-                // It would be a text of the folder for the model and for the user.
+                // An untrusted folder must not speak to the model or the user.
                 rule.reason = None;
             }
             if is_strict || is_trusted {
@@ -65,23 +65,23 @@ impl Rules {
     /// Returns the rules in force.
     ///
     /// # Errors
-    /// A rule cannot be used. None is left out quietly: it may be the one that refuses.
+    /// A rule cannot be used. It is not skipped, since it may be one that refuses.
     pub fn compile(&self, home: Option<&Path>) -> anyhow::Result<RuleSet> {
-        // Rules name paths with every link followed.
+        // Rules compare paths with all links resolved.
         let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
         RuleSet::new(self.0.iter().cloned(), home.as_deref()).context("Permissions.Rules")
     }
 }
 
-/// Returns a warning for each rule whose tool is nearly a built-in one, or named as one was in an earlier version. Tools of MCP
-/// servers and of clients have any other name.
+/// Returns a warning for each rule with a tool that is similar to a built-in one or has an old name. Other names may
+/// be tools of MCP servers and of clients.
 pub(crate) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
     let tools = rules
         .iter()
         .enumerate()
         .filter_map(|(index, rule)| Some((index, rule.tool.as_deref()?)));
     tools.filter_map(|(index, tool)| {
-        // `WebFetch:HOST` speaks of one host, `Web*` of all tools that begin so.
+        // `WebFetch:HOST` means one host, `Web*` all tools with that prefix.
         let name = tool.split(':').next().unwrap_or(tool);
         if name.ends_with('*') || BUILT_IN.contains(&name) {
             return None;
@@ -95,7 +95,7 @@ pub(crate) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns what a rule is called when its user is asked about it.
+/// Returns the name of a rule's trust item.
 fn name(rule: &RuleText) -> String {
     let mut name = format!("the rule {}", rule.action);
     for (member, value) in [

@@ -1,7 +1,7 @@
 //! `Sandbox` of both configuration files.
 //!
-//! A workspace is often another author's work: its file can make the sandbox stricter, and nothing else, unless the user
-//! trusts exactly what it says.
+//! A workspace is often another author's work. Its file can make the sandbox stricter; other settings count only if
+//! the user trusts exactly their content.
 
 use std::path::{Component, Path};
 
@@ -14,33 +14,33 @@ use crate::file;
 use crate::gate::Gate;
 use crate::limits::narrow;
 
-/// Most places that a folder hides: bubblewrap makes a mount for each (guess: many times what a project has).
+/// Most paths that a folder hides; bubblewrap makes a mount for each (guess: far more than a project has).
 const MAX_HIDDEN_BY_FOLDER: usize = 64;
 /// Processes and threads of one command (guess: a build on the largest machines has some hundred, a fork bomb all there are).
 const MAX_PROCESSES: u64 = 4096;
 /// Size of one file of a command (guess: images of machines are that large, nothing that a build makes is).
 const MAX_FILE_MIB: u64 = 64 << 10;
 
-/// What the files say of the sandbox.
+/// The settings of the sandbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxSettings {
-    /// What a command can reach.
+    /// Files and network that a command can reach.
     pub profile: Profile,
-    /// Places outside the workspace that commands can write.
+    /// Paths outside the workspace that commands can write.
     pub writable: Vec<String>,
-    /// Places that commands cannot read.
+    /// Paths that commands cannot read.
     pub hidden: Vec<String>,
-    /// What the folder hides of itself, which counts without trust.
+    /// Paths that the folder hides in itself, which needs no trust.
     pub hidden_by_folder: Vec<String>,
-    /// What happens where the machine cannot confine commands.
+    /// How commands run if the machine cannot confine them.
     pub when_missing: WhenMissing,
-    /// Whether bubblewrap makes the view of a command.
+    /// Whether bubblewrap confines commands.
     pub bubblewrap: BubblewrapUse,
-    /// What one command can use of the machine.
+    /// Resource limits of one command.
     pub limits: ResourceLimits,
 }
 
-/// Returns the bytes of this machine's memory, if it says.
+/// Returns the bytes of this machine's memory, if known.
 fn memory_of_machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -70,18 +70,18 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Adds what one file says, the user's before the workspace's.
+    /// Adds the settings of one file. The user's file comes first.
     ///
     /// # Errors
-    /// A path cannot be one, or a folder hides more places than are hidden for it.
+    /// A path is invalid, or a folder hides too many paths.
     pub(crate) fn add(&mut self, said: file::Sandbox, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         let is_folder = gate.is_of_folder();
         if let Some(profile) = said.profile {
             let files = profile_of(profile, self.profile.network).files;
             let is_stricter = files <= self.profile.files;
             if is_stricter || gate.passes("Sandbox.Profile") {
-                // A file that names the profile `full` means the network too, unless it says otherwise. A folder's file lifts
-                // nothing where the user's has the same profile.
+                // The profile `full` opens the network too, unless the file sets it. A folder's file does not if its
+                // profile is not looser than the user's.
                 let opens = files == Files::Full && !(is_folder && is_stricter);
                 self.profile.files = files;
                 if opens && said.network.is_none() {
@@ -129,7 +129,7 @@ impl SandboxSettings {
             bail!("Sandbox.Hidden has more than {MAX_HIDDEN_BY_FOLDER} places of the folder");
         }
         self.hidden_by_folder.extend(own);
-        // A place elsewhere may be one that commands or bubblewrap need.
+        // Commands or bubblewrap may need a path outside the folder.
         if !others.is_empty() && gate.passes("Sandbox.Hidden") {
             self.hidden.extend(others);
         }
@@ -162,7 +162,7 @@ fn bubblewrap(wanted: file::Bubblewrap) -> BubblewrapUse {
     }
 }
 
-/// Whether the spelling of a path leads from the folder to a place in it.
+/// Whether a path, as it is spelled, stays inside the folder.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path)
         .components()
@@ -183,7 +183,7 @@ mod tests {
         check(json!({ "sandbox": said })).unwrap()
     }
 
-    /// Returns what the user's file comes to.
+    /// Returns the settings of the user's file.
     fn users(said: &Value) -> anyhow::Result<SandboxSettings> {
         let mut settings = SandboxSettings::default();
         let Checked { file, value, .. } = check(json!({ "Sandbox": said }))?;
@@ -191,7 +191,7 @@ mod tests {
         Ok(settings)
     }
 
-    /// Returns what both files come to, and how much of the workspace's waits.
+    /// Returns the settings of both files, and the number of the workspace's items without trust.
     fn added(user: &Value, workspace: &Value, trusts: bool) -> (SandboxSettings, usize) {
         let mut record = TrustRecord::default();
         for is_last in [!trusts, true] {

@@ -1,6 +1,7 @@
 //! The `McpServers` section of a configuration file, and back.
 //!
-//! An object of entries by name, or a list of entries with names. A broken entry is reported and takes no other with it.
+//! The section is an object of entries by name, or a list of entries with names. A broken entry is reported; the
+//! others still count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::plugins::plugin_digest;
 use crate::{entries, fingerprint, mcp_json, shown};
 use bobbin_workspace::TrustRecord;
 
-/// What the files of plugins call their own folder.
+/// Name of a plugin's folder in its files.
 pub const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
 /// A server in a configuration file.
@@ -24,50 +25,50 @@ pub const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 pub struct Declared {
     /// The server.
     pub config: ToolServerConfig,
-    /// Whose file it is in.
+    /// The owner of its file.
     pub origin: ServerOrigin,
-    /// Which file that is.
+    /// The file.
     pub file: ServerFile,
-    /// Stands for its content; `None` where its file is one that only the user writes.
+    /// The fingerprint of its content; `None` in a file that only the user writes.
     pub fingerprint: Option<String>,
     /// Whether it may run.
     pub trusted: bool,
-    /// The folder of the plugin that brings it.
+    /// The folder of the plugin that it belongs to.
     pub plugin: Option<PluginFolder>,
 }
 
 /// The folder of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginFolder {
-    /// Where it is.
+    /// Its path.
     pub root: PathBuf,
-    /// The content that its user trusts; `None` where only the user writes it.
+    /// The digest of the content that the user trusts; `None` if only the user writes the folder.
     pub digest: Option<String>,
 }
 
 impl PluginFolder {
-    /// Whether its content is the one that its user trusts. Blocks on the disk.
+    /// Whether its content is unchanged since the user trusted it. Blocks on the disk.
     pub fn is_unchanged(&self) -> bool {
         let now = |_| plugin_digest(&self.root).ok();
         self.digest.as_ref().and_then(now) == self.digest
     }
 }
 
-/// Where a server is configured.
+/// The file that declares a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerFile {
-    /// In `.craft/config.json`, of the user or of the folder.
+    /// `.craft/config.json` of the user or of the folder.
     Config,
-    /// In the folder's `.mcp.json`: `${NAME}` in its texts is filled in from the environment.
+    /// The folder's `.mcp.json`. `${NAME}` in its texts is replaced from the environment.
     McpJson,
-    /// In the options of the user's editor.
+    /// The options of the user's editor.
     Editor,
-    /// In a plugin: `${NAME}` in its texts is filled in too.
+    /// A file of a plugin. `${NAME}` in its texts is replaced too.
     Plugin,
 }
 
 impl Declared {
-    /// Returns one that stands in the user's own file.
+    /// Returns a server of the user's own file.
     pub fn own(config: ToolServerConfig, origin: ServerOrigin) -> Self {
         Self {
             config,
@@ -79,7 +80,7 @@ impl Declared {
         }
     }
 
-    /// Returns one of a plugin that counts.
+    /// Returns a server of a plugin that is in use.
     pub fn of_plugin(config: ToolServerConfig, plugin: PluginFolder) -> Self {
         Self {
             file: ServerFile::Plugin,
@@ -88,7 +89,7 @@ impl Declared {
         }
     }
 
-    /// Returns one that stands in a file of the folder `root`. Blocks on the disk.
+    /// Returns a server of a file in the folder `root`. Blocks on the disk.
     pub fn of_folder(config: ToolServerConfig, file: ServerFile, root: &Path, record: &TrustRecord) -> Self {
         let fingerprint = fingerprint::of_declared(&config, file, root);
         Self {
@@ -101,7 +102,8 @@ impl Declared {
         }
     }
 
-    /// Whether its definition, and the files that its command line names, are those that the user trusts. Blocks on the disk.
+    /// Whether its definition and the files that its command line names are those that the user trusts. Blocks on the
+    /// disk.
     pub fn is_unchanged(&self, root: &Path) -> bool {
         if let Some(plugin) = &self.plugin {
             return plugin.is_unchanged();
@@ -110,7 +112,7 @@ impl Declared {
         self.fingerprint.as_ref().map(now) == self.fingerprint
     }
 
-    /// Returns its file, as users are shown it.
+    /// Returns its file's name for users.
     pub fn place(&self) -> &'static str {
         match (self.file, self.origin) {
             (ServerFile::Config, ServerOrigin::User) => "~/.craft/config.json",
@@ -121,8 +123,8 @@ impl Declared {
         }
     }
 
-    /// Returns what it runs or where it is, and which of the user's variables it gets. Values of the user's own file are left
-    /// out.
+    /// Describes what it runs or its address, and the user's variables that it gets. Leaves out values of the user's
+    /// own file.
     pub fn what_runs(&self) -> String {
         let mut runs = shown::what_runs(&self.config, self.is_users());
         if self.fills_in() {
@@ -137,10 +139,10 @@ impl Declared {
         runs
     }
 
-    /// Returns how it is reached, with variables filled in where its file has them.
+    /// Returns how to reach it, with the values of variables if its file may use them.
     ///
     /// # Errors
-    /// The variable that is not set.
+    /// The name of a variable that is not set.
     pub fn access(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<ServerAccess, String> {
         let mut access = self.config.access.clone();
         if self.fills_in() {
@@ -151,23 +153,23 @@ impl Declared {
         Ok(access)
     }
 
-    /// Whether variables are filled in.
+    /// Whether its texts may contain variables.
     fn fills_in(&self) -> bool {
         matches!(self.file, ServerFile::McpJson | ServerFile::Plugin)
     }
 
-    /// Whether a folder brings it, in a file or in a plugin.
+    /// Whether a folder declares it, in a file or in a plugin.
     pub fn is_of_folder(&self) -> bool {
         let of_plugin = self.plugin.as_ref().is_some_and(|plugin| plugin.digest.is_some());
         of_plugin || self.origin == ServerOrigin::Workspace
     }
 
-    /// Whether its file is one that only the user writes.
+    /// Whether only the user writes its file.
     pub fn is_users(&self) -> bool {
         self.fingerprint.is_none()
     }
 
-    /// Returns it as a thing that waits for its user's word or has it. What does not run needs none.
+    /// Returns its trust item; `None` for a disabled server and for one of the user's own file.
     pub fn item(&self) -> Option<TrustItem> {
         let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
         Some(TrustItem {
@@ -179,7 +181,7 @@ impl Declared {
         })
     }
 
-    /// Returns it as clients manage it: they write the workspace's file.
+    /// Returns it as clients see it.
     pub fn configured(&self) -> ConfiguredServer {
         ConfiguredServer {
             config: self.config.clone(),
@@ -188,13 +190,13 @@ impl Declared {
         }
     }
 
-    /// Whether clients may not change it: they write the workspace's `.craft/config.json`.
+    /// Whether clients may not change it. They write the workspace's `.craft/config.json` only.
     pub fn is_read_only(&self) -> bool {
         self.origin != ServerOrigin::Workspace || self.file != ServerFile::Config
     }
 }
 
-/// Returns the texts in which variables are filled in.
+/// Returns the texts that may contain variables.
 fn texts(access: &ServerAccess) -> Vec<&str> {
     match access {
         ServerAccess::Stdio {
@@ -230,13 +232,13 @@ fn texts_mut(access: &mut ServerAccess) -> Vec<&mut String> {
     }
 }
 
-/// Returns the servers of a section. What is wrong with it goes to `warnings`.
+/// Returns the servers of a section. Mistakes go to `warnings`.
 pub fn read(section: BTreeMap<String, McpServer>, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
     entries::read(section, "MCP server", warnings, config)
 }
 
-/// Returns the servers of a plugin: `{"mcpServers": {NAME: …}}`, or the inner object alone. They are named `ID:NAME`. What is
-/// wrong goes to `warnings`.
+/// Returns the servers of a plugin: `{"mcpServers": {NAME: …}}`, or the inner object alone. Their names are
+/// `ID:NAME`. Mistakes go to `warnings`.
 pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
     let section = match value {
         Value::Object(mut members) => match members.remove("mcpServers") {
@@ -310,10 +312,10 @@ fn config(name: &str, entry: McpServer) -> Result<ToolServerConfig, String> {
     Ok(config)
 }
 
-/// Checks what no transport can do without, and that nothing is out of all proportion.
+/// Checks the members that a transport needs, and the sizes of all of them.
 ///
 /// # Errors
-/// What is wrong: the end of a sentence for the user.
+/// The reason, as the end of a sentence for the user.
 pub fn check(config: &ToolServerConfig) -> Result<(), String> {
     entries::check_name(&config.name)?;
     let (texts, parts): (Vec<&String>, usize) = match &config.access {
@@ -359,7 +361,7 @@ pub fn check(config: &ToolServerConfig) -> Result<(), String> {
     entries::check_texts(parts, texts.into_iter())
 }
 
-/// Returns what is written for a server, under the names that the protocol's clients write.
+/// Returns the entry of a server, with the names that the protocol's clients write.
 pub(crate) fn entry(config: &ToolServerConfig) -> Value {
     let mut entry = definition(config);
     entry["Enabled"] = json!(config.enabled);
@@ -379,7 +381,7 @@ pub(crate) fn entry(config: &ToolServerConfig) -> Value {
     entry
 }
 
-/// Returns what of a server decides what happens when it is started: this is what a person allows.
+/// Returns the members of a server that decide what happens when it starts. The user trusts exactly these.
 pub fn definition(config: &ToolServerConfig) -> Value {
     let mut entry = match &config.access {
         ServerAccess::Stdio {
@@ -424,7 +426,7 @@ pub fn definition(config: &ToolServerConfig) -> Value {
     entry
 }
 
-/// Returns the servers of a section as it stands in a file, and what is wrong with it.
+/// Returns the servers of a section of a file, and the warnings.
 #[cfg(test)]
 pub fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
     let (section, mut warnings) = crate::config::tool_servers(section);

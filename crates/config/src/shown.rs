@@ -1,8 +1,8 @@
-//! Servers as sentences show them.
+//! Descriptions of servers for messages.
 
 use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 
-/// Returns what a server runs or where it is. Values of the user's own file are left out.
+/// Describes what a server runs or its address. Leaves out values of the user's own file.
 pub fn what_runs(config: &ToolServerConfig, is_users: bool) -> String {
     match &config.access {
         ServerAccess::Stdio {
@@ -60,7 +60,7 @@ fn list(before: &str, parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Returns a text as it is where it is printable without blanks, and quoted with escapes otherwise.
+/// Returns a text unchanged if it is printable without blanks, otherwise quoted with escapes.
 pub fn plain(text: &str) -> String {
     if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic()) {
         text.to_owned()

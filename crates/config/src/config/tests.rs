@@ -1,10 +1,10 @@
-//! What both files come to.
+//! The configuration that results from both files.
 
 use serde_json::json;
 
 use super::*;
 
-/// Reads the two files, as they stand, of a folder that its user trusts or not.
+/// Reads both files with a record of trust.
 fn read(user: &str, workspace: &str, record: &TrustRecord) -> anyhow::Result<Config> {
     let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (directory, text) in [(&home, user), (&root, workspace)] {
@@ -19,7 +19,7 @@ fn users(value: &Value) -> anyhow::Result<Config> {
     read(&value.to_string(), "{}", &TrustRecord::default())
 }
 
-/// Reads the two files; the user trusts each thing of the workspace's or none.
+/// Reads both files; the user trusts all items of the workspace or none.
 fn both(user: &Value, workspace: &Value, trusts: bool) -> Config {
     let read = |record: &TrustRecord| read(&user.to_string(), &workspace.to_string(), record).unwrap();
     let mut record = TrustRecord::default();
@@ -145,7 +145,7 @@ fn the_hub_listens_on_this_machine_alone_and_where_its_user_says() {
         let config = hub(json!({ "Host": host }));
         let why = config.hub_address().unwrap_err().to_string();
         assert!(why.contains("on this machine alone"), "{why}");
-        // Servers start all the same, and say it.
+        // Servers start nevertheless and print a warning.
         assert!(config.warnings[0].contains(&why), "{:?}", config.warnings);
     }
     let mine = json!({ "Hub": { "Port": 7 } });
@@ -234,7 +234,7 @@ fn the_defaults_of_the_schema_are_those_in_force() {
     let hub = Config::default().hub_address().unwrap();
     let said = json!({ "Host": hub.ip(), "Port": hub.port() });
     assert_eq!(value["Hub"].take(), said);
-    // What is said does not give way to a free port, and is a wait of its own.
+    // A port in the file does not fall back to a free one, and the file's wait is a setting of its own.
     assert_eq!(value["AppServer"]["WebSocket"]["Port"].take(), DEFAULT_PORT);
     let wait = value["Approvals"]["MaxWaitSeconds"].take();
     assert_eq!(Some(&wait), Some(&json!(24 * 3600)));
@@ -321,7 +321,7 @@ fn unknown_members_are_named_with_the_nearest_name_at_every_level() {
     );
 }
 
-/// Returns the rows of the reference for what a schema describes.
+/// Returns the rows of the reference for a schema.
 fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
     let members = schema["properties"].as_object().into_iter().flatten();
     for (name, member) in members {

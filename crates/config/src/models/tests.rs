@@ -1,4 +1,4 @@
-//! What files mean for models.
+//! Tests of the settings of models.
 
 use bobbin_agent_api::trust::TrustItem;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::*;
 use crate::check::{Checked, check};
 use bobbin_workspace::TrustRecord;
 
-/// Reads both files, with what the user has said about the project's; returns what waits or has their word as well.
+/// Reads both files with a record of trust; returns the trust items too.
 fn read_with(
     user: &Value,
     project: &Value,
@@ -23,10 +23,10 @@ fn read_with(
     Ok((settings, gate.into_items()))
 }
 
-/// Reads both files; the user trusts what the project's says.
+/// Reads both files; the user trusts the project's settings.
 fn read(user: &Value, project: &Value) -> anyhow::Result<ModelSettings> {
     let mut record = TrustRecord::default();
-    // Whether a model counts is asked only once its provider does.
+    // A model becomes an item only once its provider is trusted.
     for _ in 0..2 {
         let (_, items) = read_with(user, project, &record)?;
         let fingerprints = items.iter().filter_map(|item| item.fingerprint.as_deref());
@@ -89,7 +89,7 @@ fn a_project_cannot_have_a_key_sent_to_it() {
         },
     });
     let settings = read(&user, &project).unwrap();
-    // Trusted as a whole, it has an address of its own and no key of the user's.
+    // Even if trusted, it has an address of its own and no key of the user's.
     let evil = settings
         .providers
         .iter()
@@ -133,7 +133,7 @@ fn a_project_does_not_change_where_the_users_names_lead() {
         settings.choose(name);
         assert_eq!(settings.model.as_deref(), Some(expected));
     }
-    // A name of the project's own leads where the project says, and a warning says so.
+    // A name in the project's file leads to the project's provider, with a warning.
     let mut project = project("http://127.0.0.1:1/v1");
     project["Model"] = "claude-sonnet-4-5".into();
     let settings = read(&json!({}), &project).unwrap();
@@ -288,7 +288,7 @@ fn the_only_key_of_the_environment_chooses_a_model_where_nothing_else_does() {
         (json!({}), vec![openai], Some("openai/gpt-5")),
         (json!({}), vec![anthropic, openai], None),
         (json!({}), vec![], None),
-        // Users who want no provider say so, and those who have set one up choose its model.
+        // A user can choose no provider, or a model of a provider that a file declares.
         (json!({ "Model": "offline" }), vec![anthropic], None),
         (local, vec![anthropic], None),
         (
