@@ -1,4 +1,4 @@
-//! How the programs of a user reach the server of a workspace: they find it, or start it.
+//! Connects a user's programs to the server of a workspace, and starts it if none runs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,27 +23,27 @@ use crate::managed;
 use crate::models::variable;
 use crate::telemetry::LogOptions;
 
-/// How long a server goes on when its last editor or desktop has left: a window that is opened again finds it.
+/// Time that a server runs on after its last editor or desktop has left, so that a reopened window finds it.
 pub const IDLE: Duration = Duration::from_secs(10);
 /// The command of a server that is started for its clients.
 pub const DETACHED: &str = "detached";
 /// The log of such a server, in the workspace's state.
 const LOG: &str = "server.log";
-/// How long a server has to decide whether it ends.
+/// Longest wait for the server's decision whether it ends.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Longest key that is handed to a server in bytes; keys of today have less than 300.
+/// Longest key that is sent to a server, in bytes; keys of today have less than 300.
 const MAX_KEY_BYTES: usize = 2 << 10;
-/// Most keys that are.
+/// Most keys that are sent to a server.
 const MAX_KEYS: usize = 16;
 
-/// The line that a server which is started gets on its stdin.
+/// The line that a started server reads from stdin.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Start {
-    /// Providers of the options of the editor that starts it.
+    /// Providers from the options of the editor that starts it.
     pub providers: Map<String, Value>,
-    /// MCP servers of these options.
+    /// MCP servers from these options.
     pub mcp_servers: Map<String, Value>,
 }
 
@@ -71,10 +71,10 @@ impl From<JoinError> for Failure {
     }
 }
 
-/// Returns how the server of a workspace is started for its clients.
+/// Returns the command that starts the server of a workspace for its clients.
 ///
 /// # Errors
-/// The program's own path is not known, or the state's folder cannot be made.
+/// The program's own path is unknown, or the state's folder cannot be created.
 pub fn launch(
     workspace: &Workspace,
     idle: Duration,
@@ -96,13 +96,13 @@ pub fn launch(
         arguments: arguments.into_iter().chain(log.arguments()).collect(),
         without: managed::variables_of_this_process(),
         directory: workspace.root.clone(),
-        // Who asks for the log of one prompt wants to read it here.
+        // With an explicit level and no idle time, as for one prompt, the log goes to this terminal.
         log: (log.log.is_none() || !idle.is_zero()).then(|| folder.join(LOG)),
         input: serde_json::to_string(start)?,
     })
 }
 
-/// Returns the keys of model providers in the environment of this process, of the variables that a configuration names.
+/// Returns the keys of model providers from the environment, for the variables that a configuration names.
 pub fn keys(models: &ModelSettings) -> ClientKeys {
     let named = models
         .providers
@@ -116,7 +116,7 @@ pub fn keys(models: &ModelSettings) -> ClientKeys {
     ClientKeys::from(set.collect::<BTreeMap<_, _>>())
 }
 
-/// Returns the same for the configuration of a workspace; none where that cannot be read, which its server reports.
+/// As [`keys`], for the configuration of a workspace; empty if it cannot be read, which its server reports.
 pub fn keys_of(workspace: &Workspace) -> ClientKeys {
     match crate::config::read(&workspace.root, crate::state::home().as_deref()) {
         Ok(config) => keys(&config.models),
@@ -127,7 +127,7 @@ pub fn keys_of(workspace: &Workspace) -> ClientKeys {
     }
 }
 
-/// Joins the server of a workspace as a native client, and starts it where there is none.
+/// Joins the server of a workspace as a native client, and starts it if none runs.
 ///
 /// # Errors
 /// A [`Failure`] with its exit code.
@@ -149,10 +149,10 @@ pub async fn native(
         .map_err(Failure::from)?)
 }
 
-/// Joins the server of the workspace that an editor names, and starts it where there is none.
+/// Joins the server of the workspace that an editor names, and starts it if none runs.
 ///
 /// # Errors
-/// There is no such folder; else a [`Failure`] with its exit code.
+/// The folder does not exist; else a [`Failure`] with its exit code.
 pub async fn editor(wanted: OpenRequest, log: &LogOptions) -> anyhow::Result<Transport> {
     let workspace = crate::state::workspace(wanted.root.as_deref())?;
     let launch = launch(&workspace, IDLE, log, &Start::from(wanted.options))?;
@@ -173,7 +173,8 @@ pub async fn running(workspace: &Workspace) -> anyhow::Result<Joined> {
     Ok(join(workspace, &hello, None).await.map_err(Failure::from)?)
 }
 
-/// Leaves the server of a workspace. One that was started for its clients and has none any more has ended then.
+/// Leaves the server of a workspace. A server that was started for its clients has ended on return if it has no
+/// client left.
 ///
 /// # Errors
 /// The server does not end in time.
@@ -181,7 +182,7 @@ pub async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
     let Some(server) = workspace.holder().filter(|server| server.detached) else {
         return Ok(());
     };
-    // A server that gives no answer is ending already: it notices by itself that nothing uses it.
+    // A server that does not answer is already ending, since it notices by itself that nothing uses it.
     if ask_to_leave(workspace).await.is_none_or(|left| left.ends) {
         bobbin_local::ended(workspace, server.pid)
             .await
@@ -190,10 +191,10 @@ pub async fn leave(workspace: &Workspace) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the server's answer, if there is one.
+/// Returns the server's answer; `None` if it gives none.
 async fn ask_to_leave(workspace: &Workspace) -> Option<Left> {
     let hello = Hello::new(Dialect::Control, &workspace.root);
-    // A server that nothing uses any more may have closed its socket: that is no reason to wait for another one.
+    // A server without clients may have closed its socket; another one must not be awaited.
     let transport = connect(workspace, &hello).await.ok()?;
     let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new()).ok()?;
     let params = Leave {
@@ -202,9 +203,9 @@ async fn ask_to_leave(workspace: &Workspace) -> Option<Left> {
     peer.call_with_timeout(CONTROL_LEAVE, &params, LEAVING).await.ok()
 }
 
-/// A listener that another server holds open for this process. It closes when this value is dropped.
+/// A listener that another server opened for this process. Dropping the value closes it.
 pub struct Borrowed {
-    /// What its user is shown.
+    /// The addresses for its user.
     pub opened: Opened,
     /// The server's process.
     pub pid: u32,
@@ -212,10 +213,10 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// Has the server that runs in the workspace open its listener.
+    /// Asks the running server of the workspace to open its listener.
     ///
     /// # Errors
-    /// No server runs; it listens already, or cannot listen there.
+    /// No server runs, or it already listens or cannot listen there.
     pub async fn open(workspace: &Workspace, wanted: &ListenRequest) -> anyhow::Result<Self> {
         let hello = Hello::new(Dialect::Control, &workspace.root);
         let joined = join(workspace, &hello, None).await.map_err(Failure::from)?;
@@ -228,7 +229,7 @@ impl Borrowed {
         }
     }
 
-    /// Has the listener closed, and waits until its clients are cut off.
+    /// Closes the listener and waits until its clients are disconnected.
     pub async fn close(self) {
         self.peer.shutdown().await;
     }
@@ -248,7 +249,7 @@ pub fn configuration(workspace: &Workspace, start: &Start) -> anyhow::Result<Con
     if !(start.providers.is_empty() && start.mcp_servers.is_empty())
         && let Err(error) = config.add_editors(&start.providers, &start.mcp_servers)
     {
-        // An editor with a wrong option works all the same.
+        // An editor with a wrong option still works.
         let text = format!("the editor's options are not used: {error:#}");
         config.warnings.push(text);
     }

@@ -1,4 +1,4 @@
-//! The configuration of this process, read with what the user has said about the folder.
+//! The configuration of this process, read with the user's record of trust.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use bobbin_workspace::{TrustFile, TrustRecord};
 use crate::models::variable;
 use crate::state;
 
-/// Reads both files. What the workspace's file loosens counts as far as its user trusts it.
+/// Reads both files. Settings of the workspace that loosen something count as far as the user trusts them.
 ///
 /// # Errors
 /// As [`Config::read`].
@@ -18,7 +18,7 @@ pub fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Config> {
     read_with(workspace, home, &record.unwrap_or_default())
 }
 
-/// Reads both files with what the user has said about the workspace.
+/// Reads both files with this record of trust.
 ///
 /// # Errors
 /// As [`Config::read`].

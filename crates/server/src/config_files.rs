@@ -1,7 +1,7 @@
-//! The configuration files as clients set them, and what counts of a change at once.
+//! Changes of the configuration files by clients, and their immediate effects.
 //!
-//! What a client sets is the word of the server's user, so it counts in the workspace's file too. An address and its key
-//! go into the user's own file together: no key is in a workspace's file, and no workspace says where one is sent.
+//! A client acts for the server's user, so its settings are trusted in the workspace's file too. An address and its
+//! key are written together into the user's own file. No workspace's file has a key or decides where one is sent.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -43,13 +43,13 @@ pub(crate) struct ConfigFiles {
     threads: Weak<Threads>,
     models: CurrentModels,
     helpers: Helpers,
-    /// Whether others than this machine reach the server.
+    /// Whether other machines reach the server.
     is_remote: AtomicBool,
-    /// Held while files are changed and put into effect.
+    /// Locked while files are changed and take effect.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// Where the files and the record of what counts of them are.
+/// The paths of the files, and the record of trust.
 #[derive(Clone)]
 struct Place {
     root: PathBuf,
@@ -58,7 +58,7 @@ struct Place {
 }
 
 impl ConfigFiles {
-    /// Returns the files of a workspace, with what a change of them reaches.
+    /// Returns the files of a workspace and the parts that a change affects.
     pub(crate) fn new(
         home: Option<&Path>,
         trust: TrustFile,
@@ -79,12 +79,12 @@ impl ConfigFiles {
         }
     }
 
-    /// Answers a key to nobody who has not just set it: others than this machine can reach the server.
+    /// Hides keys from clients that have not just set them, since other machines can reach the server.
     pub(crate) fn hide_keys(&self) {
         self.is_remote.store(true, Ordering::Relaxed);
     }
 
-    /// Puts into effect what can be without a new start.
+    /// Applies the settings that need no restart.
     fn apply(&self, config: &Config) -> Result<(), ConfigChangeError> {
         let opened = models::open(
             &config.models,
@@ -108,7 +108,7 @@ impl Place {
         own.unwrap_or_else(|| self.folders())
     }
 
-    /// Returns the workspace's file, which is the user's own in a workspace that is their home.
+    /// Returns the workspace's file. In a workspace that is the user's home, it is the user's own.
     fn folders(&self) -> PathBuf {
         if self.home.as_ref() == Some(&self.root) {
             return edit::users_file(&self.root);
@@ -116,7 +116,7 @@ impl Place {
         self.root.join(FILE)
     }
 
-    /// Writes what is set. Returns the regions that are different now.
+    /// Writes the settings of a change. Returns the regions that have changed.
     fn write(&self, change: &ConfigChange) -> anyhow::Result<Vec<&'static str>> {
         let text =
             |value: &Option<Option<String>>| value.as_ref().map(|value| value.clone().map(Value::from));
@@ -176,13 +176,13 @@ impl Place {
             .as_ref()
             .and_then(|provider| provider.api_key.as_ref());
         if provider_key.is_some() || matches!(change.api_key, Some(Some(_))) {
-            // A key counts only where nobody else can read it.
+            // A key counts only in a file that nobody else can read.
             std::fs::set_permissions(self.own(), std::fs::Permissions::from_mode(0o600))?;
         }
         Ok(regions)
     }
 
-    /// Writes a provider into the user's own file. Returns whether the file is different now.
+    /// Writes a provider into the user's own file. Returns whether the file has changed.
     fn write_provider(&self, provider: &ProviderChange) -> anyhow::Result<bool> {
         let name = provider.name.as_str();
         let at = |member: &'static str| ["Providers", name, member];
@@ -195,7 +195,7 @@ impl Place {
         if let Some(said) = &provider.base_url {
             changes.push((&address, Some(said.clone().into())));
         }
-        // A key goes to no address that it was not given for.
+        // A key is only sent to the address that it was set for.
         if provider.api_key.is_some() || provider.base_url.is_some() {
             let given = provider.api_key.clone().map(Value::from);
             changes.extend(keys.iter().map(|name| (name.as_slice(), None)));
@@ -204,7 +204,7 @@ impl Place {
         edit::set(&self.own(), &changes)
     }
 
-    /// Makes count what a client has set in the workspace's file, and returns the configuration then.
+    /// Trusts the settings that a client has written into the workspace's file, and returns the new configuration.
     fn trusted(&self, regions: &[&str]) -> anyhow::Result<Config> {
         let config = config::read_with(&self.root, self.home.as_deref(), &self.trust.read())?;
         let is_set = |item: &&TrustItem| {
@@ -227,7 +227,7 @@ impl Place {
         config::read_with(&self.root, self.home.as_deref(), &record)
     }
 
-    /// Returns what the files say: the workspace's, else the user's own.
+    /// Returns the values of the workspace's file, else of the user's own.
     fn values(&self) -> anyhow::Result<ConfigValues> {
         let of = |name: Name| -> anyhow::Result<Option<Value>> {
             match edit::get(&self.folders(), name)? {
@@ -248,7 +248,7 @@ impl Place {
         })
     }
 
-    /// Returns every setting with what the files say: the workspace's where that counts, else the user's own.
+    /// Returns every setting with its value: the workspace's if it counts, else the user's own.
     fn sections(&self) -> Vec<ConfigSection> {
         let config = config::read_with(&self.root, self.home.as_deref(), &self.trust.read());
         let items = config.map(|config| config.folder_items).unwrap_or_default();
@@ -262,7 +262,7 @@ impl Place {
                     .map(String::as_str)
                     .chain(field.key.split('.'))
                     .collect();
-                // No workspace says where a server listens and where keys are sent.
+                // No workspace decides where a server listens and where keys are sent.
                 let is_own = matches!(name[0], "AppServer" | "Hub" | "EndPoint");
                 let folders = if is_own || waits(&name.join(".")) {
                     None
@@ -275,7 +275,7 @@ impl Place {
         sections
     }
 
-    /// Writes, and puts both files back when they cannot be used then.
+    /// Writes a change, and restores both files if the result cannot be used.
     fn change(
         &self,
         change: &ConfigChange,
@@ -291,13 +291,13 @@ impl Place {
             let unusable = |why: &str| Err(ConfigChangeError::Unusable(why.to_owned()));
             match &provider.base_url {
                 Some(base_url) if !is_built_in(&provider.name) => address("'provider.baseUrl'", base_url)?,
-                // Its key would go elsewhere.
+                // Its key would be sent to another address.
                 Some(_) => return unusable("'provider.baseUrl' must be left out for a built-in provider."),
                 None => {}
             }
         }
         let cannot = |error: anyhow::Error| ConfigChangeError::Unwritable(format!("{error:#}"));
-        // A file that cannot be read is not changed either.
+        // A file that cannot be read is not changed.
         let before = [self.folders(), self.own()].map(|path| (edit::text(&path), path));
         let made = self.write(change).map_err(cannot).and_then(|regions| {
             let config = self.trusted(&regions);
@@ -313,11 +313,11 @@ impl Place {
     }
 }
 
-/// Writes settings into the configuration files of a workspace and trusts what was set there, as `workspace/config/update`
-/// does in a server.
+/// Writes settings into the configuration files of a workspace and trusts them, as `workspace/config/update` does in
+/// a server.
 ///
 /// # Errors
-/// The files would say something that cannot be used, or cannot be written; they are as before.
+/// The result cannot be used, or a file cannot be written. The files are unchanged then.
 pub fn change(
     root: &Path,
     home: Option<&Path>,
@@ -333,7 +333,7 @@ pub fn change(
     Ok(())
 }
 
-/// Does the same, and a file of the workspace is there afterwards.
+/// As [`change`], and creates the workspace's file if it is missing.
 ///
 /// # Errors
 /// As [`change`].
@@ -355,11 +355,11 @@ pub fn set_up(
     Ok(())
 }
 
-/// Writes one setting, named as `Section.Member`, or removes it: into the user's own file, or into the workspace's
-/// (`in_folder`), where the user trusts it from then on. Returns the file.
+/// Writes or removes one setting, named as `Section.Member`, and returns the file. With `in_folder` it is the
+/// workspace's file, where the user then trusts the setting; else the user's own.
 ///
 /// # Errors
-/// There is no such setting, the value cannot be used, or the file cannot be written; it is as before.
+/// The setting does not exist, the value cannot be used, or the file cannot be written. The file is unchanged then.
 pub fn set(
     root: &Path,
     home: Option<&Path>,
@@ -400,7 +400,7 @@ pub fn set(
     Ok(file)
 }
 
-/// Writes the text that a file had before a change that failed.
+/// Restores the text that a file had before a failed change.
 fn restore(file: &Path, before: anyhow::Result<Option<String>>) {
     let restored = match before {
         Ok(Some(text)) => edit::replace(file, text.as_bytes()),
@@ -412,12 +412,12 @@ fn restore(file: &Path, before: anyhow::Result<Option<String>>) {
     }
 }
 
-/// Whether the value of a setting is for clients. Objects can have variables and headers of programs in them.
+/// Whether clients see the value of a setting. Objects can contain variables and headers of programs.
 fn is_shown(field: &ConfigField) -> bool {
     !field.sensitive && !matches!(field.kind, "json" | "keyValueMap")
 }
 
-/// A file that is not there is as good as removed.
+/// Treats a missing file as removed.
 fn as_removed(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound {
         return Ok(());

@@ -1,8 +1,8 @@
-//! How programs are confined that the server starts by itself.
+//! Confines the programs that the server starts by itself.
 //!
-//! A program that the folder brings, or that loads what the agent may write, runs in the sandbox of commands. Where
-//! nothing can confine commands, a server or an extension that its user trusts starts all the same, and `bobbin doctor`
-//! says so; a runner of the agent does not.
+//! A program that belongs to the folder, or loads files that the agent may write, runs in the sandbox of commands. If
+//! nothing can confine commands, trusted servers and extensions start nevertheless, and `bobbin doctor` says so. A
+//! runner of the agent does not start.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use bobbin_children::{ChildError, Environment, ProcessSpec};
 use bobbin_supervise::{Confine, Confining};
 use bobbin_tools::{ProgramNeeds, ProgramSandbox, WhenMissing};
 
-/// Variables that lead to caches, and where these are in a directory of caches.
+/// Variables with paths of caches, and the cache's folder in a directory of caches.
 const CACHES: [(&str, &str); 5] = [
     ("XDG_CACHE_HOME", ""),
     ("npm_config_cache", "npm"),
@@ -20,7 +20,7 @@ const CACHES: [(&str, &str); 5] = [
     ("UV_PYTHON_INSTALL_DIR", "uv-python"),
 ];
 
-/// Has `npx`, `uvx` and the like put their caches into a directory that the sandbox lets them write, instead of the home.
+/// Makes `npx`, `uvx` and the like write their caches into a directory that the sandbox allows, not the home.
 /// Variables in `own` stay as the configuration sets them.
 pub(crate) fn set_caches(environment: &mut Environment, own: &BTreeMap<String, String>, place: &Path) {
     for (name, within) in CACHES {
@@ -39,12 +39,12 @@ pub(crate) struct ConfinedPrograms {
     pub(crate) unconfined: Unconfined,
 }
 
-/// What happens to a program where nothing can confine it.
+/// Whether a program starts if nothing can confine it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unconfined {
     /// It does not start.
     Refused,
-    /// It starts: its user trusts it. It does not where commands are refused then.
+    /// It starts, since its user trusts it, unless the settings refuse commands without a sandbox.
     Trusted,
 }
 

@@ -1,8 +1,8 @@
-//! What the user sees. stdout may belong to the protocol, so nothing else in the server prints; the helper that holds commands
-//! has a word of its own (`bobbin_sandbox::held`).
+//! Output for the user. stdout may belong to the protocol, so nothing else in the server prints. Only the helper that
+//! runs commands prints by itself (`bobbin_sandbox::held`).
 //!
-//! Everything goes through [`visible()`]: text of models, files and servers can stand in any line. Only a script that reads
-//! an answer from stdout gets it byte for byte.
+//! All output goes through [`visible()`], since any line can contain text of models, files and servers. Only a script
+//! that reads an answer from stdout gets it byte for byte.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -20,14 +20,14 @@ pub fn say(line: &str) {
     ));
 }
 
-/// Returns a line of another author for a question or a list: every line on the terminal begins with `prefix`, so that none can
-/// pass for a line of ours, and blanks cannot push anything off the screen.
+/// Returns a line of another author for a question or a list. Every line on the terminal starts with `prefix`, so
+/// that none looks like a line of ours. Blanks cannot push anything off the screen.
 pub fn quoted(prefix: &str, line: &str) -> String {
     quoted_within(prefix, line, textwrap::termwidth())
 }
 
-/// Returns a line of another author behind a label of ours. The lines on the terminal that follow begin with as many blanks as the
-/// label has characters, which no line of ours does.
+/// Returns a line of another author behind a label of ours. Further lines on the terminal start with as many blanks
+/// as the label has characters; no line of ours does.
 pub fn labelled(label: &str, line: &str) -> String {
     let blanks = " ".repeat(label.chars().count());
     wrapped((label, &blanks), line, textwrap::termwidth())
@@ -44,7 +44,7 @@ fn wrapped((first, others): (&str, &str), line: &str, width: usize) -> String {
     textwrap::fill(&marked(&visible(line, Lines::One)), options)
 }
 
-/// Writes a value to stdout as a line of JSON, which means the same to a program and paints nothing.
+/// Writes a value to stdout as a line of JSON. Characters that act on a terminal are escaped.
 pub fn data(value: &impl Serialize) {
     let text = serde_json::to_string(value).unwrap_or_default();
     let mut line = String::with_capacity(text.len());
@@ -60,7 +60,7 @@ pub fn data(value: &impl Serialize) {
     drop(writeln!(std::io::stdout().lock(), "{line}"));
 }
 
-/// Writes text to stdout as it comes; to a program byte for byte.
+/// Writes text to stdout at once; to a program byte for byte.
 pub fn stream(text: &str) {
     let mut out = std::io::stdout().lock();
     let shown = if out.is_terminal() {
@@ -99,21 +99,21 @@ pub fn note_quoted(lines: &str) {
     ));
 }
 
-/// Puts a line in the place of the terminal's current one on stderr.
+/// Replaces the terminal's current line on stderr.
 pub fn redraw(line: &str) {
     let mut err = std::io::stderr().lock();
     drop(write!(err, "\r\u{1b}[2K{}", visible(line, Lines::One)));
     drop(err.flush());
 }
 
-/// Writes a question of several lines to stderr; the answer is typed behind it.
+/// Writes a question of several lines to stderr. The user types the answer behind it.
 pub fn ask(question: &str) {
     let mut err = std::io::stderr().lock();
     drop(err.write_all(visible(question, Lines::Keep).as_bytes()));
     drop(err.flush());
 }
 
-/// Writes what went wrong to stderr, marked as ours.
+/// Writes an error to stderr, marked as ours.
 pub fn complain(line: &str) {
     drop(writeln!(
         std::io::stderr().lock(),

@@ -1,4 +1,4 @@
-//! The workspace's database: how it is opened, and what to say of one that the folder brought along.
+//! The workspace's database, and the notice about one inside the folder.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationT
     }
 }
 
-/// Returns what to say of conversations in the folder, at the first start only.
+/// Returns the notice about a database in the folder, at the first start only.
 pub(crate) fn named_foreign(workspace: &Workspace) -> Option<String> {
     let is_first = !workspace.database().exists();
     let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();

@@ -1,4 +1,4 @@
-//! What starts processes, and where programs are found: by commands, and by what the server starts for itself.
+//! The starter of processes, and the search paths of commands and of the server's own processes.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,7 +7,7 @@ use bobbin_children::{Children, Environment};
 use bobbin_policy::Programs;
 use bobbin_tools::Sandbox;
 
-/// Returns where commands find their programs, and which of those places the agent may write.
+/// Returns the search path of commands, with the directories in it that the agent may write.
 pub(crate) fn programs(
     environment: &Environment,
     root: &Path,
@@ -21,8 +21,8 @@ pub(crate) fn programs(
     Programs::new(environment.get("PATH"), writable)
 }
 
-/// Returns the variables of what the server starts for itself. The sandbox does not confine that, so its search path has no
-/// place that the agent may write.
+/// Returns the variables for the server's own processes. The sandbox does not confine these, so their search path
+/// contains no directory that the agent may write.
 pub(crate) fn own_environment(environment: &Environment, programs: &Programs, root: &Path) -> Environment {
     let mut own = environment.clone();
     if let Some(search) = programs.search_path(root) {
@@ -31,7 +31,7 @@ pub(crate) fn own_environment(environment: &Environment, programs: &Programs, ro
     own
 }
 
-/// Returns variables with the search path of what the server starts for itself.
+/// Returns variables with the search path of the server's own processes.
 pub(crate) fn with_search_path(
     mut variables: Vec<(OsString, OsString)>,
     own: &Environment,
@@ -43,7 +43,7 @@ pub(crate) fn with_search_path(
     variables
 }
 
-/// Returns what starts processes, each with a parent that ends it when the server is killed.
+/// Returns the starter of processes. Each process has a parent that ends it if the server is killed.
 pub fn children() -> Children {
     #[cfg(target_os = "linux")]
     let helper = Some(bobbin_children::Helper {

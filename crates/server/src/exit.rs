@@ -1,4 +1,4 @@
-//! Exit codes, and the one line a failure is told in.
+//! Exit codes, and the line that reports a failure.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,14 +14,14 @@ pub const TURN_FAILED: u8 = 3;
 pub const REFUSED: u8 = 4;
 /// The Turn was interrupted: from the keyboard, by another client, or by a server that stopped.
 pub const INTERRUPTED: u8 = 5;
-/// Another process holds the workspace and cannot be joined.
+/// Another process has the workspace open and cannot be joined.
 pub const BUSY: u8 = 6;
 
 /// The database was removed or replaced while it was open.
 pub const REMOVED: u8 = 7;
-/// The answer is not of the form that was demanded.
+/// The answer does not have the required form.
 pub const WRONG_FORM: u8 = 8;
-/// The time that the user gave is over.
+/// The user's time limit has passed.
 pub const TIMED_OUT: u8 = 9;
 
 /// A failure with a code of its own.
@@ -41,7 +41,7 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Returns how a process ends whose database is no longer at its path.
+/// Returns the failure of a process whose database is no longer at its path.
 pub fn removed(database: &Path) -> Failure {
     Failure {
         code: REMOVED,
@@ -53,13 +53,13 @@ pub fn removed(database: &Path) -> Failure {
     }
 }
 
-/// Whether another process holds the workspace.
+/// Whether the error means that another process has the workspace open.
 pub fn is_busy(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<WorkspaceError>();
     cause.is_some_and(WorkspaceError::is_busy)
 }
 
-/// Tells a failure in one line on stderr and returns its code.
+/// Reports a failure in one line on stderr and returns its exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let text = format!("{error:#}").replace('\n', " ");
     console::complain(&text);

@@ -1,4 +1,4 @@
-//! FineCode in this server: its host, made of the configuration and the trust in the folder.
+//! FineCode in this server: its host, with the configuration and the trust in the folder.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
@@ -23,7 +23,7 @@ use crate::confine::{ConfinedPrograms, Unconfined};
 #[derive(Clone)]
 pub(crate) struct FineCode {
     hosts: Hosts,
-    /// What the agent may run.
+    /// The actions that the agent may run.
     actions: Arc<Actions>,
     threads: Arc<OnceLock<Weak<Threads>>>,
 }
@@ -63,7 +63,7 @@ impl FineCode {
             sandboxed: host(Some(Arc::new(confined))),
             outside: host(None),
         };
-        // Settings may name actions for all workspaces; most of these have no project.
+        // Settings may name actions for all workspaces, and most of these have no project.
         let settings = &config.finecode;
         let has_projects = !settings.agent.is_empty()
             && (!settings.projects.is_empty() || !bobbin_finecode::projects_of(root).is_empty());
@@ -91,13 +91,13 @@ impl FineCode {
         self.actions.clone()
     }
 
-    /// Has what happens announced through `threads`.
+    /// Sends notifications through `threads` from now on.
     pub(crate) fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
         drop(self.threads.set(Arc::downgrade(threads)));
     }
 
-    /// Returns what clients may ask.
+    /// Returns the feature for clients.
     pub(crate) fn feature(&self) -> bobbin_finecode::group::FineCode {
         let Hosts { outside, sandboxed } = self.hosts.clone();
         bobbin_finecode::group::FineCode::new(outside, sandboxed)
@@ -109,7 +109,7 @@ impl FineCode {
     }
 }
 
-/// Returns what confines the agent's runners now. May start a trial of bubblewrap and wait for it.
+/// Returns the current sandbox of the agent's runners. May test bubblewrap and wait for the result.
 fn runner_sandbox(sandbox: &Sandbox, root: &Path, over_pipes: bool) -> RunnerSandbox {
     sandbox.settle_now();
     let missing = |why: String| match sandbox.when_missing() {
@@ -133,7 +133,7 @@ fn runner_sandbox(sandbox: &Sandbox, root: &Path, over_pipes: bool) -> RunnerSan
     }
 }
 
-/// Returns a host of a workspace, whose runners `sandbox` confines. It starts nothing before a run needs it.
+/// Returns the host of a workspace, whose runners `sandbox` confines. It starts a runner only when a run needs it.
 pub fn host(
     root: &Path,
     config: &Config,
@@ -164,7 +164,7 @@ pub fn host(
     })
 }
 
-/// Returns what a folder's projects bring that waits for trust. Blocks on the disk.
+/// Returns the trust item of a folder's projects, if it has some. Blocks on the disk.
 pub(crate) fn trust_item(root: &Path, record: &TrustRecord) -> Option<TrustItem> {
     let projects = bobbin_finecode::projects_of(root);
     (!projects.is_empty()).then(|| TrustItem {

@@ -1,5 +1,5 @@
-//! The method groups of this server: the tables of the crates that bring some. `cargo xtask schema` and `coverage` read the
-//! same list.
+//! The method groups of this server: the tables of all crates with methods. `cargo xtask schema` and `coverage` read
+//! the same list.
 
 use bobbin_native::group::Groups;
 

@@ -1,4 +1,4 @@
-//! The sockets that systemd has bound for this process, and holds while no server runs.
+//! The sockets that systemd has bound for this process and leaves open while no server runs.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,23 +7,23 @@ use anyhow::Context;
 use listenfd::ListenFd;
 use parking_lot::Mutex;
 
-/// Most sockets that are taken (guess: IPv4 and IPv6, twice).
+/// Most sockets that are used (guess: IPv4 and IPv6, twice).
 const MOST: usize = 4;
 
-/// Those that nobody has taken yet.
+/// The passed sockets, until [`take`] returns them.
 static PASSED: Mutex<Option<ListenFd>> = Mutex::new(None);
 
-/// Whether systemd has passed some.
+/// Whether systemd has passed sockets.
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Notes what systemd passes to this process, and removes the variables, so that no child takes them for its own. Called
-/// before there are other threads.
+/// Records the sockets that systemd passes to this process, and removes the variables so that no child uses them.
+/// Must run before other threads start.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"
 )]
 pub fn note() {
-    // Variables of a parent speak of its descriptors.
+    // Variables of a parent describe the parent's descriptors.
     let pid = std::env::var("LISTEN_PID").ok();
     if pid.is_some_and(|pid| pid == std::process::id().to_string()) {
         let passed = ListenFd::from_env();
@@ -37,7 +37,7 @@ pub(crate) fn are_held() -> bool {
     ARE_HELD.load(Ordering::Relaxed)
 }
 
-/// Returns the sockets, once. Other programs do not inherit them from now on.
+/// Returns the sockets, once. From then on child processes do not inherit them.
 ///
 /// # Errors
 /// One of them is no listening TCP socket.

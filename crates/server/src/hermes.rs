@@ -1,4 +1,4 @@
-//! The Hermes extensions of a workspace: from the configuration to what the host runs; and `bobbin hermes`.
+//! The Hermes extensions of a workspace, for the server and for `bobbin hermes`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::confine::{ConfinedPrograms, Unconfined, set_caches};
 
-/// The extensions of a running server, if its configuration has the section.
+/// The extensions of a running server; `None` if its configuration lacks the section.
 #[derive(Clone)]
 pub(crate) struct Hermes(Option<Opened>);
 
 #[derive(Clone)]
 struct Opened {
     host: Arc<Host>,
-    /// What to start.
+    /// The extensions to start.
     specs: Vec<ExtensionSpec>,
     /// Closes documents with their Threads.
     _follow: Arc<AbortOnDropHandle<()>>,
 }
 
-/// What extensions are made of, before there is `Threads`.
+/// The parts of [`Hermes`] that exist before `Threads`.
 pub(crate) struct Parts {
     place: Surroundings,
-    /// Where changes of documents are that no file has yet.
+    /// The directory of unsaved changes of documents.
     unsaved: PathBuf,
     children: Children,
-    /// Confines those of the folder.
+    /// Confines the extensions of the folder.
     programs: ProgramSandbox,
-    /// The agent's tools, which are there once extensions and documents are.
+    /// The agent's tools. They work once extensions and documents exist.
     pub(crate) tools: Arc<AgentTools>,
 }
 
@@ -74,10 +74,10 @@ impl Hermes {
         }))
     }
 
-    /// Starts what is enabled and trusted.
+    /// Starts the extensions that are enabled and trusted.
     ///
     /// # Errors
-    /// The host cannot take the extensions.
+    /// The host cannot load the extensions.
     pub(crate) fn begin(&self) -> anyhow::Result<()> {
         if let Some(Opened { host, specs, .. }) = &self.0 {
             host.load(specs.clone())?;
@@ -85,7 +85,7 @@ impl Hermes {
         Ok(())
     }
 
-    /// Adds what clients may ask.
+    /// Adds the feature for clients.
     pub(crate) fn offer(&self, features: Features) -> Features {
         match &self.0 {
             Some(opened) => features.with(opened.host.clone()),
@@ -101,10 +101,10 @@ impl Hermes {
     }
 }
 
-/// Returns what to start. `programs` confines the extensions of the folder.
+/// Returns the specifications of extensions. `programs` confines the extensions of the folder.
 ///
-/// One of the user's own starts in its own directory: in the workspace `uv run` or `python -m` would find files of the
-/// agent, and run them outside of the sandbox.
+/// An extension of the user starts in its own directory. In the workspace `uv run` or `python -m` would find files of
+/// the agent and run them outside of the sandbox.
 pub fn specs(
     declared: &[DeclaredExtension],
     place: &Surroundings,
@@ -155,7 +155,7 @@ pub fn specs(
     specs.collect()
 }
 
-/// Returns where the extensions of a workspace run.
+/// Returns the surroundings of a workspace's extensions.
 pub fn surroundings(workspace: &Workspace, environment: &Environment) -> Surroundings {
     Surroundings {
         cwd: workspace.root.clone(),

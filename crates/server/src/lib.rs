@@ -1,4 +1,4 @@
-//! A running server, made of all other crates: opens a workspace, wires its parts, listens, and ends in order.
+//! A running server, made of all other crates. It opens a workspace, wires its parts, listens, and ends in order.
 //!
 //! The command line is `cli`. This crate parses no subcommand. It reads the environment for both.
 

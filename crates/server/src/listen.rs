@@ -1,4 +1,4 @@
-//! The listener as its user has configured it: address, who may connect, TLS, the page and the browsers that are let in.
+//! The listener with its user's settings: address, access, TLS, the page and the paired browsers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use tokio_util::sync::CancellationToken;
 use crate::page_origin::{Others, Reached, decide, warning};
 use crate::{console, held_sockets, state};
 
-/// Most addresses of this machine that are shown.
+/// Most addresses of this machine to show.
 const MAX_OWN: usize = 8;
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(Debug, Clone)]
 pub struct Listen {
-    /// Where to listen.
+    /// The address to listen on.
     pub address: SocketAddr,
-    /// What clients present; `None` lets everybody in.
+    /// The token that clients present; `None`: every client may connect.
     pub token: Option<String>,
-    /// Take a free port when this one is taken: nobody asked for it by name.
+    /// Whether to use a free port if this one is taken, since the user named none.
     pub may_move: bool,
-    /// The certificate, if one is named.
+    /// The certificate, if the command line names one.
     pub tls: TlsOptions,
 }
 
@@ -61,7 +61,7 @@ impl TlsOptions {
         named.map(absolute).transpose()
     }
 
-    /// Opens the files that are named here, else those of the user's configuration.
+    /// Opens the files named here, else those of the user's configuration.
     fn open(&self, config: &Config) -> anyhow::Result<Option<Tls>> {
         let named = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
         let configured = config.tls.as_ref().map(|(certificate, key)| (certificate, key));
@@ -78,11 +78,11 @@ pub struct Bound {
     access: Access,
     devices: Devices,
     page: PageOrigin,
-    /// Addresses of the page on other machines, the best first.
+    /// Addresses of the page for other machines, the best first.
     elsewhere: Vec<String>,
 }
 
-/// What a user is shown of a listener.
+/// The properties of a listener that its user sees.
 pub struct Listening {
     /// `ws://HOST:PORT/ws`.
     pub web_socket: String,
@@ -92,12 +92,12 @@ pub struct Listening {
     pub is_guarded: bool,
     /// The addresses of the page for other devices.
     pub elsewhere: Vec<String>,
-    /// The browsers that are let in.
+    /// The paired browsers.
     pub devices: Devices,
 }
 
 impl Listening {
-    /// Returns what a user is shown, with a code for a browser where one is wanted and the listener asks for one.
+    /// Returns the addresses, with a pairing code if `wants_code` and the listener needs one.
     pub fn opened(&self, wants_code: bool) -> Opened {
         let code = (wants_code && self.is_guarded).then(|| self.devices.invite(None));
         let code = code.and_then(|made| match made {
@@ -118,7 +118,7 @@ impl Listening {
 }
 
 impl Bound {
-    /// Binds an address. Half of the open `files` may be WebSockets.
+    /// Binds an address. WebSockets may use half of the open `files`.
     ///
     /// # Errors
     /// The address is taken, or the certificate cannot be used.
@@ -128,7 +128,7 @@ impl Bound {
             origins: config.allowed_origins.clone(),
             hosts: config.allowed_hosts.clone(),
         };
-        // Checked before binding: a refused address is not even touched.
+        // Checked first, so that a refused address is never bound.
         Access::new(listen.address, admission.clone())?;
         let tls = listen.tls.open(config)?;
         let (listener, page) = bind(listen, config, tls.is_some()).await?;
@@ -170,7 +170,7 @@ impl Bound {
             wants_token,
             frames,
         );
-        // The other half is for the database, for commands and for clients before their upgrade.
+        // The other half is for the database, for commands and for connections that are no WebSockets yet.
         let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
         Ok(Self {
             listener: listener
@@ -184,17 +184,17 @@ impl Bound {
         })
     }
 
-    /// Returns the address as bound.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
 
-    /// Returns what its user is shown.
+    /// Returns the properties for its user.
     pub fn shown(&self) -> Listening {
         let address = here(self.listener.address());
         let authority = self.page.authority(address);
         let page = match (&self.page, self.elsewhere.first()) {
-            // A name that is in the certificate, where one is known.
+            // A name from the certificate, if one is known.
             (PageOrigin::Encrypted, Some(named)) => named.clone(),
             (PageOrigin::Encrypted, None) => format!("https://{authority}/"),
             _ => format!("http://{authority}/"),
@@ -208,7 +208,7 @@ impl Bound {
         }
     }
 
-    /// Returns what clients can do about browsers, if there is a page.
+    /// Returns the feature with which clients manage browsers, if there is a page.
     pub fn feature(&self) -> Option<DeviceFeature> {
         let shown = self.shown();
         Some(DeviceFeature {
@@ -219,7 +219,7 @@ impl Bound {
         })
     }
 
-    /// Ends the WebSockets of the listener once `cut` is cancelled.
+    /// Makes the listener end its WebSockets once `cut` is cancelled.
     #[must_use]
     pub fn with_cut(self, cut: CancellationToken) -> Self {
         Self {
@@ -243,7 +243,7 @@ impl Bound {
     }
 }
 
-/// Binds where the user says, or takes what systemd has bound; decides about the page's addresses.
+/// Binds the user's address or uses systemd's sockets, and chooses the page's origin.
 async fn bind(listen: &Listen, config: &Config, has_tls: bool) -> anyhow::Result<(Listener, PageOrigin)> {
     let others = Others::of(config);
     let held = held_sockets::take()?;
@@ -277,7 +277,7 @@ async fn bind(listen: &Listen, config: &Config, has_tls: bool) -> anyhow::Result
     Ok((listener, page))
 }
 
-/// Returns where this machine reaches an address: one that stands for all of the machine's is none to connect to.
+/// Returns the address with which this machine connects. The loopback address replaces the unspecified one.
 fn here(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -287,7 +287,8 @@ fn here(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Returns the page's addresses on other machines: the names that the user has allowed, then the machine's own address.
+/// Returns the page's addresses for other machines: the names that the user has allowed, then the machine's own
+/// address.
 fn elsewhere(address: SocketAddr, scheme: &str, hosts: &[String], origins: &[String]) -> Vec<String> {
     let is_open = !address.ip().is_loopback();
     let port = format!(":{}", address.port());
@@ -317,15 +318,15 @@ fn elsewhere(address: SocketAddr, scheme: &str, hosts: &[String], origins: &[Str
     found
 }
 
-/// Returns the address with which this machine goes out. Sends nothing: a datagram socket only looks up the way.
+/// Returns the source address of the default route. Sends nothing: a datagram socket only looks up the route.
 fn own_ip() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    // An address of the documentation, which the default route leads to.
+    // An address reserved for documentation; it uses the default route.
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_loopback())
 }
 
-/// Returns the addresses of this machine: without a default route, none of them is known to be the one that others reach.
+/// Returns the addresses of all interfaces, for machines without a default route.
 fn interfaces() -> Vec<IpAddr> {
     let found = nix::ifaddrs::getifaddrs().into_iter().flatten();
     let addresses = found.filter_map(|interface| interface.address);
@@ -336,11 +337,11 @@ fn interfaces() -> Vec<IpAddr> {
     ips.collect()
 }
 
-/// Returns the addresses that others may reach of a listener on all of them, which is `bound`; [`MAX_OWN`] at most.
+/// Returns at most [`MAX_OWN`] of `ips` that other machines may reach, for a listener `bound` to all addresses.
 fn in_networks(bound: IpAddr, ips: Vec<IpAddr>) -> Vec<IpAddr> {
     let reached = ips.into_iter().filter(|ip| match ip {
         IpAddr::V4(ip) => !ip.is_loopback(),
-        // A link-local address counts with the name of an interface only, which is another on the other device.
+        // A link-local address needs the name of an interface, which differs on the other device.
         IpAddr::V6(ip) => bound.is_ipv6() && !ip.is_loopback() && !ip.is_unicast_link_local(),
     });
     reached.take(MAX_OWN).collect()

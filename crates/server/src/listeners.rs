@@ -1,4 +1,5 @@
-//! The listener of a running server: opened with it, or later for a program of its user, and closed alone.
+//! The listener of a running server. It opens with the server or later for a program of its user, and can close
+//! alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,11 +20,11 @@ use crate::opened::{Opened, services};
 use crate::server::{NativeClients, readiness};
 use crate::telemetry::Metrics;
 
-/// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
+/// Longest message that a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The path of native clients on the listener.
 const NATIVE: &str = "/ws";
-/// The path of editors beside it.
+/// The path of editors on the listener.
 const ECA: &str = "/eca";
 
 /// Opens and closes the listener of one server.
@@ -32,25 +33,25 @@ pub(crate) struct Listeners {
     pub(crate) config: Config,
     pub(crate) opened: Opened,
     pub(crate) metrics: Metrics,
-    /// Open files that the process may have.
+    /// The number of files that the process may open.
     pub(crate) files: u64,
-    /// What the server says of itself while it listens nowhere.
+    /// The state file's content while the server has no listener.
     pub(crate) state: State,
-    /// The dialect of programs that reach the server otherwise.
+    /// The dialect of programs on the workspace's socket.
     pub(crate) native: Mutex<Arc<Native>>,
     pub(crate) is_open: AtomicBool,
 }
 
-/// A listener that accepts.
+/// A listener that accepts connections.
 pub(crate) struct OpenListener {
-    /// What its user is shown.
+    /// The properties for its user.
     pub(crate) shown: Listening,
     running: JoinHandle<()>,
-    /// Stops to accept.
+    /// Stops accepting connections.
     stop: CancellationToken,
     /// Ends its WebSockets.
     cut: CancellationToken,
-    /// The dialect of the socket's clients before.
+    /// The dialect that the socket's clients had before.
     before: Arc<Native>,
 }
 
@@ -60,7 +61,7 @@ impl Listeners {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Opens the listener. A server has one at most: the caller closes it before it opens another.
+    /// Opens the listener. The caller closes it before opening another.
     ///
     /// # Errors
     /// The address is taken, the certificate cannot be used, or the state file cannot be written.
@@ -68,7 +69,7 @@ impl Listeners {
         self.serve(Bound::new(listen, &self.config, self.files).await?)
     }
 
-    /// Accepts on an address that is bound.
+    /// Accepts connections on a bound listener.
     ///
     /// # Errors
     /// The state file cannot be written.
@@ -100,7 +101,7 @@ impl Listeners {
             address: Some(shown.web_socket.clone()),
             ..self.state.clone()
         };
-        // First: who finds the address finds what is offered there.
+        // Replaced before the announcement, so that a client that finds the address finds its features.
         let before = std::mem::replace(&mut *self.native.lock(), native);
         if let Err(error) = self.held.announce(&state, managed::base_url()) {
             *self.native.lock() = before;
@@ -134,7 +135,7 @@ impl Listeners {
 }
 
 impl OpenListener {
-    /// Stops to accept, without an end of the connections.
+    /// Stops accepting. Open connections go on.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
     }

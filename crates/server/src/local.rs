@@ -1,4 +1,4 @@
-//! What answers at the workspace's socket: both dialects, and requests about the server itself.
+//! Serves the workspace's socket: both dialects, and requests about the server itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::eca::Editors;
 use crate::listen::{Listen, TlsOptions};
 use crate::listeners::{Listeners, OpenListener};
 
-/// How long a process that leaves may take to end its other connections.
+/// Longest time that a leaving process may take to end its other connections.
 const LEAVING: Duration = Duration::from_secs(2);
-/// How long a new server waits for its first client.
+/// Longest wait of a new server for its first client.
 const FIRST_CLIENT: Duration = Duration::from_secs(10);
-/// How often a server without clients looks whether its work is done.
+/// Interval in which a server without clients checks whether its work is done.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The clients of the socket.
@@ -32,13 +32,13 @@ pub(crate) struct Local {
     editors: Arc<Editors>,
     listeners: Arc<Listeners>,
     usage: Arc<Usage>,
-    /// One listener at a time.
+    /// Locked while a listener is open, so that there is one at a time.
     one_listener: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Who uses a server, and how it ends when nobody does.
+/// Counts the users of a server, and ends it when there are none.
 pub(crate) struct Usage {
-    /// Connections of the socket by process; of a process that leaves, all must have ended.
+    /// Number of connections of the socket by process id.
     processes: watch::Sender<HashMap<u32, usize>>,
     /// Whether the server ends as soon as nothing uses it.
     ends_at_once: bool,
@@ -70,7 +70,7 @@ impl Usage {
         }
     }
 
-    /// Waits until a process has no connection but those about the server itself.
+    /// Waits until a process has only connections about the server itself, at most [`LEAVING`].
     async fn has_left(&self, pid: u32) {
         let mut processes = self.processes.subscribe();
         let left = processes.wait_for(|processes| !processes.contains_key(&pid));
@@ -91,11 +91,11 @@ impl Drop for OneOf {
     }
 }
 
-/// Returns once nothing has used a server for as long as `idle`: no client, no Turn that works, no terminal.
+/// Returns once nothing has used a server for the time `idle`: no client, no listener, no working Turn, no terminal.
 pub(crate) async fn unused(listeners: &Listeners, idle: Duration) {
     let mut connections = listeners.opened.process.watch_connections();
     let first = connections.wait_for(|open| *open > 0);
-    // One that starts nothing here is waited for no longer than another.
+    // A first client that never comes does not delay the end for longer.
     drop(tokio::time::timeout(FIRST_CLIENT, first).await);
     loop {
         if connections.wait_for(|open| *open == 0).await.is_err() {
@@ -173,7 +173,7 @@ struct Control {
     listeners: Arc<Listeners>,
     usage: Arc<Usage>,
     one_listener: Arc<tokio::sync::Mutex<()>>,
-    /// The listener that lasts as long as the connection.
+    /// The listener, which closes with the connection.
     open: tokio::sync::Mutex<Option<(OpenListener, tokio::sync::OwnedMutexGuard<()>)>>,
 }
 
@@ -217,7 +217,7 @@ impl Control {
         tokio::select! {
             () = peer.closed() => {}
             () = control.listeners.opened.threads.ended() => {
-                // Who has asked for the end waits for that of the process.
+                // A client that asked for the end waits until the process has ended.
             }
         }
         let open = control.open.lock().await.take();
@@ -226,7 +226,7 @@ impl Control {
         }
     }
 
-    /// Decides whether the server ends because a process has left.
+    /// Returns whether the server ends because a process has left.
     async fn leave(&self, leave: Leave) -> Left {
         if !self.usage.ends_at_once {
             return Left { ends: false };

@@ -1,4 +1,4 @@
-//! What a server does that a Hub has started: its variables, its endpoints, the Hub's notifications.
+//! Support for a server that a Hub started: its variables, its endpoints, notifications to the Hub.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::listen::{Listen, TlsOptions};
 use crate::models::variable;
 use crate::server::Endpoints;
 
-/// Returns the variables of this process, without what a Hub has said in some of them: that is for this process alone.
+/// Returns the variables of this process without those that a Hub has set for this process alone.
 pub fn own_variables() -> Vec<(OsString, OsString)> {
     let variables = std::env::vars_os();
     variables
@@ -24,7 +24,7 @@ pub fn own_variables() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Returns the names of the variables in which a Hub has said something to this process.
+/// Returns the names of the variables that a Hub has set for this process.
 pub fn variables_of_this_process() -> Vec<OsString> {
     let names = std::env::vars_os().map(|(name, _)| name);
     names
@@ -32,18 +32,18 @@ pub fn variables_of_this_process() -> Vec<OsString> {
         .collect()
 }
 
-/// The Hub that has started this process, if one has.
+/// Address and token of the Hub that started this process, if one has.
 static HUB: OnceLock<(String, String)> = OnceLock::new();
 
-/// Returns what the Hub says that has started this process.
+/// Returns the settings from the Hub that started this process; `None` if no Hub has.
 ///
 /// # Errors
-/// It says something that cannot be.
+/// A variable of the Hub has an invalid value.
 pub fn managed() -> anyhow::Result<Option<Managed>> {
     Ok(Managed::from_variables(variable)?)
 }
 
-/// Returns the endpoints of a server that a Hub has started, and takes what else the Hub says.
+/// Returns the endpoints of a server that a Hub started, and applies the Hub's other settings.
 ///
 /// # Errors
 /// The address of the proxy cannot be used.
@@ -67,12 +67,12 @@ pub fn endpoints(managed: Managed, config: &mut Config) -> anyhow::Result<Endpoi
     })
 }
 
-/// Returns the address of the Hub that has started this process.
+/// Returns the address of the Hub that started this process.
 pub fn base_url() -> Option<&'static str> {
     HUB.get().map(|(base_url, _)| base_url.as_str())
 }
 
-/// Returns an engine that notifies the Hub of the ends of Turns, where a Hub has started this process.
+/// Returns an engine that notifies the Hub when Turns end, if a Hub started this process.
 pub fn notifying(engine: impl Engine, root: &Path) -> Arc<dyn Engine> {
     let engine: Arc<dyn Engine> = Arc::new(engine);
     match HUB.get() {
@@ -115,7 +115,7 @@ impl Engine for Notifying {
                     severity,
                     source: "appserver",
                 };
-                // The Turn's end does not wait for it, and a Hub that is gone is no failure.
+                // The Turn's end does not wait for the notification, and a missing Hub is no failure.
                 tokio::spawn(async move { drop(hub.notify(&notification).await) });
             }
             ended

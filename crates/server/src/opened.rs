@@ -1,4 +1,4 @@
-//! An open workspace: the core over its database, with all that its agent and its clients have. It listens nowhere.
+//! An open workspace: the core over its database, with all parts for its agent and its clients. It has no listener.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,55 +40,55 @@ use bobbin_native::groups::doctor::Doctor;
 use bobbin_native::groups::file::FileNames;
 use bobbin_workspace::{LockedWorkspace, PagePorts, Workspace};
 
-/// An open workspace: its core, with what its agent has.
+/// An open workspace: its core and the parts of its agent.
 #[derive(Clone)]
 pub struct Opened {
     pub(crate) threads: Arc<Threads>,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
-    /// The commands that it runs.
+    /// Its running commands.
     pub(crate) terminals: Terminals,
-    /// What suggests small things.
+    /// Makes small suggestions.
     pub(crate) helpers: Helpers,
-    /// What writes titles of Threads.
+    /// Writes titles of Threads.
     pub(crate) titles: Option<Arc<Titles>>,
-    /// The commands and skills of its people.
+    /// Its commands and skills.
     pub(crate) prompts: Arc<Prompts>,
-    /// The servers that some of them come from.
+    /// Its MCP servers.
     pub(crate) servers: Arc<Servers>,
     /// Its external channels.
     pub(crate) channels: Arc<Channels>,
-    /// What brings further skills, commands and servers.
+    /// Its plugins, with further skills, commands and servers.
     plugins: Arc<Plugins>,
     /// The profiles of its subagents.
     profiles: Arc<Profiles>,
     /// The actions of its FineCode projects.
     finecode: FineCode,
-    /// What its user says about what the folder brings.
+    /// The user's trust in the folder.
     pub(crate) trust: Arc<Folder>,
-    /// What connected editors answer for.
+    /// Tools that connected editors answer.
     pub(crate) editor_tools: Arc<EditorTools>,
     /// Its Hermes extensions.
     hermes: Hermes,
-    /// What runs by the clock.
+    /// Its scheduled jobs.
     jobs: Schedules,
-    /// What files were before Turns changed them.
+    /// Snapshots of files before Turns changed them.
     undo: Option<Arc<FileUndo>>,
-    /// The checks of what is missing.
+    /// The checks of `bobbin doctor`.
     doctor: Doctor,
     /// The configuration files.
     pub(crate) config_files: Arc<ConfigFiles>,
     pub(crate) models: CurrentModels,
     /// The figures of this process.
     pub(crate) process: Arc<ServerProcess>,
-    /// What is wrong with the configuration of models, or missing.
+    /// Problems of the configuration of models.
     pub complaints: Vec<String>,
 }
 
 impl Opened {
-    /// Starts what runs beside Turns, and resumes the Turns that were open.
+    /// Starts the parts beside Turns, and resumes the open Turns.
     async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
-        // Before the Turns that may need them.
+        // Started before the Turns that may need them.
         self.servers.begin(&self.threads);
         self.trust.begin(&self.threads);
         let trust = self.trust.clone();
@@ -112,24 +112,24 @@ impl Opened {
         Ok(())
     }
 
-    /// Has jobs run by the clock from now on.
+    /// Runs jobs by the clock from now on.
     pub(crate) fn start_clock(&self) {
         self.jobs.start_clock();
     }
 
-    /// Whether something goes on that no client has to see: a Turn that works, or a command in a terminal.
+    /// Whether a Turn works or a command runs in a terminal. Both go on without a client.
     pub(crate) fn is_working(&self) -> bool {
         self.threads.is_working() || self.terminals.is_any_running()
     }
 
-    /// Ends everything in it. Returns what goes on when the workspace is opened again.
+    /// Ends all parts. Returns the Turns and questions that resume when the workspace is opened again.
     pub async fn end(&self) -> LeftOpen {
-        // While clients can still be notified.
+        // First, while clients can still be notified.
         self.terminals.stop_all().await;
         if let Some(titles) = &self.titles {
             titles.close().await;
         }
-        // Calls end with their engines, so the servers come second.
+        // Calls end with their engines, so the servers end after them.
         let left = self.threads.stop().await;
         self.terminals.end().await;
         tokio::join!(
@@ -145,10 +145,10 @@ impl Opened {
     }
 }
 
-/// Opens the core of a held workspace and resumes what was open.
+/// Opens the core of a locked workspace and resumes its open Turns.
 ///
-/// `removed` is cancelled once the database is no longer at its path. Then nothing can be stored any more, and the caller
-/// ends what was opened.
+/// `removed` is cancelled once the database is no longer at its path. Nothing can be stored then, so the caller ends
+/// the workspace.
 ///
 /// # Errors
 /// The database cannot be opened, or a part of the configuration cannot be used.
@@ -163,7 +163,7 @@ pub async fn open(
     Ok(opened)
 }
 
-/// Opens the core of a held workspace as [`open`] does. Nothing runs in it yet.
+/// Opens the core of a locked workspace as [`open`] does, but starts nothing.
 ///
 /// # Errors
 /// As [`open`].
@@ -172,7 +172,7 @@ pub async fn prepare(
     config: &Config,
     removed: &CancellationToken,
 ) -> anyhow::Result<Opened> {
-    // Nothing, except in builds for tests.
+    // Has no effect except in builds for tests.
     bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
     let foreign = database::named_foreign(workspace);
@@ -291,7 +291,7 @@ fn profiled(
     }
 }
 
-/// Returns the tools together with those of what the server hosts.
+/// Returns the tools together with those of the server's other parts.
 fn with_sources(
     tools: ToolSet,
     (servers, finecode, jobs, hermes, channels): (&Servers, &FineCode, &Schedules, &hermes::Parts, &Channels),
@@ -308,7 +308,7 @@ fn with_sources(
     sources.into_iter().fold(tools, ToolSet::with_source)
 }
 
-/// Returns what runs the commands of a workspace.
+/// Returns the terminals of a workspace, which run its commands.
 fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Terminals> {
     let clock = Arc::new(SystemClock);
     let terminals = Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
@@ -334,7 +334,7 @@ fn channels(
     Channels::new(host, trust.clone(), config.channels.clone())
 }
 
-/// Returns what judges the calls of the agent.
+/// Returns the policy for the agent's calls.
 fn policy(
     config: &Config,
     home: Option<&Path>,
@@ -347,7 +347,7 @@ fn policy(
     Ok(Arc::new(policy))
 }
 
-/// Returns what says whether bubblewrap confines commands.
+/// Returns the check whether bubblewrap confines commands.
 fn confines(sandbox: Sandbox) -> Confines {
     Arc::new(move || sandbox.is_bubblewrapped())
 }
@@ -372,7 +372,7 @@ fn core_settings(
     settings
 }
 
-/// Returns what the dialects offer beside the Threads.
+/// Returns the services that the dialects offer beside the Threads.
 pub fn services(opened: &Opened) -> Services {
     Services {
         version: env!("CARGO_PKG_VERSION"),

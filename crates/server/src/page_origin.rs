@@ -1,7 +1,7 @@
-//! Which addresses the page has, by who else can run programs on this machine and what holds the port.
+//! Chooses the page's origin, by who else can run programs on this machine and whether systemd owns the port.
 //!
-//! A program that answers at the page's address while no server of the user does gets what the browser stores for it. On a
-//! machine of one person only that person's programs answer. Root is trusted.
+//! If the user's server is off, another program could answer at the page's address and receive the browser's stored
+//! data. On a machine with one user, only that user's programs can. Root is trusted.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,34 +11,34 @@ use bobbin_config::Config;
 use bobbin_transport::PageOrigin;
 use nix::unistd::Uid;
 
-/// Where accounts are.
+/// The file of accounts.
 const ACCOUNTS: &str = "/etc/passwd";
-/// Where each user with a session has a directory that is named by their number.
+/// The directory with a folder for each user with a session, named by user id.
 const SESSIONS: &str = "/run/user";
-/// Most bytes of the accounts that are read: thousands of them.
+/// Most bytes of the accounts that are read: enough for thousands.
 const MAX_ACCOUNTS: u64 = 1 << 20;
-/// Most sessions that are looked at.
+/// Most sessions that are checked.
 const MAX_SESSIONS: usize = 1024;
-/// The first number of a person's account (Debian, Fedora, Arch).
+/// The first user id of a person's account (Debian, Fedora, Arch).
 const FIRST_PERSON: u32 = 1000;
-/// The account without rights.
+/// The user id of the account without rights.
 const NOBODY: u32 = 65_534;
 
-/// Whether other people can run programs on this machine, and why.
+/// Whether other users can run programs on this machine, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// The user's configuration says so.
+    /// The user's configuration decides.
     Configured(bool),
-    /// An account of another person.
+    /// Another user has this account.
     Account(String),
-    /// The accounts cannot be read, or are too many to look at.
+    /// The accounts cannot be read, or are too many to check.
     Unknown,
-    /// None was found.
+    /// No other user was found.
     Nobody,
 }
 
 impl Others {
-    /// Looks for other people, unless the user's configuration says whether there are some. Blocking.
+    /// Looks for other users, unless the user's configuration decides. Blocks on the disk.
     pub(crate) fn of(config: &Config) -> Self {
         if let Some(shared) = config.shared_machine {
             return Self::Configured(shared);
@@ -56,18 +56,18 @@ impl Others {
     }
 }
 
-/// What decides about the page's addresses beside the people.
+/// How clients reach the listener: it decides about the origin together with [`Others`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reached {
-    /// Where the server listens.
+    /// The address that the server listens on.
     pub(crate) address: SocketAddr,
     /// Whether it has a certificate.
     pub(crate) has_tls: bool,
-    /// Whether another process has bound the socket, and keeps it while no server runs.
+    /// Whether another process has bound the socket and leaves it open while no server runs.
     pub(crate) is_held: bool,
 }
 
-/// Decides about the page's addresses.
+/// Chooses the page's origin.
 ///
 /// # Errors
 /// The system has no random numbers.
@@ -77,12 +77,12 @@ pub(crate) fn decide(others: &Others, reached: Reached) -> anyhow::Result<PageOr
         Reached { has_tls: true, .. } => PageOrigin::Encrypted,
         Reached { is_held: true, .. } => PageOrigin::Numeric,
         Reached { address, .. } if address.ip().is_loopback() => PageOrigin::fresh()?,
-        // Other machines reach it by its address, without TLS: a name of this machine would not help them.
+        // Other machines use its address, without TLS. A name of this machine would not help them.
         Reached { .. } => PageOrigin::Numeric,
     })
 }
 
-/// Returns a sentence for the user if others reach the listener without TLS where other people can run programs.
+/// Returns a warning if other machines reach the listener without TLS and other users can run programs here.
 pub(crate) fn warning(others: &Others, reached: Reached) -> Option<&'static str> {
     let is_open = !reached.address.ip().is_loopback() && !reached.has_tls && !reached.is_held;
     (is_open && others.are_here()).then_some(
@@ -92,7 +92,7 @@ pub(crate) fn warning(others: &Others, reached: Reached) -> Option<&'static str>
     )
 }
 
-/// Returns another person: the name of an account that can log in, or the number of one with a session.
+/// Returns another user: the name of an account that can log in, or the id of a user with a session.
 fn person(accounts: &str, sessions: &BTreeSet<u32>, own: u32) -> Option<String> {
     let is_other = |number: u32| number >= FIRST_PERSON && number != NOBODY && number != own;
     let account = accounts.lines().find_map(|line| {
@@ -104,7 +104,7 @@ fn person(accounts: &str, sessions: &BTreeSet<u32>, own: u32) -> Option<String> 
         let can_log_in = !["nologin", "false"].iter().any(|none| program == *none);
         (can_log_in && number.parse().is_ok_and(is_other)).then(|| name.to_owned())
     });
-    // Accounts of a directory service are in no file.
+    // Accounts of a directory service are not in the file.
     let session = || sessions.iter().copied().find(|number| is_other(*number));
     account.or_else(|| session().map(|number| format!("user {number}")))
 }

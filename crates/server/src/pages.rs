@@ -1,4 +1,4 @@
-//! Reading the pages that a prompt refers to: those a person attached, wherever they are, within [`LIMIT`].
+//! Reads the web pages that a user attached to a prompt, each within [`LIMIT`].
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use bobbin_editor_kit::Pages;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-/// How long a page may take (a guess: a person waits for it).
+/// Longest time for a page (a guess: a user waits for it).
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads pages of the web.
@@ -28,7 +28,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers one request with this and returns the address.
+    /// Serves one request with this answer and returns the address.
     async fn page(head: &str, body: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

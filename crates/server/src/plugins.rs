@@ -1,4 +1,4 @@
-//! The plugins of the served workspace: where what they bring goes.
+//! The plugins of the served workspace, connected to its servers and hooks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::config;
 use crate::tool_servers::Servers;
 use crate::trust::TrustFile;
 
-/// What takes the things that plugins bring, beside the texts.
+/// The receivers of the servers and hooks of plugins.
 struct Takers {
     servers: Arc<Servers>,
     hooks: Arc<HookRunner>,
@@ -35,7 +35,7 @@ impl Effects for Takers {
     }
 }
 
-/// Returns the plugins of a workspace; nothing of them is in effect yet.
+/// Returns the plugins of a workspace, not in effect yet.
 pub(crate) fn of(
     home: Option<&Path>,
     trust: &TrustFile,
@@ -62,7 +62,7 @@ pub(crate) fn of(
     ))
 }
 
-/// Returns what runs the hooks of a configuration, and later those of plugins.
+/// Returns the runner of the configured hooks. Hooks of plugins are added later.
 pub(crate) fn hooks(
     root: &Path,
     config: &Config,
@@ -75,7 +75,7 @@ pub(crate) fn hooks(
     Arc::new(hooks)
 }
 
-/// Returns a workspace and its user.
+/// Returns the place of a workspace and its user's home.
 pub(crate) fn place(root: &Path, home: Option<&Path>) -> Place {
     Place {
         root: root.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the commands and skills of a workspace and its user are looked for, and what the machine has for them.
+//! Finds the commands and skills of a workspace and its user, with facts about the machine for them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use bobbin_prompts::{Machine, Prompts};
 use crate::trust::TrustFile;
 use bobbin_workspace::StateDirectory;
 
-/// Returns those of a workspace. Texts of a folder count while its user trusts it, as `state` says; `environment` is what its commands get.
+/// Returns the prompts of a workspace. Texts of a folder count while its user trusts it by `state`. `environment` is
+/// that of its commands.
 pub(crate) fn of(
     workspace: &Path,
     home: Option<&Path>,
@@ -27,7 +28,7 @@ pub(crate) fn of(
         path,
         variables: names.into_iter().collect(),
     };
-    // A home's texts are its user's own.
+    // Texts in the home are the user's own.
     let own = home.map(Path::to_owned);
     let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
     let is_trusted =

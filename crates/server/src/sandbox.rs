@@ -1,4 +1,4 @@
-//! The sandbox of a workspace's commands: what is hidden from them besides what the configuration names.
+//! The sandbox of a workspace's commands, with the paths that it hides by default.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use bobbin_tools::{Bubblewrap, Sandbox};
 use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
-/// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
-/// caches: builds need those.
+/// Paths in a home with keys or the user's typed lines. No command in the sandbox reads them. The list has secrets
+/// only, not caches, since builds need those.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -104,7 +104,7 @@ const SECRETS: &[&str] = &[
     ".config/Signal",
     ".config/Slack",
     ".config/discord",
-    // What was typed.
+    // Histories of typed lines.
     ".bash_history",
     ".zsh_history",
     ".local/share/fish/fish_history",
@@ -118,7 +118,7 @@ const SECRETS: &[&str] = &[
     ".viminfo",
 ];
 
-/// Settings of build tools, which do not run where they cannot read them: hidden only if they contain a secret.
+/// Settings of build tools, hidden only if they contain a secret. The tools fail if they cannot read them.
 const SETTINGS: &[&str] = &[
     ".m2/settings.xml",
     ".gradle/gradle.properties",
@@ -131,7 +131,7 @@ const SETTINGS: &[&str] = &[
 ];
 /// Largest file of settings; a larger one is hidden.
 const MAX_SETTINGS_BYTES: u64 = 256 << 10;
-/// What settings say of a secret, in small letters.
+/// Words that mark a secret in settings, in lower case.
 const SECRET_WORDS: &[&str] = &[
     "password",
     "passphrase",
@@ -147,14 +147,14 @@ const SECRET_WORDS: &[&str] = &[
 /// The directory of the machine's services, with their sockets.
 const SERVICES: &str = "/run";
 
-/// Returns where services of the machine and of the user listen. A command does not speak to them, unless it has the
-/// network: the sockets that are open at its start are hidden anyway, and here may be others.
+/// Returns the paths where services of the machine and of the user listen. A command without network cannot reach
+/// them. Sockets that are open at its start are hidden anyway; services may open others later.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"
 )]
 fn services() -> Vec<PathBuf> {
-    // In a container, the one who listens may be outside of it and not in the kernel's list.
+    // In a container, the listener may be outside and missing in the kernel's list.
     let variables = ["XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DOCKER_HOST"].map(std::env::var_os);
     let named = variables.into_iter().flatten().map(|value| {
         let text = value.to_str().and_then(|text| text.strip_prefix("unix://"));
@@ -164,8 +164,8 @@ fn services() -> Vec<PathBuf> {
     std::iter::once(SERVICES.into()).chain(named).collect()
 }
 
-/// Returns how the commands of a workspace are sandboxed on this machine. None may read the files of the models' keys;
-/// `children` starts what has to be tried.
+/// Returns the sandbox of a workspace's commands on this machine. Commands may not read the files of the models'
+/// keys. `children` starts the processes of its tests.
 pub fn of(config: &Config, workspace: &Workspace, home: Option<&Path>, children: &Children) -> Sandbox {
     let said = &config.sandbox;
     let place = |text: &String| match (text.strip_prefix("~/"), home) {
@@ -212,7 +212,7 @@ fn holds_a_secret(path: &Path) -> bool {
     match bobbin_files::read_text(path, MAX_SETTINGS_BYTES) {
         Ok(text) => {
             let text = text.to_ascii_lowercase();
-            // An address with a user in it: `https://name:password@host`.
+            // An address with a user, as `https://name:password@host`.
             let has_user = text
                 .split("://")
                 .skip(1)

@@ -1,7 +1,7 @@
-//! The running server: an open workspace, and the endpoints that were asked for.
+//! The running server: an open workspace and its endpoints.
 //!
-//! Ends in this order: stop accepting, end engines and owners, close the store, close connections, all within five seconds.
-//! Turns and questions stay open, as a crash leaves them, and go on at the next start.
+//! It ends in this order, within five seconds: stop accepting, end engines and owners, close the store, close
+//! connections. Turns and questions stay open, as after a crash, and go on at the next start.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,38 +32,38 @@ use crate::{console, exit, managed};
 use bobbin_config::Config;
 use bobbin_workspace::{LockedWorkspace, State, Workspace};
 
-/// Open files that a process usually may have, where the system does not say.
+/// Assumed limit of open files if the system does not report it.
 const USUAL_FILES: u64 = 1024;
-/// How often a server that was started for its clients looks whether its folder is still there.
+/// Interval in which a server that was started for its clients checks whether its folder still exists.
 const PRESENCE: Duration = Duration::from_secs(3);
-/// How long the whole end may take.
+/// Longest time of the whole shutdown.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// The endpoints to open, beside the socket of the workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoints {
-    /// Whether a client speaks to us on stdin and stdout.
+    /// Whether a client connects on stdin and stdout.
     pub stdio: bool,
     /// The listener, if there is one.
     pub listen: Option<Listen>,
-    /// How long the server goes on when nothing uses it, if it was started for its clients.
+    /// How long the server runs unused, if it was started for its clients.
     pub idle: Option<Duration>,
 }
 
-/// What a server says of itself once it serves.
+/// The facts that a server reports once it serves.
 pub struct Greeting<'a> {
     /// The listener, if there is one.
     pub listening: Option<&'a Listening>,
-    /// What of the folder waits for the user's trust, as a sentence.
+    /// A sentence about items of the folder that need the user's trust.
     pub waiting: Option<&'a str>,
-    /// Other sentences for the user who has started it.
+    /// Warnings for the user who started it.
     pub warnings: Vec<String>,
 }
 
-/// Serves until a signal. `greet` is called once every endpoint is there.
+/// Serves until a signal or another reason to end. Calls `greet` once every endpoint is open.
 ///
 /// # Errors
-/// As [`open`]; the address cannot be listened on; the database was removed meanwhile.
+/// As [`open`]; it cannot listen on the address; the database was removed meanwhile.
 pub async fn run(
     held: LockedWorkspace,
     config: &Config,
@@ -107,7 +107,7 @@ pub async fn run(
     tokio::pin!(stdio);
     let mut stdio_open = endpoints.stdio;
     tokio::select! {
-        // End of input: whoever owns this process wants it to end.
+        // The end of input means that the owner of this process wants it to end.
         () = &mut stdio => stdio_open = false,
         () = signals.next() => {}
         () = removed.cancelled() => {}
@@ -140,7 +140,7 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the workspace, and its listener if one is wanted.
+/// Opens the workspace, and its listener if `endpoints` has one.
 async fn assemble(
     held: &Arc<LockedWorkspace>,
     config: &Config,
@@ -155,9 +155,9 @@ async fn assemble(
         Some(listen) => Some(Bound::new(listen, config, files).await?),
         None => None,
     };
-    // Before anything that counts.
+    // Started before anything that is counted.
     let metrics = Metrics::start()?;
-    // A server that was started for its clients runs jobs once one is there that stays.
+    // A server that was started for its clients runs jobs only once a lasting client connects.
     let by_clock = match endpoints.idle {
         Some(_) => ByClock::Waits,
         None => ByClock::Runs,
@@ -185,7 +185,7 @@ async fn assemble(
     Ok((listeners, listener))
 }
 
-/// Returns once a server that was started for its clients is to end by itself; never for another one.
+/// Returns once a server that was started for its clients should end by itself. For other servers it never returns.
 async fn unused_or_gone(listeners: &Listeners, idle: Option<Duration>) {
     let Some(idle) = idle else {
         return std::future::pending().await;
@@ -196,7 +196,7 @@ async fn unused_or_gone(listeners: &Listeners, idle: Option<Duration>) {
     }
 }
 
-/// Returns once the folder of a workspace or its database is no longer there: nobody would end such a server by hand.
+/// Returns once the folder of a workspace or its database no longer exists, since no user would end such a server.
 async fn gone(workspace: &Workspace) {
     let is_there = async |path: &Path| tokio::fs::try_exists(path).await.unwrap_or(true);
     while is_there(&workspace.root).await && is_there(&workspace.database()).await {
@@ -204,7 +204,7 @@ async fn gone(workspace: &Workspace) {
     }
 }
 
-/// Says what goes on at the next start, if anything does.
+/// Reports the Turns that go on at the next start, if there are any.
 fn report(left: LeftOpen) {
     if left.turns == 0 {
         return;
@@ -220,7 +220,7 @@ fn report(left: LeftOpen) {
     ));
 }
 
-/// Returns the address of the listener with what clients present there.
+/// Returns the address of the listener with the token of its clients.
 fn with_token(address: String, endpoints: &Endpoints) -> String {
     let listen = endpoints.listen.as_ref();
     match listen.and_then(|listen| listen.token.as_deref()) {
@@ -232,7 +232,8 @@ fn with_token(address: String, endpoints: &Endpoints) -> String {
     }
 }
 
-/// Returns what `/readyz` asks: whether the database answers, and took what was last written. Open Turns were taken up before anybody is let in.
+/// Returns the check of `/readyz`: the database answers, and the last write succeeded. Open Turns resume before
+/// clients can connect.
 pub(crate) fn readiness(threads: Arc<Threads>) -> Readiness {
     Arc::new(move || {
         let threads = threads.clone();
@@ -244,7 +245,7 @@ pub(crate) fn readiness(threads: Arc<Threads>) -> Readiness {
     })
 }
 
-/// Serves the one native client of this process, over memory.
+/// Serves the single native client of this process, in memory.
 pub fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
     let (ours, theirs) = Transport::memory_pair();
     let server = bobbin_native::Server::new(opened.threads.clone(), services(opened), groups());

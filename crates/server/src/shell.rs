@@ -1,14 +1,14 @@
 //! The shell of commands: the user's if it is bash, else the machine's bash, else its `sh`.
 //!
-//! Rules are judged for what bash makes of a line. Zsh and fish read some lines otherwise (`*(e:'rm x':)` runs a command
-//! in zsh), so a judgement would not be one about what runs.
+//! Rules judge a line as bash reads it. Zsh and fish read some lines differently (`*(e:'rm x':)` runs a command in
+//! zsh), so the judgement would be wrong for them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bobbin_children::Shell;
 
-/// Where systems have bash.
+/// Usual paths of bash.
 const PLACES: [&str; 4] = [
     "/bin/bash",
     "/usr/bin/bash",

@@ -1,8 +1,8 @@
-//! The signals that end the server, and one that must not.
+//! The signals that end the server, and one that must not end it.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGXFSZ: a file has reached the limit that is set for it. The write fails as on a full disk, and that is enough.
+/// SIGXFSZ: a file has reached its size limit. The write then fails as on a full disk.
 #[cfg(target_os = "linux")]
 const FILE_TOO_LARGE: i32 = 25;
 
@@ -13,13 +13,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to listen; from here on the signals no longer end the process by themselves.
+    /// Starts to listen. From then on the signals no longer end the process by themselves.
     ///
     /// # Errors
-    /// The system does not let us.
+    /// The system does not allow it.
     pub fn listen() -> anyhow::Result<Self> {
         #[cfg(target_os = "linux")]
-        // Once listened for it ends no process, whether anybody waits for it or not; children begin without this.
+        // Listening once prevents the signal from ending this process. Children start with the default action.
         drop(signal(SignalKind::from_raw(FILE_TOO_LARGE))?);
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -27,7 +27,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one.
+    /// Waits for one of the signals.
     ///
     /// # Cancel safety
     /// Safe.

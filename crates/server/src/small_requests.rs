@@ -1,4 +1,4 @@
-//! What asks models for small things beside the Turns.
+//! Senders of small requests to models, beside the Turns.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use bobbin_config::Config;
 use bobbin_models::CurrentModels;
 use bobbin_tools::Sandbox;
 
-/// Returns what suggests small things. `git` is how Git runs for it.
+/// Returns the helpers that make small suggestions. `git` has the means to run Git for them.
 pub(crate) fn helpers(
     config: &Config,
     models: &CurrentModels,
@@ -19,7 +19,7 @@ pub(crate) fn helpers(
     helpers
 }
 
-/// Returns what writes titles, where the configuration wants any.
+/// Returns the writer of titles, if the configuration enables it.
 pub(crate) fn titles(config: &Config, models: &CurrentModels) -> Option<Arc<Titles>> {
     let settings = &config.agent.titles;
     settings

@@ -1,4 +1,4 @@
-//! Which state directory this process uses, and the workspaces with it.
+//! The state directory of this process, and the workspaces with it.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use anyhow::Context;
 use bobbin_workspace::{StateDirectory, Workspace};
 
-/// What `--state` or `BOBBIN_STATE` names. One process has one state directory, whichever part of it asks.
+/// The path from `--state` or `BOBBIN_STATE`. A process has one state directory for all its parts.
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
 /// Makes `directory` the state directory of this process. Only the first call counts.
@@ -18,7 +18,7 @@ pub fn choose(directory: PathBuf) {
 /// `~/.local/state/bobbin`. Creates nothing.
 ///
 /// # Errors
-/// There is no home directory to have one in, and none was named.
+/// No directory was named, and there is no home directory for one.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"
@@ -37,11 +37,11 @@ pub fn directory() -> anyhow::Result<StateDirectory> {
     Ok(StateDirectory::at(&base.join("bobbin")))
 }
 
-/// Finds the workspace at a path that a user or a client has named, else the one around the current directory. Creates
-/// nothing.
+/// Returns the workspace at the path that a user or a client names, else the one around the current directory.
+/// Creates nothing.
 ///
 /// # Errors
-/// There is no such directory, or none to keep its state in.
+/// The directory does not exist, or there is none for its state.
 pub fn workspace(path: Option<&Path>) -> anyhow::Result<Workspace> {
     let state = directory()?;
     Ok(match path {
@@ -50,8 +50,8 @@ pub fn workspace(path: Option<&Path>) -> anyhow::Result<Workspace> {
     })
 }
 
-/// Returns the folders whose links others may have made: the current directory and a workspace. Those that are the user's home
-/// or above it are left out.
+/// Returns the folders whose links other authors may have made: the current directory and the workspace. Leaves out
+/// the user's home and its parents.
 pub fn others_folders(workspace: Option<&Path>) -> Vec<PathBuf> {
     let home = home();
     let resolved = |path: PathBuf| path.canonicalize().ok();
@@ -64,7 +64,8 @@ pub fn others_folders(workspace: Option<&Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the user's home, where the configuration of all workspaces is. A relative one counts as none: a folder could be it.
+/// Returns the user's home, which has the configuration for all workspaces. A relative path counts as none, since a
+/// folder could be at it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"
@@ -73,6 +74,6 @@ pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME")
         .map(PathBuf::from)
         .filter(|home| home.is_absolute())
-        // As workspaces are: one directory has one name.
+        // Resolved like the paths of workspaces, so that one directory has one name.
         .map(|home| home.canonicalize().unwrap_or(home))
 }

@@ -1,7 +1,7 @@
-//! The token that clients present: where it comes from, and the one of the user's state directory.
+//! The token that clients present: its sources, and the file in the user's state directory.
 //!
-//! There is one per user, since who has it acts as that user in any workspace. It is made at the first start of a server
-//! that listens, and found by the user's other commands.
+//! Each user has one token, since its bearer acts as that user in any workspace. The first start of a server that
+//! listens creates it, and the user's other commands read it.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -18,11 +18,11 @@ use bobbin_config::Config;
 
 /// Random bytes of a token; in text it is twice as long.
 const TOKEN_BYTES: usize = 32;
-/// Longest token in bytes: it must fit into a request's head.
+/// Longest token in bytes; it must fit into a request's head.
 const MAX_TOKEN_BYTES: u64 = 4096;
 /// The file in the state directory.
 const FILE: &str = "token";
-/// The variable that holds a token.
+/// The variable with a token.
 const VARIABLE: &str = "BOBBIN_TOKEN";
 
 /// A token that is named on the command line.
@@ -37,12 +37,12 @@ pub struct TokenOptions {
 }
 
 impl TokenOptions {
-    /// Returns what the clients of a listener present: from the command line, the variable, the user's configuration or
-    /// the state directory, where one is made if there is none. `None` when the user's configuration says that they need
-    /// none.
+    /// Returns the token for clients of a listener: from the command line, the variable, the user's configuration or
+    /// the state directory. Creates the last one if there is none. `None` if the user's configuration requires no
+    /// token.
     ///
     /// # Errors
-    /// A file cannot be read or written, others can read the state's, or a named token is empty.
+    /// A file cannot be read or written, other users can read the state's, or a named token is empty.
     pub fn wanted(&self, config: &Config) -> anyhow::Result<Option<String>> {
         match self.named()?.or_else(|| config.token.clone()) {
             Some(token) => Ok(Some(token).filter(|token| !token.is_empty())),
@@ -50,7 +50,7 @@ impl TokenOptions {
         }
     }
 
-    /// Returns what to present to a server of this user, from the same places. Makes none.
+    /// Returns the token to present to a server of this user, from the same sources. Creates none.
     ///
     /// # Errors
     /// As [`wanted`](Self::wanted).
@@ -80,10 +80,10 @@ impl TokenOptions {
     }
 }
 
-/// Returns the token of a state directory. Makes it when there is none.
+/// Returns the token of a state directory. Creates it if there is none.
 ///
 /// # Errors
-/// It cannot be written or read, or other users can read it.
+/// The file cannot be written or read, or other users can read it.
 pub fn of_state(state: &Path) -> anyhow::Result<String> {
     match read(&state.join(FILE))? {
         Some(token) => Ok(token),
@@ -91,11 +91,12 @@ pub fn of_state(state: &Path) -> anyhow::Result<String> {
     }
 }
 
-/// Reads the token, if there is one: a file of this user that nobody else can read, and no link to one.
+/// Reads the token, if there is one. The file must belong to this user, must not be readable for others and must not
+/// be a link.
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let opened = File::options()
         .read(true)
-        // A pipe in its place must not hold us up.
+        // A pipe in its place must not block.
         .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
         .open(path);
     let shown = path.display();
@@ -123,22 +124,22 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
     Ok(Some(token))
 }
 
-/// Makes another token of a state directory. Servers that run go on with the old one.
+/// Replaces the token of a state directory. Running servers still use the old one.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn replace(state: &Path) -> anyhow::Result<String> {
     make(state, Existing::Replace)
 }
 
-/// What becomes of a token that is there already.
+/// Whether an existing token stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Existing {
     Keep,
     Replace,
 }
 
-/// Writes a random token, whole or not at all. Returns the one that is there then: another process may have been first.
+/// Writes a random token, in one step. Returns the token in the file, since another process may have been first.
 fn make(state: &Path, existing: Existing) -> anyhow::Result<String> {
     let path = state.join(FILE);
     let failed = || format!("the token {} cannot be written", path.display());
@@ -152,7 +153,7 @@ fn make(state: &Path, existing: Existing) -> anyhow::Result<String> {
         .and_then(|mut source| source.read_exact(&mut random))
         .with_context(failed)?;
     let token = hex::encode(random);
-    // For this user alone from the start: 0600 is what such files are made with.
+    // Private from the start: such files are created with mode 0600.
     let mut file = tempfile::NamedTempFile::new_in(state).with_context(failed)?;
     file.write_all(format!("{token}\n").as_bytes())
         .with_context(failed)?;

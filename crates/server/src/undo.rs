@@ -1,4 +1,4 @@
-//! Where snapshots of files are stored, so that Turns can be undone: `undo` in the workspace's folder of the state directory.
+//! Snapshots of files for undoing Turns, in `undo` of the workspace's folder in the state directory.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use bobbin_tools::ToolSet;
 use bobbin_undo::FileUndo;
 use bobbin_workspace::Workspace;
 
-/// Name of their directory.
+/// Name of the snapshots' directory.
 pub const FOLDER: &str = "undo";
 
-/// Opens the snapshots of a workspace. Without them a server does everything but undo Turns, and says so.
+/// Opens the snapshots of a workspace. On a failure, returns a warning instead; the server then cannot undo Turns.
 pub async fn open(
     workspace: &Workspace,
     children: &Children,
@@ -29,7 +29,7 @@ pub async fn open(
     }
 }
 
-/// Has the tools note their temporary files where an undo notes its own, and returns what undoes Turns.
+/// Makes the tools record their temporary files in the undo's notes, and returns the undo.
 pub fn beside(tools: &ToolSet, undo: Option<&Arc<FileUndo>>) -> Option<Arc<dyn Undo>> {
     let undo = undo?;
     tools.note_leftovers_in(&undo.notes());

@@ -1,4 +1,4 @@
-//! The running server, and the database where no server runs.
+//! Checks the running server, or the database if none runs.
 
 use bobbin_native::wire::DoctorLevel;
 use bobbin_store::Store;
@@ -7,7 +7,7 @@ use bobbin_workspace::Workspace;
 
 use super::Report;
 
-/// What to do about a database that is not sound.
+/// The advice for a damaged database.
 const SAVE: &str = "move bobbin.db* from the state directory to a safe place, then `bobbin import` takes in what can be \
                     read (docs/troubleshooting.md)";
 
@@ -15,7 +15,7 @@ fn bad(report: &mut Report, message: String) {
     report.add_mendable("database", DoctorLevel::Error, message, SAVE);
 }
 
-/// Says whether a server runs here and whether the database is sound.
+/// Reports whether a server runs here and whether the database is sound.
 pub(super) async fn database(workspace: &Workspace, report: &mut Report) {
     if let Some(holder) = workspace.holder() {
         let place = holder.address.unwrap_or_else(|| "stdio only".to_owned());

@@ -1,7 +1,7 @@
-//! What works on this machine and in this workspace, what does not, and what mends it: for `bobbin doctor`, and for clients of
-//! a running server.
+//! Checks of this machine and workspace, with advice for each problem: for `bobbin doctor`, and for clients of a
+//! running server.
 //!
-//! A check reads or tries something and changes nothing. Findings name variables and never have their values.
+//! A check reads or tries something and changes nothing. Findings contain names of variables, never their values.
 
 mod database;
 mod model;
@@ -37,7 +37,7 @@ impl Report {
         });
     }
 
-    /// Adds a finding with what mends it.
+    /// Adds a finding with advice.
     fn add_mendable(
         &mut self,
         subject: &str,
@@ -52,7 +52,7 @@ impl Report {
     }
 }
 
-/// Runs every check for the workspace at a path, or for that of the current directory.
+/// Runs every check for the workspace at a path, or for the one of the current directory.
 pub fn run(workspace: Option<&Path>) -> BoxFuture<'static, Vec<DoctorFinding>> {
     checks(
         state::workspace(workspace),

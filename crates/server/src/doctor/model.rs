@@ -1,4 +1,4 @@
-//! Which model answers, and whether its provider takes the key.
+//! Checks which model answers, and whether its provider accepts the key.
 
 use bobbin_config::{Config, KeyPlace};
 use bobbin_models::{Chosen, ProviderError};
@@ -8,7 +8,7 @@ use super::Report;
 use crate::models::{self, variable};
 use crate::state;
 
-/// Says what answers, and asks its provider for a list of models: that shows address, key and name.
+/// Reports the default model and asks its provider for the list of models, which tests address, key and name.
 pub(super) async fn model(config: &Config, report: &mut Report) {
     const WHAT: &str = "model";
     let opened = match models::open(
@@ -28,7 +28,7 @@ pub(super) async fn model(config: &Config, report: &mut Report) {
             let text = "offline: no model is configured; the built-in engine answers";
             return report.add_mendable(WHAT, DoctorLevel::Warning, text, how_to_have_one(config));
         }
-        // Reported above.
+        // Already reported.
         Err(_) => return,
     };
     if let Some(notice) = opened.models.default_model().notice() {
@@ -73,7 +73,7 @@ fn keys(config: &Config) -> Vec<(&str, &str)> {
     named.filter(|(_, name)| variable(name).is_some()).collect()
 }
 
-/// Returns what to do to have a model, as the end of a sentence.
+/// Returns advice to get a model, as the end of a sentence.
 fn how_to_have_one(config: &Config) -> String {
     match keys(config).first() {
         Some((provider, variable)) => format!(

@@ -1,4 +1,4 @@
-//! What confines commands on this machine, tried by a command that writes where it may and where it may not.
+//! Checks the sandbox of this machine with a command that writes to an allowed and to a forbidden path.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use bobbin_config::Config;
 use bobbin_native::wire::DoctorLevel;
 use bobbin_workspace::Workspace;
 
-/// Says what confines commands here, and tries it.
+/// Reports how commands are confined here, and tests it.
 pub(super) async fn sandbox(
     config: &Config,
     workspace: &Workspace,
@@ -88,7 +88,7 @@ pub(super) async fn sandbox(
     }
 }
 
-/// Says what does not work in commands without bubblewrap.
+/// Reports what commands cannot do without bubblewrap.
 fn lacks(sandbox: &Sandbox, report: &mut Report) {
     if sandbox.profile.network == Network::Off {
         let text = "without bubblewrap commands have no sockets, not even on 127.0.0.1: tests that start a server, worker \
@@ -97,7 +97,7 @@ fn lacks(sandbox: &Sandbox, report: &mut Report) {
     }
 }
 
-/// Returns how much of the machine a command may use.
+/// Describes the resource limits of a command.
 fn limits(sandbox: &Sandbox) -> String {
     let ResourceLimits {
         processes,
@@ -106,7 +106,7 @@ fn limits(sandbox: &Sandbox) -> String {
     } = sandbox.limits;
     #[expect(clippy::cast_precision_loss, reason = "a figure of one decimal")]
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    // Root's bubblewrap makes no user namespace.
+    // Bubblewrap creates no user namespace for root, so nothing limits the processes.
     let counted = sandbox.support_now().outer == Outer::Bubblewrap && !nix::unistd::geteuid().is_root();
     let processes = match processes {
         Some(most) if counted => format!("{most} processes"),

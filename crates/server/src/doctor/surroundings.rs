@@ -1,4 +1,4 @@
-//! What a server needs around it: keys, git, MCP servers, a port, a workspace that can be written. Starts no server.
+//! Checks of a server's surroundings: keys, git, MCP servers, a port, a writable workspace. Starts no server.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ use bobbin_native::wire::DoctorLevel;
 use bobbin_plugins::wire::DiagnosticSeverity;
 use bobbin_workspace::{TrustFile, Workspace};
 
-/// Says whether files of the workspace can be changed.
+/// Reports a workspace whose files cannot be changed.
 pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
     let root = &workspace.root;
     if let Err(error) = access(root, AccessFlags::W_OK) {
@@ -35,7 +35,7 @@ pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
     }
 }
 
-/// Says whether Turns can be undone, by opening snapshots in a temporary place.
+/// Reports whether Turns can be undone, by opening snapshots in a temporary directory.
 pub(super) async fn undo(workspace: &Workspace, environment: &Environment, report: &mut Report) {
     const WHAT: &str = "undo";
     let Ok(place) = tempfile::tempdir() else {
@@ -59,7 +59,7 @@ pub(super) async fn undo(workspace: &Workspace, environment: &Environment, repor
     }
 }
 
-/// Says which variables commands do not get, by their names only.
+/// Reports the variables that commands do not get, by their names only.
 pub(super) fn variables(config: &Config, report: &mut Report) {
     const WHAT: &str = "environment";
     let (environment, dropped) = config.variables.environment(managed::own_variables());
@@ -86,7 +86,7 @@ pub(super) fn variables(config: &Config, report: &mut Report) {
     }
 }
 
-/// Says of each MCP server what keeps it from running.
+/// Reports for each MCP server whether something prevents it from running.
 pub(super) fn tool_servers(
     config: &Config,
     workspace: &Workspace,
@@ -104,7 +104,7 @@ pub(super) fn tool_servers(
     }
 }
 
-/// Says what is wrong with plugins.
+/// Reports problems of plugins.
 pub(super) fn plugins(config: &Config, workspace: &Workspace, report: &mut Report) {
     let place = crate::plugins::place(&workspace.root, state::home().as_deref());
     let record = state::directory().map(|state| TrustFile::of(&state, &workspace.root).read());
@@ -186,7 +186,7 @@ fn tool_server(
     (DoctorLevel::Ok, text, None)
 }
 
-/// Whether a command names a file, by a path or by a name on the search path.
+/// Whether a command names an existing file, by a path or by a name on the search path.
 fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
     if command.contains('/') {
         return cwd.join(command).is_file();
@@ -194,7 +194,7 @@ fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
     std::env::split_paths(path).any(|place| cwd.join(place).join(command).is_file())
 }
 
-/// Says whether the configured certificate can be used.
+/// Reports whether the configured certificate can be used.
 pub(super) fn tls(config: &Config, report: &mut Report) {
     const WHAT: &str = "TLS";
     let Some((certificate, key)) = &config.tls else {
@@ -215,7 +215,7 @@ pub(super) fn tls(config: &Config, report: &mut Report) {
     }
 }
 
-/// Says whether the page's address stays, why, and what is not protected.
+/// Reports whether the page's address is stable, why, and what is not protected.
 pub(super) fn page(config: &Config, report: &mut Report) {
     const WHAT: &str = "page";
     let others = Others::of(config);
@@ -264,7 +264,7 @@ pub(super) fn page(config: &Config, report: &mut Report) {
     }
 }
 
-/// Says whether the configured address can be listened on, where no server of the workspace does.
+/// Reports whether a server could listen on the configured address. For workspaces without a running server.
 pub(super) fn port(config: &Config, report: &mut Report) {
     const WHAT: &str = "port";
     let address = config.address();

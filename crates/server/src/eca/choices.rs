@@ -1,4 +1,4 @@
-//! The models that editors choose from, over the configured ones.
+//! The configured models, for editors to choose from.
 
 use bobbin_agent_api::model::Model;
 use bobbin_editor_kit::{EditorModels, KeyStatus, Limit};
@@ -7,7 +7,7 @@ use bobbin_models::CurrentModels;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-/// Offers the models of the moment.
+/// Offers the current models.
 pub(super) struct Choices(pub(super) CurrentModels);
 
 impl EditorModels for Choices {
@@ -53,7 +53,7 @@ impl EditorModels for Choices {
 
     fn refresh(&self) -> BoxFuture<'_, ()> {
         async move {
-            // A provider that does not answer is asked again later; the log has the reason.
+            // A provider that does not answer is asked again later. The log has the reason.
             if let Err(error) = self.0.get().list().await {
                 tracing::debug!(%error, "no provider has listed its models");
             }

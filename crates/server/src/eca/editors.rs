@@ -1,4 +1,4 @@
-//! Editors of a running server: ECA connections beside the native ones, on one core.
+//! ECA connections of editors, beside the native connections of the same server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::trust::Folder;
 use bobbin_config::Config;
 use bobbin_workspace::Workspace;
 
-/// How long an editor has for its `initialize`.
+/// Longest wait for an editor's `initialize`.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// Serves every editor that connects.
@@ -43,7 +43,7 @@ impl Editors {
 }
 
 impl Editors {
-    /// Serves one editor that has these keys.
+    /// Serves one editor with these keys.
     pub(crate) async fn serve_with(&self, transport: Transport, keys: ClientKeys) {
         let process = self.0.offer.services.process.clone();
         let _open = process.as_ref().map(ServerProcess::connection);
@@ -54,7 +54,7 @@ impl Editors {
     }
 }
 
-/// Returns what editors are offered by a server.
+/// Returns the services that a server offers to editors.
 fn offer(opened: &Opened, config: &Config, notices: Vec<UserNotice>) -> EditorServices {
     EditorServices {
         threads: opened.threads.clone(),
@@ -77,20 +77,20 @@ impl Connections for Editors {
     }
 }
 
-/// The workspace that is open already.
+/// The open workspace.
 #[derive(Clone)]
 struct Served {
     root: PathBuf,
     trust: Arc<Folder>,
     offer: EditorServices,
-    /// The options of the editor that has started the server.
+    /// The options of the editor that started the server.
     options: Option<(Map<String, Value>, Map<String, Value>)>,
 }
 
 impl Host for Served {
     fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
         async move {
-            // A client without a folder takes what is here.
+            // A client without a folder gets this workspace.
             if let Some(root) = &wanted.root
                 && state::workspace(Some(root)).map_or(true, |found| found.root != self.root)
             {

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 /// Longest wait for all providers together: clients give up after 20 seconds (AppServer protocol 05 §7).
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Lists the models of the moment.
+/// Lists the current models.
 #[derive(Debug)]
 pub(crate) struct Catalog(pub(crate) CurrentModels);
 

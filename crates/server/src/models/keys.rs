@@ -1,5 +1,5 @@
-//! Where keys come from: a variable of the environment, a file that only its owner can read. Never a project's
-//! file. A missing key is no error until a provider wants it; then the error says why it is missing.
+//! Finds keys: in a variable of the environment, or in a file that only its owner can read. A project's file has
+//! none. A missing key is an error only when a provider needs it; the error says why it is missing.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -11,18 +11,18 @@ use bobbin_models::Key;
 /// Longest key file; keys of today have less than 300 bytes.
 const MAX_KEY_BYTES: u64 = 16 << 10;
 
-/// What the group and others may do.
+/// Permission bits of the group and of others.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// What was found.
+/// The result of the search for a key.
 pub(super) struct Found {
     pub(super) key: Option<Key>,
-    /// Where it comes from, or what to do to have one.
+    /// The source of the key, or advice to get one.
     pub(super) source: String,
 }
 
-/// Returns the key, or what to do to have one.
+/// Returns the key, or advice to get one.
 pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
     let missing = |source: String| Found { key: None, source };
     match place {
@@ -113,7 +113,7 @@ fn is_private(_: &Metadata) -> bool {
     true
 }
 
-/// Reads a variable that is not blank.
+/// Returns a variable of the environment; `None` if it is blank.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"

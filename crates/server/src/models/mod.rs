@@ -1,8 +1,8 @@
-//! The models that are configured: what the files say, where the keys come from, and the set made of it.
+//! The configured models: the set of models from the settings of the files and their keys.
 //!
-//! Who may say what: the user's own `~/.craft/config.json` sets providers up; a workspace's file may choose a model
-//! and bring a provider on this machine that gets no key. Any author can put a file into a project, and a key or a
-//! conversation sent to an address of its choosing would be gone. Keys are in memory only.
+//! The user's own `~/.craft/config.json` sets up providers. A workspace's file may choose a model and add a provider
+//! without a key, if the user trusts it. Any author can put a file into a project, and could otherwise receive a key
+//! or a conversation. Keys are in memory only.
 
 mod catalog;
 mod keys;
@@ -16,15 +16,15 @@ use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
 
 use bobbin_config::{KeyPlace, ModelSettings, Origin, ProviderEntry};
 
-/// The models, and what is wrong with their configuration.
+/// The models, and the problems of their configuration.
 pub struct Opened {
-    /// The models that can be asked.
+    /// The usable models.
     pub models: ModelSet,
     /// Sentences for the user.
     pub complaints: Vec<String>,
 }
 
-/// Returns the set of models, without connecting to any. A provider that cannot be used is left out, with a complaint.
+/// Returns the set of models, without connecting to any. An unusable provider is left out, with a complaint.
 ///
 /// `compact_percent` is the share of a window at which conversations are compacted.
 ///
@@ -68,7 +68,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         wire: entry.wire,
         base_url: entry.base_url.clone(),
         models: entry.models.clone(),
-        // A built-in provider is offered once there is a key for it.
+        // A built-in provider is offered only if there is a key for it.
         offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
         key_variable: match (&entry.key, &found.key) {
             (KeyPlace::Variable(name), None) => Some(name.clone()),
@@ -87,8 +87,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
     }
 }
 
-/// Reads what the environment says of proxies, in either case of letters; with a sentence for each that cannot be
-/// used.
+/// Returns the proxies of the environment, with a sentence for each unusable one.
 fn proxies() -> (Proxies, Vec<String>) {
     let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
     let mut complaints = Vec::new();
@@ -97,14 +96,14 @@ fn proxies() -> (Proxies, Vec<String>) {
         if bobbin_models::is_proxy(&address) {
             return Some(address);
         }
-        // The address may have a password in it.
+        // The address may contain a password.
         complaints.push(format!(
             "The variable {name} is not used: it is no address of a proxy, as http://HOST:PORT or socks5://HOST:PORT"
         ));
         None
     };
     let all = usable("all_proxy", either("all_proxy"));
-    // A server's HTTP_PROXY can be a header of its client; only the spelling in small letters is safe.
+    // In a CGI program HTTP_PROXY can be a client's header; only the lower-case name is safe.
     let http = usable("http_proxy", variable("http_proxy")).or_else(|| all.clone());
     let https = usable("https_proxy", either("https_proxy")).or(all);
     let except = either("no_proxy");

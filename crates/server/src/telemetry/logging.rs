@@ -1,6 +1,6 @@
-//! The log: to stderr, never to stdout, which may be the protocol; and to a file where the user wants one.
+//! The log, on stderr or in a file that the user names. stdout may belong to the protocol.
 //!
-//! The file is written by a thread of its own. Lines that it cannot write in time are dropped: at most 128,000 wait.
+//! A thread of its own writes the file. At most 128,000 lines wait for it; further ones are dropped.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// Days whose log files stay.
+/// Number of daily log files that stay.
 const MAX_FILES: usize = 7;
-/// Levels at which libraries say nothing: their lines are for their authors.
+/// Levels at which libraries do not log, since their lines are for their authors.
 const QUIET: [&str; 4] = ["off", "error", "warn", "info"];
 
-/// Ends the file's thread when it is dropped, after everything is written.
+/// Dropping the guard writes the remaining lines and ends the file's thread.
 static FILE: Mutex<Option<WorkerGuard>> = Mutex::new(None);
 
 /// What to log, how, and where to.
@@ -54,7 +54,7 @@ impl LogOptions {
         }
     }
 
-    /// Returns the arguments that mean these options, for a server that is started.
+    /// Returns these options as arguments, for a server to start.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         if let Some(log) = &self.log {
@@ -81,7 +81,7 @@ enum Format {
     Json,
 }
 
-/// Starts logging. `usual` is the level where the user names none.
+/// Starts logging. `usual` is the level if the user names none.
 ///
 /// # Errors
 /// The filter cannot be read, or the file cannot be written.
@@ -106,7 +106,7 @@ pub fn start(options: &LogOptions, usual: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes what still waits. Call it last.
+/// Writes the remaining lines. Must be the last call.
 pub fn finish() {
     #[cfg(feature = "otel")]
     super::traces::finish();
@@ -121,7 +121,7 @@ fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(colors)
-        // Of a log that cannot be written there is nobody to tell; saying so would panic with nobody behind stderr.
+        // There is no other place to report a failed log line, and a report on a closed stderr would panic.
         .log_internal_errors(false);
     match format {
         Format::Text => lines.boxed(),
@@ -134,7 +134,7 @@ fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(
     }
 }
 
-/// Reads a filter. A level alone is one for Bobbin's own lines; libraries join in from `debug` on, with what is wrong.
+/// Parses a filter. A bare level applies to Bobbin's own lines; from `debug` on, warnings of libraries are added.
 fn filter(text: &str) -> anyhow::Result<EnvFilter> {
     let level = text.trim().to_ascii_lowercase();
     let directives = match &*level {
@@ -155,7 +155,7 @@ fn file(path: &Path) -> anyhow::Result<RollingFileAppender> {
     let cannot = || format!("the log file {} cannot be written", path.display());
     let folders = crate::state::others_folders(None);
     let directory = bobbin_files::without_links_of(&folders, directory).with_context(cannot)?;
-    // Each day's file has the date behind the name. Links of another place are the user's.
+    // Each day's file has the date behind the name. Links in other folders are the user's own.
     if folders.iter().any(|folder| directory.starts_with(folder)) {
         let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let mut links = entries.filter(|entry| entry.path().is_symlink());

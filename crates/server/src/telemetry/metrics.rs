@@ -1,6 +1,7 @@
-//! `/metrics`: counters of all crates and figures of the moment, as Prometheus reads them.
+//! `/metrics`: counters of all crates and current values, in the format of Prometheus.
 //!
-//! Labels are of fixed sets: outcomes, kinds and reasons. No name of a Thread, a tool or a model is one.
+//! Labels have fixed sets of values: outcomes, kinds and reasons. They contain no name of a Thread, a tool or a
+//! model.
 
 use std::sync::Arc;
 
@@ -18,10 +19,10 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 pub(crate) struct Metrics(PrometheusHandle);
 
 impl Metrics {
-    /// Starts to count, once in a process.
+    /// Starts counting; possible once in a process.
     ///
     /// # Errors
-    /// Counting has started before.
+    /// Counting has already started.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let metrics = Self(PrometheusBuilder::new().install_recorder()?);
         describe_counter!("bobbin_turns_total", "Turns that ended.");
@@ -87,7 +88,7 @@ impl Metrics {
     }
 }
 
-/// Returns the bytes of memory that this process occupies, where the system says so.
+/// Returns the bytes of memory that this process uses, if the system reports it.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,6 +1,6 @@
-//! What an administrator sees of a server: its log, its counters, and, with the feature `otel`, its traces.
+//! Telemetry for administrators: the log, the counters, and, with the feature `otel`, the traces.
 //!
-//! None of it has a text of a conversation, an argument of a call or a key in it.
+//! It contains no text of a conversation, no argument of a call and no key.
 
 mod logging;
 mod metrics;

@@ -1,6 +1,7 @@
 //! Traces for a collector: Turns, requests to models and calls of tools, as OTLP over HTTP.
 //!
-//! The standard variables `OTEL_*` say where to and how many. Without an endpoint in them nothing is sent and no thread runs.
+//! The standard variables `OTEL_*` set the endpoint and the sampling. Without an endpoint nothing is sent and no
+//! thread runs.
 
 use anyhow::Context as _;
 use opentelemetry::trace::TracerProvider as _;
@@ -15,7 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::models::variable;
 
-/// What sends spans, to be asked for the last of them.
+/// The sender of spans, for [`finish`].
 static PROVIDER: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
 
 /// Returns the layer that sends spans, if the environment names a collector.
@@ -57,7 +58,7 @@ pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync>()
 /// Sends the last spans.
 pub(super) fn finish() {
     if let Some(provider) = PROVIDER.lock().take() {
-        // A collector that is not there is no reason to fail.
+        // A missing collector is no reason to fail.
         drop(provider.shutdown());
     }
 }

@@ -1,4 +1,4 @@
-//! Logins at MCP servers: those that wait for their user while this server runs. The tokens are in the state directory.
+//! Logins at MCP servers that wait for their user while this server runs. The tokens are in the state directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ pub fn directory(state: &Path) -> PathBuf {
     state.join("logins")
 }
 
-/// Returns how a server is reached at which one can log in.
+/// Returns the HTTP specification of a server at which a user can log in.
 ///
 /// # Errors
-/// Why one cannot: a sentence for the user.
+/// The reason why a user cannot log in: a sentence for the user.
 pub fn over_http(spec: ServerSpec) -> Result<HttpSpec, String> {
     let name = &spec.name;
     match spec.launch {
@@ -31,17 +31,18 @@ pub fn over_http(spec: ServerSpec) -> Result<HttpSpec, String> {
 /// The logins that wait for their users. At most one for each server.
 #[derive(Default)]
 pub(super) struct Logins {
-    /// The page of each.
+    /// The login page of each server.
     pages: Arc<Mutex<HashMap<TokenFile, String>>>,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
 
 impl Logins {
-    /// Starts a login, unless one waits at this server. Returns the page that its user opens. `ended` gets what came of it.
+    /// Starts a login, unless one waits for this server. Returns the page for the user to open. `ended` gets the
+    /// result of a login that was started.
     ///
     /// # Errors
-    /// The end of a sentence that begins with the server's name.
+    /// The reason, as the end of a sentence that starts with the server's name.
     pub(super) async fn start(
         &self,
         server: &HttpSpec,
@@ -64,7 +65,7 @@ impl Logins {
         Ok(page)
     }
 
-    /// Ends those that wait, and closes their ports.
+    /// Ends the waiting logins and closes their ports.
     pub(super) async fn end(&self) {
         self.closing.cancel();
         self.tasks.close();

@@ -1,8 +1,8 @@
-//! The workspace's MCP servers: what the configuration says of them, who may start which, and their management.
+//! The workspace's MCP servers: their specification, their trust and their management.
 //!
-//! A server that stands in the user's own configuration runs. One that stands in the workspace's may have come with
-//! somebody else's repository: opening a directory must not start a program of its choice, so such a server runs only
-//! once its user trusts exactly this definition ([`crate::trust`]).
+//! A server of the user's own configuration runs. A server of the workspace's configuration may come from another
+//! author's repository, and opening a directory must not start programs. So it runs only once its user trusts exactly
+//! its definition ([`crate::trust`]).
 
 mod login;
 mod resolve;

@@ -1,5 +1,5 @@
-//! From a declared server to what the host needs: paths made absolute, variables looked up, defaults filled in.
-//! The environment comes in as a value; the disk is read by the check before a start alone.
+//! Turns a declared server into the host's specification: absolute paths, values of variables, defaults. The
+//! environment is an argument. Only the check before a start reads the disk.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -17,11 +17,11 @@ use bobbin_workspace::Workspace;
 
 use crate::confine::set_caches;
 
-/// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
+/// Default time for a server to start (guess: a package that must be fetched first).
 const START: Duration = Duration::from_secs(30);
-/// How long a call may take when nothing is said.
+/// Default time for a call.
 const CALL: Duration = Duration::from_mins(2);
-/// The longest of both that can be asked for.
+/// Longest times that a file can set.
 const LONGEST_START: Duration = Duration::from_mins(10);
 const LONGEST_CALL: Duration = Duration::from_hours(24);
 
@@ -32,10 +32,10 @@ pub struct ServerPlaces {
     pub root: PathBuf,
     /// Tokens of logins.
     pub logins: PathBuf,
-    /// Where the user's own servers start. In the workspace `npx` or `python -m` would find files of the agent, and run
-    /// them outside of the sandbox.
+    /// The folder where the user's own servers start. In the workspace `npx` or `python -m` would find files of the
+    /// agent and run them outside of the sandbox.
     pub own: PathBuf,
-    /// The caches of servers of the folder, which their sandbox lets them write.
+    /// The caches of the folder's servers, which they may write in their sandbox.
     pub caches: PathBuf,
 }
 
@@ -51,11 +51,12 @@ impl ServerPlaces {
     }
 }
 
-/// Returns the specification of a server for the host, which starts it only if it is trusted. `variables` is our own environment.
+/// Returns the specification of a server. The host starts it only if it is trusted. `variables` is our own
+/// environment.
 pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, OsString)]) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
-    // What is filled in may be a secret.
+    // Values of variables may be secrets.
     let filled_in = RefCell::new(Vec::new());
     let fill_in = |wanted: &str| {
         let value = variable(variables, wanted);
@@ -111,23 +112,23 @@ pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, 
     }
 }
 
-/// Whether a server is to run in the sandbox of commands.
+/// Whether a server runs in the sandbox of commands.
 pub(super) fn is_sandboxed(declared: &Declared) -> bool {
     declared.is_of_folder() && !declared.config.outside_sandbox
 }
 
-/// Whose a server is.
+/// The owner of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The user's own.
     User,
     /// The folder's, outside of the sandbox.
     Folder,
-    /// The folder's.
+    /// The folder's, in the sandbox.
     Sandboxed,
 }
 
-/// Returns how a server is started, and the values that may not be shown.
+/// Returns how to start a server, and the values that must not be shown.
 fn launch(
     name: &str,
     access: ServerAccess,
@@ -148,7 +149,7 @@ fn launch(
                 set_caches(&mut environment, &env.0, &places.caches);
             }
             let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
-            // Named for this very program, so that even a secret passes.
+            // The entry names these variables for this program, so even secrets pass.
             for (name, value) in variables {
                 if name
                     .to_str()
@@ -162,7 +163,7 @@ fn launch(
                 environment.set(name, value);
             }
             let cwd = match (cwd, owner) {
-                // An absolute one stays as it is.
+                // An absolute path stays as it is.
                 (Some(cwd), _) => places.root.join(cwd),
                 (None, Owner::User) => places.own.clone(),
                 (None, Owner::Folder | Owner::Sandboxed) => places.root.clone(),
@@ -199,7 +200,7 @@ fn variable(variables: &[(OsString, OsString)], wanted: &str) -> Option<String> 
     found.and_then(|(_, value)| value.to_str()).map(ToOwned::to_owned)
 }
 
-/// Returns what finds out, before each start, whether a server of the folder is still the one that its user trusts.
+/// Returns the check, before each start, whether a folder's server is unchanged since the user trusted it.
 fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
     let of_plugin = declared.plugin.as_ref().and_then(|plugin| plugin.digest.as_ref());
     declared.fingerprint.as_ref().or(of_plugin)?;

@@ -1,7 +1,7 @@
-//! The running workspace's servers: the configuration in force, and the host that runs them.
+//! The MCP servers of the open workspace: their current configuration, and the host that runs them.
 //!
-//! Owns the host. Changes of the configuration are made one at a time: written first, answered, then put into effect
-//! and told.
+//! Owns the host. Changes of the configuration run one at a time. Each is written, then answered, then takes effect
+//! and is broadcast.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -33,15 +33,15 @@ use bobbin_config::ServerFile;
 use bobbin_config::edit;
 use bobbin_config::servers::{self as declared, Declared};
 
-/// Part of the configuration that is changed here.
+/// The region of the configuration that changes here.
 const REGIONS: &[&str] = &["mcp"];
 
 /// The servers of a workspace.
 pub struct Servers {
     places: ServerPlaces,
-    /// Confines those of the folder.
+    /// Confines the servers of the folder.
     sandbox: Arc<dyn Confine>,
-    /// The workspace's configuration.
+    /// The workspace's configuration file.
     file: PathBuf,
     trust: TrustFile,
     /// Our own environment.
@@ -50,15 +50,15 @@ pub struct Servers {
     logins: Logins,
     threads: Arc<OnceLock<Weak<Threads>>>,
     state: Mutex<State>,
-    /// Held while the configuration is changed.
+    /// Locked while the configuration changes.
     changing: tokio::sync::Mutex<()>,
 }
 
 struct State {
     declared: Vec<Declared>,
-    /// What plugins bring.
+    /// Servers of plugins.
     of_plugins: Vec<Declared>,
-    /// Fingerprints of what a client has started although it is not trusted: it counts until the server ends.
+    /// Fingerprints of servers that a client has started without trust. They count until this process ends.
     this_run: HashSet<String>,
 }
 
@@ -118,7 +118,7 @@ impl Servers {
         self.host.clone()
     }
 
-    /// Starts, in the background, what may be started; what becomes of it is told through `threads`.
+    /// Starts the trusted servers in the background. Their states are broadcast through `threads`.
     pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
         drop(self.threads.set(Arc::downgrade(threads)));
@@ -127,12 +127,12 @@ impl Servers {
         }
     }
 
-    /// Takes what the files say now: what has changed is started or ended.
+    /// Takes the current servers of the files, and starts or ends those that changed.
     pub fn refresh(&self, declared: Vec<Declared>) {
         self.change(|state| state.declared = declared);
     }
 
-    /// Replaces what plugins bring. Returns whether anything is different now.
+    /// Replaces the servers of plugins. Returns whether anything has changed.
     pub fn set_plugins(&self, declared: Vec<Declared>) -> bool {
         self.change(|state| state.of_plugins = declared)
     }
@@ -160,8 +160,8 @@ impl Servers {
         is_different
     }
 
-    /// Returns the servers that count: of two with one name the workspace's, unless it is not trusted. So a
-    /// repository cannot take the place of a server of the user's. A plugin's counts where no other has its name.
+    /// Returns the servers that count. Of two with one name the workspace's counts only if it is trusted, so a
+    /// repository cannot replace a server of the user. A plugin's counts if no other has its name.
     fn in_effect(&self) -> Vec<Declared> {
         let state = self.state.lock();
         let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
@@ -208,7 +208,7 @@ impl Servers {
         }
     }
 
-    /// Whether the server of this name is in a file that clients do not write.
+    /// Whether the server of this name is in a file that clients cannot write.
     fn is_read_only(&self, name: &str) -> bool {
         self.find(name).is_ok_and(|found| found.is_read_only())
     }
@@ -233,7 +233,7 @@ impl Servers {
         let (written, trust, root) = (config.clone(), self.trust.clone(), self.places.root.clone());
         let declared = self
             .write(move |file| {
-                // A client that manages the configuration has shown this definition to its user, or is the user's own.
+                // A client that manages the configuration acts for the user, so the definition is trusted.
                 let fingerprint = trust::of_server(&written, &root);
                 trust.change(|record| record.add(&fingerprint))?;
                 edit::put(file, &written)?;
@@ -296,7 +296,7 @@ impl ToolServers for Servers {
             )));
         }
         if !declared.trusted {
-            // A user who presses that button has the command in front of them. It counts until we end.
+            // The user who presses that button sees the command. It counts until this process ends.
             self.state.lock().this_run.extend(declared.fingerprint.clone());
             declared.trusted = true;
         }
@@ -346,7 +346,7 @@ impl ToolServers for Servers {
                     reply(Ok(()));
                     self.tell_change("mcp/remove");
                     match self.find(&name) {
-                        // One of the user's own had given way to it.
+                        // A server of the user with this name counts again.
                         Ok(declared) => self.set(&declared),
                         Err(_) => drop(self.host.remove(&name)),
                     }
@@ -369,7 +369,7 @@ impl ToolServers for Servers {
                     enabled: true,
                     ..config
                 },
-                // The caller has defined it: its user asks for it.
+                // The client's user defines it in the request.
                 fingerprint: None,
                 trusted: true,
                 origin: ServerOrigin::Workspace,

@@ -1,6 +1,6 @@
-//! The trust of the folder that is served: shows what it brings, takes what the user says, and puts it into effect.
+//! The trust in the served folder: lists its items, records the user's decision and applies it.
 //!
-//! Servers start and stop at once and texts count from the next time they are read; settings count from the next start.
+//! Servers start and stop at once. Texts count from the next reading, settings from the next start.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use bobbin_plugins::Plugins;
 use bobbin_profiles::Profiles;
 use bobbin_workspace::{TrustFile, TrustRecord};
 
-/// The trust of one served folder.
+/// The trust in one served folder.
 pub struct Folder {
     place: Place,
     servers: Arc<Servers>,
@@ -31,14 +31,14 @@ pub struct Folder {
     hooks: Arc<HookRunner>,
     plugins: Arc<Plugins>,
     profiles: Arc<Profiles>,
-    /// Settings of the folder that the server has started with.
+    /// Fingerprints of the folder's settings that counted at the start.
     settings: BTreeSet<String>,
     threads: OnceLock<Weak<Threads>>,
-    /// Held while the record is changed and put into effect.
+    /// Locked while the record changes and takes effect.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// Where the folder and the record about it lie.
+/// The paths of the folder, of the home and of the record.
 #[derive(Debug, Clone)]
 struct Place {
     root: PathBuf,
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// What takes things that a folder brings.
+/// The parts that run a folder's items.
 pub type Brought = (
     Arc<Servers>,
     Arc<Channels>,
@@ -78,7 +78,7 @@ pub type Brought = (
 );
 
 impl Folder {
-    /// Returns the trust of a folder whose configuration was read as `config`.
+    /// Returns the trust in a folder with the configuration `config`.
     pub fn new(
         home: Option<&Path>,
         file: TrustFile,
@@ -102,13 +102,13 @@ impl Folder {
         }
     }
 
-    /// Tells the clients of `threads` about changes.
+    /// Broadcasts changes to the clients of `threads` from now on.
     pub fn begin(&self, threads: &Arc<Threads>) {
         // Called once.
         drop(self.threads.set(Arc::downgrade(threads)));
     }
 
-    /// Looks whether something waits for trust, which decides about the approval policy of persons.
+    /// Checks whether items wait for trust, on which the default approval policy of users depends.
     pub async fn look(&self) {
         if let Err(error) = self.scan().await {
             tracing::warn!(%error, "what the folder brings cannot be read");
@@ -144,7 +144,7 @@ impl Folder {
     }
 }
 
-/// Returns which settings of a folder count.
+/// Returns the fingerprints of the folder's settings that count.
 fn counted_settings(items: &[TrustItem]) -> BTreeSet<String> {
     let settings = items
         .iter()

@@ -1,8 +1,9 @@
-//! Trust in a folder: what it brings along that runs, loosens or instructs, and what its user says about it.
+//! Trust in a folder: its items that run, loosen or instruct, and the user's decisions about them.
 //!
-//! A folder may have come from anybody. Its configuration can make things stricter; all else that it brings waits until
-//! its user has said that it counts. What runs or loosens counts by its content, so a changed one waits again; texts count
-//! with the folder. That lies in the user's state, where no folder and no sandboxed command can write.
+//! A folder may come from any author. Its configuration can make things stricter; all its other items wait until the
+//! user trusts them. Trust in an item that runs or loosens is bound to its content, so a changed item waits again.
+//! Texts count with the folder. The record is in the user's state directory, where no folder and no sandboxed command
+//! can write.
 
 mod folder;
 mod scan;

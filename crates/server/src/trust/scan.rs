@@ -1,4 +1,4 @@
-//! What a folder brings along now: the things of its configuration, and its texts. Blocks on the disk, starts nothing.
+//! The current items of a folder: those of its configuration, and its texts. Blocks on the disk, starts nothing.
 
 use std::path::Path;
 
@@ -11,26 +11,26 @@ use bobbin_workspace::TrustRecord;
 
 /// Most names in one sentence.
 const MAX_NAMED: usize = 6;
-/// Longest name in it.
+/// Longest name in one sentence.
 const MAX_NAME: usize = 80;
 
-/// What a folder brings.
+/// The items of a folder.
 #[derive(Debug, Clone)]
 pub struct Scan {
     /// Whether the folder as a whole is trusted.
     pub trusted: bool,
-    /// What runs first, texts last.
+    /// The items; programs come first, texts last.
     pub items: Vec<TrustItem>,
 }
 
 impl Scan {
-    /// Looks at a folder whose configuration was read with this record.
+    /// Returns the items of a folder. `config` must have been read with this record.
     pub fn of(config: &Config, record: &TrustRecord, root: &Path, home: Option<&Path>) -> Self {
         let mut items = config.folder_items.clone();
         items.extend(crate::finecode::trust_item(root, record));
         let place = crate::plugins::place(root, home);
         items.extend(bobbin_plugins::trust_items(&place, &config.plugins, record));
-        // A home's texts are its user's own.
+        // Texts in the home are the user's own.
         if home != Some(root) {
             items.extend(texts(root).into_iter().map(|name| TrustItem {
                 kind: TrustKind::Text,
@@ -46,12 +46,12 @@ impl Scan {
         }
     }
 
-    /// Returns what does not count yet.
+    /// Returns the items that do not count yet.
     pub fn waiting(&self) -> impl Iterator<Item = &TrustItem> {
         self.items.iter().filter(|item| !item.trusted)
     }
 
-    /// Returns the fingerprints of all that has one.
+    /// Returns the fingerprints of all items that have one.
     pub fn fingerprints(&self) -> Vec<&str> {
         let items = self.items.iter();
         items.filter_map(|item| item.fingerprint.as_deref()).collect()
@@ -76,7 +76,7 @@ impl Scan {
         }
     }
 
-    /// Returns the sentence that the user is shown first, if something waits.
+    /// Returns the first sentence for the user, if an item waits for trust.
     pub fn sentence(&self) -> Option<String> {
         let count = self.waiting().count();
         let mut names: Vec<String> = self
@@ -100,7 +100,7 @@ impl Scan {
     }
 }
 
-/// Returns the names of what a folder says to agents and users.
+/// Returns the names of a folder's texts for agents and users.
 fn texts(root: &Path) -> Vec<String> {
     let mut names = bobbin_agent::project_instructions(root);
     let prompts = Prompts::new(root.to_owned(), None, Machine::default());
@@ -122,7 +122,7 @@ fn texts(root: &Path) -> Vec<String> {
     names
 }
 
-/// Returns how much an instruction file says, since its text is not shown; nothing for a text that is not a file of this name.
+/// Returns the size of an instruction file, as its text is not shown; empty if no such file exists.
 fn unread(path: &Path) -> String {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => {
