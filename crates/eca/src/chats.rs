@@ -1,9 +1,8 @@
-//! The chats that one connection knows: their ids both ways, and how each is shown.
+//! The chats that one connection knows, with their ids in both directions and their views.
 //!
-//! A client-made id is stored as the Thread's channel context, so that the chat is found again after a
-//! restart and through other endpoints (6.1). A number is a tab of this editor and is remembered here only.
-//! Bounded: the chat used longest ago is forgotten first, one in which something goes on last; it is found again by its
-//! stored id.
+//! The Thread's channel context stores a client-made id, so that the chat is found after a restart and through other
+//! endpoints (6.1). A numeric id is a tab of this editor and is remembered here only. The number of chats is bounded.
+//! The chat used longest ago is forgotten first, busy chats last; its stored id still finds it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,47 +13,47 @@ use tokio_util::sync::CancellationToken;
 use crate::view::View;
 use crate::wire::ChatId;
 
-/// Chats remembered per connection (a guess: more than a person opens in a day).
+/// Most chats remembered per connection (a guess: more than a user opens in a day).
 const REMEMBERED: usize = 256;
-/// What a stored client-made id begins with.
+/// Prefix of a stored client-made id.
 const ALIAS: &str = "eca:";
-/// Longest made-up id, characters (6.1).
+/// Longest client-made id, in characters (6.1).
 const MAX_ID_CHARS: usize = 256;
 
 /// A chat of this connection.
 #[derive(Debug)]
 pub(crate) struct Chat {
     pub(crate) id: ChatId,
-    /// When it last said its own mode and model.
+    /// When the client last chose its own mode and model.
     said_at: SaidAt,
-    /// The newest word to the running prompt, by its id in the queue.
+    /// The newest steering message to the running prompt, by its id in the queue.
     pub(crate) steering: Option<QueuedInputId>,
-    /// Prompts that are not recorded yet, in their order (bounded by the requests in flight).
+    /// Prompts that are not recorded yet, in order (bounded by the requests in flight).
     pub(crate) pending: VecDeque<Pending>,
-    /// The client knows that the chat is deleted.
+    /// Whether the client knows that the chat is deleted.
     pub(crate) gone: bool,
     pub(crate) view: View,
 }
 
-/// A prompt that is not recorded yet: what it brings along is being read, or it waits for one before it.
+/// A prompt that is not recorded yet: its attachments are being read, or it waits for an earlier one.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     /// The number of its request.
     pub(crate) ordinal: i64,
-    /// Cancelled, the prompt is stopped.
+    /// Cancelled when the prompt is stopped.
     pub(crate) stop: CancellationToken,
     /// Cancelled once the prompt has become a Turn, a queued one, or nothing.
     pub(crate) over: CancellationToken,
 }
 
-/// What a prompt or a selection for one chat says of itself.
+/// Whether a prompt or a selection for one chat sets mode and model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said {
     pub(crate) mode: bool,
     pub(crate) model: bool,
 }
 
-/// When a chat last did, by the count of its connection; 0 for never.
+/// When a chat last set them, by the count of its connection; 0 for never.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SaidAt {
     pub(crate) mode: u64,
@@ -62,7 +61,7 @@ pub(crate) struct SaidAt {
 }
 
 impl Chat {
-    /// Takes note of what is said for this chat alone. Returns when it was before.
+    /// Records a choice for this chat alone. Returns the previous times.
     pub(crate) fn says(&mut self, said: Said, now: u64) -> SaidAt {
         let before = self.said_at;
         if said.mode {
@@ -74,14 +73,14 @@ impl Chat {
         before
     }
 
-    /// Lets a prompt wait. Returns what it waits for.
+    /// Adds a waiting prompt. Returns the token of the prompt before it, if there is one.
     pub(crate) fn wait(&mut self, pending: Pending) -> Option<CancellationToken> {
         let before = self.pending.back().map(|before| before.over.clone());
         self.pending.push_back(pending);
         before
     }
 
-    /// Takes a prompt out of those that wait, as it is recorded or comes to nothing. Returns whether it was stopped.
+    /// Removes a waiting prompt that is recorded or has failed. Returns whether it was stopped.
     pub(crate) fn recorded(&mut self, ordinal: i64) -> bool {
         let at = self.pending.iter().position(|pending| pending.ordinal == ordinal);
         let pending = at.and_then(|at| self.pending.remove(at));
@@ -101,7 +100,7 @@ struct Known {
 pub(crate) struct Chats(Mutex<Known>);
 
 impl Chats {
-    /// Takes a chat into the known ones. Returns the one that had to go for it.
+    /// Adds a chat to the known ones. Returns the chat that was forgotten for it.
     pub(crate) fn know(&self, thread: &ThreadId, id: ChatId) -> Option<ThreadId> {
         let mut known = self.0.lock();
         known.ids.insert(id.text(), thread.clone());
@@ -137,7 +136,7 @@ impl Chats {
         self.0.lock().ids.get(&id.text()).cloned()
     }
 
-    /// Works on a chat, if it is known. Must not wait.
+    /// Runs `work` on a chat, if it is known. `work` must not wait.
     pub(crate) fn with<T>(&self, thread: &ThreadId, work: impl FnOnce(&mut Chat) -> T) -> Option<T> {
         self.0.lock().chats.get_mut(thread).map(work)
     }
@@ -151,7 +150,7 @@ impl Chats {
 }
 
 impl Known {
-    /// Takes out the chat that was used longest ago and in which nothing goes on; the oldest when all are busy.
+    /// Removes the idle chat that was used longest ago; the oldest one if all are busy.
     fn least_wanted(&mut self) -> Option<ThreadId> {
         let is_idle = |thread: &ThreadId| {
             let chat = self.chats.get(thread);
@@ -170,12 +169,12 @@ impl Known {
     }
 }
 
-/// Returns what is stored of a client-made id.
+/// Returns the stored form of a client-made id.
 pub(crate) fn alias(id: &str) -> String {
     format!("{ALIAS}{id}")
 }
 
-/// Returns the id by which clients know a Thread: the stored one, or the Thread's own.
+/// Returns the id of a Thread for clients: the stored one, or the Thread's own.
 pub(crate) fn stored_id(header: &ThreadHeader) -> ChatId {
     let alias = header
         .channel_context
@@ -184,7 +183,7 @@ pub(crate) fn stored_id(header: &ThreadHeader) -> ChatId {
     ChatId::Text(alias.map_or_else(|| header.id.to_string(), str::to_owned))
 }
 
-/// Whether an id may be made up by a client (6.1).
+/// Whether a client may make up this id (6.1).
 pub(crate) fn may_be_made_up(id: &str) -> bool {
     !id.is_empty()
         && id.chars().count() <= MAX_ID_CHARS

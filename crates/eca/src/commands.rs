@@ -1,4 +1,4 @@
-//! Commands that a user types with a slash, answered in a chat (sections 6.3 and 13).
+//! Slash commands of the user, answered in the chat (sections 6.3 and 13).
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::methods::{self, Client, Found};
 use crate::replay;
 use crate::wire::ChatId;
 
-/// Chats listed by `/resume`.
+/// Number of chats that `/resume` lists.
 const LISTED: usize = 10;
 
-/// Runs a command in a chat; returns what to show.
+/// Runs a command in a chat. Returns the text to show.
 pub(crate) async fn run(command: Command, client: &Client, thread: &ThreadId) -> String {
     match command {
         Command::Costs => costs(client.threads(), thread).await,
@@ -32,7 +32,7 @@ async fn earlier(client: &Client) -> String {
         Ok(found) => found,
         Err(error) => return format!("\nThe chats cannot be listed: {}\n", sentence(&error)),
     };
-    // One that is being asked in has nothing yet.
+    // A new chat with a first prompt has no Turn yet.
     let with_turns = |chat: &&ThreadSummary| chat.turn_count > 0;
     let mut text = String::from("\nEarlier chats, newest first; open one with /resume ID:\n");
     for chat in found.iter().filter(with_turns).take(LISTED) {

@@ -1,7 +1,7 @@
 //! One connection from its handshake to its end (section 4).
 //!
-//! Owns the Peer, the Session and the tasks of slow reads, and joins them. The core is opened by
-//! `initialize`, because the client names the workspace there.
+//! Owns the Peer, the Session and the tasks of slow reads, and joins them. `initialize` opens the core, because the
+//! client names the workspace there.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,30 +26,30 @@ use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
 use crate::{errors, handshake};
 
-/// Requests of one connection that may be unanswered at once.
+/// Most unanswered requests of one connection.
 const MAX_IN_FLIGHT: usize = 32;
-/// How long requests that were read before the end have to be answered (4.5).
+/// Time to answer requests that were read before the end (4.5).
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long a write may stand still.
+/// Longest time that a write may stall.
 const WRITE_STALL: Duration = Duration::from_secs(30);
-/// Bytes that may wait to be written before the client's input is left alone.
+/// Most bytes in the write queue before the client's input is paused.
 const MAX_QUEUE_BYTES: usize = 8 << 20;
-/// Bytes of messages in one write: with their headers below the 32 KiB that some clients read at once (2.3).
+/// Bytes of messages in one write. With headers they are less than the 32 KiB that some clients read at once (2.3).
 const FLUSH_BYTES: usize = 24 << 10;
-/// The one lane of a connection: messages are handed over in the order they came (section 22 rule 5).
+/// The only lane of a connection, so that messages are served in their order (section 22 rule 5).
 const LANE: &str = "eca";
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The client said `exit`.
+    /// The client sent `exit`.
     Exited {
-        /// After an answered `shutdown`, as it should be.
+        /// Whether it came after an answered `shutdown`, as it should.
         after_shutdown: bool,
     },
     /// Its input ended, or the server closed it.
     Closed,
-    /// The workspace could not be opened; the client was told why.
+    /// The workspace could not be opened. The client got the reason.
     Refused,
 }
 
@@ -89,7 +89,7 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
             peer.closed().await;
         }
         () = parts.host.ended() => {
-            // A client before its handshake has no pump that would end it.
+            // Before its handshake a client has no pump that would end the connection.
             if parts.is_fresh() {
                 peer.close_with(1000, "Server shutting down");
             }
@@ -145,7 +145,7 @@ fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
         })
 }
 
-/// What outlives the service of the Peer.
+/// The state that outlives the service of the Peer.
 struct Parts {
     host: Arc<dyn Host>,
     state: Mutex<State>,
@@ -160,18 +160,18 @@ impl Parts {
         matches!(*self.state.lock(), State::Fresh)
     }
 
-    /// Ends the connection; the first reason stands.
+    /// Ends the connection. The first reason counts.
     fn end(&self, end: End) {
         self.end.lock().get_or_insert(end);
         self.ending.cancel();
     }
 }
 
-/// How far a connection has come (4.1).
+/// The state of a connection (4.1).
 enum State {
-    /// Takes `initialize` and `exit` only.
+    /// Accepts `initialize` and `exit` only.
     Fresh,
-    /// Takes everything; until `initialized` nothing is pushed.
+    /// Accepts everything. Nothing is pushed before `initialized`.
     Open {
         client: Client,
         ready: bool,
@@ -197,7 +197,8 @@ impl Connection {
             return responder.err(errors::invalid_request("The server has been shut down"));
         }
         if &*request.method == "shutdown" {
-            // The server is the workspace's: it goes on, and so do the client's Turns. The connection stays for `exit`.
+            // The server belongs to the workspace, so it goes on with the client's Turns. The connection stays for
+            // `exit`.
             client.eca.shutting_down.store(true, Ordering::Release);
             return responder.ok(());
         }
@@ -254,7 +255,7 @@ impl Connection {
         let params: InitializeParams = wire::params(request.params.as_deref())?;
         let wanted = handshake::wanted(&params);
         let mut offer = self.parts.host.open(wanted).await.map_err(|failure| {
-            // Nothing can come of this connection: the answer goes out, then it ends.
+            // The connection is useless, so it ends after the answer.
             self.parts.end(End::Refused);
             errors::cannot_open(failure.0)
         })?;

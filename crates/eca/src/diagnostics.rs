@@ -1,4 +1,4 @@
-//! `editor/getDiagnostics`: what an editor knows of the code (section 15).
+//! `editor/getDiagnostics`: an editor's diagnostics of the code (section 15).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Diagnostics for PeerDiagnostics {
     }
 }
 
-/// What an editor answers. Read one by one: a strange entry takes no other with it.
+/// The answer of an editor. Entries are read one by one, so an invalid one does not affect the others.
 #[derive(Debug, Default, Deserialize)]
 struct Answer {
     diagnostics: Option<Vec<Value>>,

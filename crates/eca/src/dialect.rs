@@ -1,4 +1,4 @@
-//! The ECA dialect as one connection speaks it.
+//! The ECA dialect of one connection.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -28,43 +28,44 @@ use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{self, Notification};
 
-/// One client's side of the conversation.
+/// The state of one client.
 pub(crate) struct Eca {
     client: String,
-    /// It takes `chat/askQuestion` (21.1).
+    /// Whether the client supports `chat/askQuestion` (21.1).
     asks_questions: bool,
     pub(crate) chats: Chats,
-    /// What is chosen for prompts that say nothing.
+    /// Choices for prompts that make none.
     pub(crate) chosen: Mutex<Chosen>,
-    /// The models that the editor was sent last.
+    /// The last list of models sent to the editor.
     pub(crate) known_models: Mutex<Vec<String>>,
-    /// Providers are being asked for their models.
+    /// Whether providers are being asked for their models.
     pub(crate) refreshing: AtomicBool,
-    /// It speaks a later version than the first (20.8).
+    /// Whether it speaks a later version than the first (20.8).
     current: AtomicBool,
-    /// `shutdown` was asked for; `exit` comes next.
+    /// Whether the client has sent `shutdown`; `exit` comes next.
     pub(crate) shutting_down: AtomicBool,
-    /// What the client knows of tool servers. Held while it is told of any, so that nothing old follows what is new.
+    /// The client's knowledge of tool servers. Locked while a server's state is sent, so that no old state follows a
+    /// newer one.
     pub(crate) hosted: Mutex<Hosted>,
-    /// Jobs have changed since the client was sent their list.
+    /// Notified when jobs have changed since their list was sent.
     pub(crate) jobs_changed: Notify,
-    /// The folders of its workspace beside the one that is served; the client says how many there are.
+    /// Further folders of the client's workspace, beside the served one (at most `MAX_FOLDERS`).
     pub(crate) further_folders: Mutex<Vec<PathBuf>>,
-    /// One place for each prompt whose files are being read.
+    /// One permit for each prompt whose files are being read.
     pub(crate) readers: Arc<Semaphore>,
 }
 
-/// What a client knows of tool servers.
+/// A client's knowledge of tool servers.
 #[derive(Debug, Default)]
 pub(crate) struct Hosted {
-    /// It has been told of those there are; from then on it is told of changes.
+    /// Whether the client has the list of servers. From then on it gets changes.
     pub(crate) told: bool,
-    /// Those that ran (bounded by the configured ones).
+    /// Servers that ran (bounded by the configured ones).
     ready: BTreeSet<String>,
 }
 
 impl Hosted {
-    /// Takes note of how a server is. Returns whether it ran and is lost.
+    /// Records the state of a server. Returns whether it ran before and has failed.
     pub(crate) fn is_lost(&mut self, server: &ToolServer) -> bool {
         if server.state == ServerState::Ready {
             self.ready.insert(server.name.clone());
@@ -74,7 +75,7 @@ impl Hosted {
         ran && server.state == ServerState::Error
     }
 
-    /// Returns what is told of a server that has changed.
+    /// Returns the messages about a changed server.
     fn changed(&mut self, server: &ToolServer) -> Encoded {
         if !self.told {
             return Encoded::default();
@@ -104,7 +105,7 @@ impl Hosted {
     }
 }
 
-/// What a connection has chosen outside of any chat.
+/// The choices of a connection outside of any chat.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chosen {
     pub(crate) mode: Option<Mode>,
@@ -113,16 +114,16 @@ pub(crate) struct Chosen {
     pub(crate) effort: Option<Effort>,
     /// For new chats.
     pub(crate) policy: Option<ApprovalPolicy>,
-    /// When the mode was selected; 0 for what stands in the options.
+    /// When the mode was selected; 0 if it comes from the options.
     pub(crate) mode_at: u64,
-    /// When the model was.
+    /// When the model was selected; 0 if it comes from the options.
     pub(crate) model_at: u64,
-    /// Choices so far, of the connection and of its chats: what came later counts.
+    /// Number of choices so far, of the connection and of its chats. The later one counts.
     pub(crate) count: u64,
 }
 
 impl Chosen {
-    /// Returns the number of one more choice.
+    /// Counts one more choice and returns its number.
     pub(crate) fn tick(&mut self) -> u64 {
         self.count += 1;
         self.count
@@ -152,12 +153,12 @@ impl Eca {
         self.current.load(Ordering::Acquire)
     }
 
-    /// Takes note that it has.
+    /// Records that the client speaks a later version than the first.
     pub(crate) fn speaks_currently(&self) {
         self.current.store(true, Ordering::Release);
     }
 
-    /// What every client of this dialect can do for the Turns it starts; `keys` are this client's.
+    /// Returns the features of every client of this dialect for its Turns. `keys` are this client's.
     pub(crate) fn features(keys: ClientKeys) -> TurnFeatures {
         TurnFeatures {
             approvals: true,
@@ -167,7 +168,7 @@ impl Eca {
         }
     }
 
-    /// Returns the messages that tell what is new in the view of a chat, if that is known.
+    /// Returns the messages about changes in the view of a chat; none if the chat is not known.
     fn shown(&self, thread: &ThreadId, work: impl FnOnce(&mut View) -> Vec<ChatContent>) -> Encoded {
         let shown = self.chats.with(thread, |chat| {
             let told = work(&mut chat.view);
@@ -179,7 +180,7 @@ impl Eca {
         shown.unwrap_or_default().into()
     }
 
-    /// Returns the notifications that tell something of a chat.
+    /// Returns the notifications with these contents of a chat.
     pub(crate) fn notifications(&self, thread: &ThreadId, told: &[ChatContent]) -> Vec<Notification> {
         let id = self.chats.with(thread, |chat| chat.id.clone());
         id.map_or_else(Vec::new, |id| {
@@ -190,14 +191,14 @@ impl Eca {
 
 impl Dialect for Eca {
     fn slot(&self, _: LogSource) -> usize {
-        // Kept nowhere: contents name the chat as this connection does and depend on what it was told.
+        // No cache: contents have this connection's id of the chat and depend on its earlier messages.
         ENCODINGS
     }
 
     fn encode(&self, frame: &Frame, _: LogSource) -> Encoded {
         if let FrameBody::Ephemeral(Ephemeral::Broadcast(news)) = &frame.body {
             if let Some(news) = news.get::<TerminalNews>() {
-                // Output is asked for.
+                // Clients request the output.
                 if !matches!(news.change, TerminalChange::Output(_) | TerminalChange::Stalled) {
                     self.jobs_changed.notify_one();
                 }
@@ -240,7 +241,7 @@ impl Dialect for Eca {
 
     fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, QuestionReply> {
         async move {
-            // Of a chat that the client does not show it is not asked.
+            // The client does not get questions of chats that it does not show.
             match self.chats.with(&question.thread, |chat| chat.id.clone()) {
                 Some(chat) => question::ask(peer, &chat, question).await,
                 None => QuestionReply::Passed,
@@ -259,7 +260,7 @@ impl Dialect for Eca {
         _thread: &'a ThreadId,
         _approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>> {
-        // The question is a content, its answer a notification (section 9): nothing to wait for here.
+        // The question is a content and its answer a notification (section 9), so there is nothing to await.
         async move {
             peer.closed().await;
             None

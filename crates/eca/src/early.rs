@@ -1,4 +1,4 @@
-//! What an editor says before its workspace is known, for a program that passes its messages on to a server.
+//! Handles an editor's messages before its workspace is known, for a program that passes them on to a server.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::errors;
 use crate::handshake::wanted;
 use crate::wire;
 
-/// The parts of a message that are looked at.
+/// The parts of a message that are read.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -24,7 +24,7 @@ struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// Returns what becomes of a message of an editor whose workspace is not known yet.
+/// Returns the reaction to a message of an editor whose workspace is not known yet.
 pub fn early(message: &[u8]) -> Early {
     let message: Message<'_> = match serde_json::from_slice(message) {
         Ok(message) => message,

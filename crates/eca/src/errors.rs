@@ -1,4 +1,4 @@
-//! The errors of this dialect (section 2.5), and the one place where errors of the core become them.
+//! The errors of this dialect (section 2.5), and their conversion from errors of the core.
 
 use bobbin_core::CoreError;
 use bobbin_editor_kit::sentence;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// A request came before `initialize`.
 const NOT_INITIALIZED: i64 = -32002;
-/// A request came at a time at which it has no meaning.
+/// A request came at a time when it has no meaning.
 const INVALID_REQUEST: i64 = -32600;
 /// Too many requests are unanswered.
 const OVERLOADED: i64 = -32001;
@@ -28,12 +28,12 @@ pub(crate) fn overloaded() -> ErrorObject {
     ErrorObject::new(OVERLOADED, "Server overloaded").with_data(json!({ "retryAfterMs": 250 }))
 }
 
-/// The workspace cannot be served: the sentence is for the user.
+/// Returns the error for a workspace that cannot be served. `message` is for the user.
 pub(crate) fn cannot_open(message: String) -> ErrorObject {
     ErrorObject::new(-32603, message)
 }
 
-/// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
+/// Returns the wire's error for an error of the core. The log has the inner cause.
 pub(crate) fn of(error: &CoreError) -> ErrorObject {
     let text = sentence(error);
     ErrorObject::new(-32603, text)

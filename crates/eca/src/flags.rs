@@ -1,6 +1,6 @@
-//! Bookmarks in a chat (21.3): labels of its Thread, named by the content that they stand behind.
+//! Bookmarks in a chat (21.3): labels of its Thread, named by the content that they follow.
 //!
-//! A flag has an id of its own, so that it can be taken away and forked from; one content has one flag at most.
+//! A flag has its own id, so that clients can remove it and fork from it. A content has at most one flag.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 
 use crate::wire::content::{ChatContent, Content};
 
-/// What a flag's label begins with.
+/// Prefix of a flag's label.
 const LABEL: &str = "eca.flag:";
-/// What a flag's id begins with; the rest is the id of the content it stands behind.
+/// Prefix of a flag's id. The rest is the id of the content that it follows.
 const ID: &str = "flag:";
 
-/// Returns the id of the content that an id means: a flag's is that of the content it stands behind.
+/// Returns the id of the content that an id means. A flag's id means the content that it follows.
 pub(crate) fn content_of(id: &str) -> &str {
     id.strip_prefix(ID).unwrap_or(id)
 }
 
-/// Puts a flag behind a content, or (`None`) takes it away.
+/// Sets the flag of a content, or removes it (`None`).
 pub(crate) async fn put(handle: &ThreadHandle, content: &str, text: Option<String>) -> Result<(), CoreError> {
     let (done, put) = oneshot::channel();
     let reply: Reply<()> = Box::new(move |result| drop(done.send(result)));
@@ -29,7 +29,7 @@ pub(crate) async fn put(handle: &ThreadHandle, content: &str, text: Option<Strin
     put.await.unwrap_or(Err(CoreError::Stopping))
 }
 
-/// Puts a chat's flags into what is told of it, each behind the last that its content says.
+/// Inserts a chat's flags into its contents, each after the last message with its content's id.
 pub(crate) fn placed(told: Vec<ChatContent>, labels: &BTreeMap<String, String>) -> Vec<ChatContent> {
     let mut behind: BTreeMap<usize, Vec<ChatContent>> = BTreeMap::new();
     for (label, text) in labels {

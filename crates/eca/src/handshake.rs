@@ -1,4 +1,4 @@
-//! What `initialize` says, as this crate works with it (sections 4.2 and 4.6). Pure.
+//! Conversions of `initialize` (sections 4.2 and 4.6), as pure functions.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::dialect::Chosen;
 use crate::wire;
 use crate::wire::lifecycle::{InitializationOptions, InitializeParams, WorkspaceFolder};
 
-/// Returns what is wanted of the workspace.
+/// Returns the client's request for a workspace.
 pub(crate) fn wanted(params: &InitializeParams) -> OpenRequest {
     let folders = params.workspace_folders.as_deref().unwrap_or_default();
     let options = params.initialization_options.as_ref();
@@ -35,7 +35,7 @@ pub(crate) fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf
         .filter_map(|folder| folder.uri.as_deref().map(path_of))
 }
 
-/// Returns what the user has to know of requests that are not met.
+/// Returns notices for the user about requests that are not met.
 pub(crate) fn notices(params: &InitializeParams) -> Vec<UserNotice> {
     let mut roots = roots(params.workspace_folders.as_deref().unwrap_or_default());
     let (Some(first), Some(_)) = (roots.next(), roots.next()) else {
@@ -51,7 +51,7 @@ pub(crate) fn notices(params: &InitializeParams) -> Vec<UserNotice> {
     }]
 }
 
-/// Returns what the options choose for chats that say nothing (4.6).
+/// Returns the options' choices for chats that make none (4.6).
 pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> Chosen {
     let policy = match options.by_default() {
         Some("allow") => Some(ApprovalPolicy::AutoApprove),

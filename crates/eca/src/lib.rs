@@ -1,9 +1,8 @@
 //! The ECA dialect: JSON-RPC over Content-Length frames, as editors' plugins speak it.
 //!
-//! [`serve`] runs one connection from its handshake to its end. A chat is a Thread, a prompt is a Turn,
-//! contents are what its Items become, a tool call that waits is an Approval, a behaviour is a mode. Nothing
-//! here decides what may happen: requests go to the core, contents are made of its events. What a connection
-//! remembers is said in `chats` and `view`.
+//! [`serve`] runs one connection from its handshake to its end. A chat is a Thread, a prompt a Turn, a waiting tool
+//! call an Approval, a behaviour a mode; contents show Items. This crate decides nothing: it sends requests to the
+//! core and makes contents of the core's events. `chats` and `view` describe the state of a connection.
 //!
 //! Wire rules: the ECA page of the specification; section numbers in this crate are its.
 

@@ -1,4 +1,4 @@
-//! `chat/askQuestion`: what a model wants to know, put to the person at the editor (21.1).
+//! `chat/askQuestion`: a model's question to the user of the editor (21.1).
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
@@ -35,7 +35,7 @@ struct AskQuestionResult {
     cancelled: Option<bool>,
 }
 
-/// Puts a question to an editor.
+/// Asks an editor a question.
 pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> QuestionReply {
     let inquiry = &question.inquiry;
     let options = inquiry.choices.iter().map(|choice| QuestionOption {
@@ -52,7 +52,7 @@ pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -
     };
     let answered = match peer.call_raw("chat/askQuestion", &params, None).await {
         Ok(answer) => serde_json::from_str::<Option<AskQuestionResult>>(answer.get()),
-        // It cannot ask, which is no answer; others may.
+        // An error means that this editor cannot ask; others may.
         Err(CallError::Remote(_)) => return QuestionReply::Passed,
         Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
             return QuestionReply::Gone;

@@ -1,7 +1,7 @@
-//! Showing what a chat has been so far (20.4), and following it from there.
+//! Shows the history of a chat (20.4), and follows it from there.
 //!
-//! The newest Turns, one flush each, so that a long chat costs one Turn's contents at a time. Live frames that
-//! the snapshot has already are left out by number.
+//! Sends the newest Turns, one flush each, so that a long chat costs one Turn's contents at a time. The view skips
+//! live frames that are in the snapshot, by their number.
 
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_model::{
@@ -17,18 +17,18 @@ use crate::methods::Client;
 use crate::view::View;
 use crate::wire::content::{ChatContent, Content, Status};
 
-/// Turns shown when the client does not say (a guess: some screens full).
+/// Default number of Turns (a guess: a few screens).
 const TURNS: u32 = 50;
-/// Turns read at once.
+/// Number of Turns read at once.
 const PAGE: u32 = 10;
 /// Most Turns shown.
 const MAX_TURNS: u32 = 200;
-/// Most bytes of contents in one answer, but for a Turn that has more alone.
+/// Most bytes of contents in one answer, unless a single Turn has more.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
-/// A cursor that clients may send without having got it.
+/// A cursor that clients may send without having received it.
 const LAST_COMPACTION: &str = "lastCompaction";
 
-/// Which Turns are shown: the newest ones, or those beside a cursor.
+/// The range of Turns to show: the newest ones, or those beside a cursor.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Window {
     limit: Option<u32>,
@@ -36,7 +36,7 @@ pub(crate) struct Window {
     after: Option<String>,
 }
 
-/// Says of a chat what was shown, and where the rest begins.
+/// The numbers of all and of shown Turns of a chat, and the cursors to the rest.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Meta {
@@ -44,12 +44,12 @@ pub(crate) struct Meta {
     returned: usize,
     before_cursor: Option<String>,
     after_cursor: Option<String>,
-    /// Always `null`: a chat shows what was compacted, too.
+    /// Always `null`, since a chat shows compacted Turns too.
     compaction_cursor: Option<String>,
 }
 
 impl Window {
-    /// Whether its cursors are some.
+    /// Whether its cursors are valid.
     pub(crate) fn is_readable(&self) -> bool {
         let cursors = self.before.iter().chain(&self.after);
         cursors
@@ -65,7 +65,7 @@ impl Window {
         turn(self.before.as_deref()).map_or(next, |turn| turn.min(next))
     }
 
-    /// Reads the finished Turns that it means, oldest first.
+    /// Reads the finished Turns of the range, oldest first.
     async fn read(
         &self,
         client: &Client,
@@ -79,7 +79,7 @@ impl Window {
         let Some(after) = turn(self.after.as_deref()) else {
             return client.threads().turns_before(handle.id(), end, limit).await;
         };
-        // Turns that were taken out leave gaps in the numbers.
+        // Removed Turns leave gaps in the numbers.
         let mut upper = after.0;
         loop {
             upper = upper.saturating_add(limit).min(end.0.saturating_sub(1));
@@ -129,7 +129,7 @@ impl Meta {
     }
 }
 
-/// Returns the contents of a part of a chat's finished Turns, as far as there is room in an answer.
+/// Returns the contents of a range of a chat's finished Turns, as many as fit into an answer.
 pub(crate) async fn past(
     client: &Client,
     handle: &Arc<ThreadHandle>,
@@ -163,7 +163,7 @@ pub(crate) async fn past(
     Ok((parts.concat(), meta))
 }
 
-/// Returns the Turn behind the finished ones.
+/// Returns the Turn after the finished ones.
 fn next_of(snapshot: &Snapshot) -> TurnId {
     let state = &snapshot.state;
     TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0))
@@ -180,14 +180,14 @@ pub(crate) async fn show_part(
     handle: &Arc<ThreadHandle>,
     window: &Window,
 ) -> Result<(ThreadHeader, Meta), CoreError> {
-    // What was on its way when the cursor ended is in the snapshot, which is taken later.
+    // Frames that were queued when the cursor ended are in the snapshot, which is taken later.
     client.session.unsubscribe(handle.id());
     let snapshot = client.threads().snapshot(handle).await?;
     let shown = show_snapshot(client, handle, &snapshot, window).await;
-    // Followed whatever became of the history: what comes next is not in it.
+    // Followed even if the history failed, since later frames are not in it.
     with_view(client, handle, |view, _| view.end_replay());
     client.follow(handle.clone(), snapshot.at.next());
-    // What subagents ask is no part of it.
+    // Questions of subagents are not part of the history.
     client.session.ask_again(handle.id());
     if let Some(editor) = &client.editor {
         editor.may_answer_for(handle.id());
@@ -232,7 +232,7 @@ async fn show_snapshot(
         }
     }
     let told = with_view(client, handle, |view, out| {
-        // A copy does not know yet.
+        // A copy has no figures yet.
         if view.in_window > 0 {
             view.usage(out);
         }
@@ -254,7 +254,7 @@ async fn show_snapshot(
     Ok(shown)
 }
 
-/// Returns where each page of the newest Turns ends and how many it has at most, the newest page first.
+/// Returns the end and the maximal size of each page of the newest Turns, the newest page first.
 async fn pages(
     client: &Client,
     handle: &ThreadHandle,
@@ -298,7 +298,7 @@ fn with_view(
     out
 }
 
-/// Shows a Turn that has ended, by the events that its Items stand for.
+/// Shows a Turn that has ended, with the events that its Items represent.
 fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     let changes = changes(&turn.items);
@@ -325,7 +325,7 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
     view.event(&ended, turn.started_at, out);
 }
 
-/// Shows what there is of the Turn that runs; its open Approvals last.
+/// Shows the running Turn so far, its open Approvals last.
 fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     let turn = live.turn.id;
@@ -374,7 +374,7 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
     view.resume_message(live.turn.cost_micros);
 }
 
-/// What the calls of a Turn have changed in files, by the calls: recorded with their results.
+/// File changes of a Turn by call, as recorded with the calls' results.
 type Changes<'a> = HashMap<&'a str, &'a CallPreview>;
 
 fn changes(items: &[Item]) -> Changes<'_> {
@@ -389,7 +389,7 @@ fn changes(items: &[Item]) -> Changes<'_> {
     of_results.collect()
 }
 
-/// Shows what a call has changed, right behind the call as it was shown live.
+/// Shows a call's file change directly after the call, as live.
 fn previewed(view: &mut View, turn: TurnId, item: &Item, changes: &Changes<'_>, out: &mut Vec<ChatContent>) {
     if let ItemBody::ToolCall { call_id, .. } = &item.body
         && let Some(preview) = changes.get(call_id.as_str())
@@ -409,7 +409,7 @@ fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>)
     view.event(&Event::ItemAdded { turn, item }, at, out);
 }
 
-/// Shows an Item that text still follows, with its text so far.
+/// Shows an unfinished Item with its text so far.
 fn open_item(view: &mut View, live: &LiveTurn, item: &Item, out: &mut Vec<ChatContent>) {
     let turn = live.turn.id;
     let started = Event::ItemStarted {

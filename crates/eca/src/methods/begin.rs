@@ -1,8 +1,7 @@
-//! A prompt becomes a Turn (6.2): what it brings along is read, prompts before it have their turn, it begins or is
-//! queued.
+//! Turns a prompt into a Turn (6.2): reads its attachments, waits for earlier prompts, then starts or queues it.
 //!
-//! Reading is done in a task of its own, so that a stop or another chat is served meanwhile (2.4). Prompts of one chat
-//! are recorded in the order they came, and one that is stopped at any moment before it is recorded does not run on.
+//! A task of its own reads the attachments, so that a stop or another chat is served meanwhile (2.4). Prompts of one
+//! chat are recorded in their order. A prompt that is stopped before it is recorded does not run on.
 
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn};
 use bobbin_editor_kit::{Attached, Brought, sentence};
@@ -20,7 +19,7 @@ use crate::wire::content::ChatContent;
 /// A Turn that runs.
 struct Began {
     turn: TurnId,
-    /// Its prompt was stopped before it began.
+    /// Whether its prompt was stopped before the Turn started.
     stopped: bool,
 }
 
@@ -30,7 +29,7 @@ enum Queued {
     Waits(QueuedInputId),
 }
 
-/// A prompt that became nothing.
+/// A prompt that failed.
 struct Unable {
     prompt: Prompt,
     responder: Responder,
@@ -46,7 +45,8 @@ impl Unable {
         })
     }
 
-    /// Says in the chat why no Turn can be (7.7): an error instead of an answer would leave most clients waiting (2.5).
+    /// Shows in the chat why there is no Turn (7.7). Most clients would wait forever after an error instead of an
+    /// answer (2.5).
     async fn tell(mut self, ordinal: i64) {
         self.prompt.look().await;
         let text = format!("\n\nError: {}\n", sentence(&self.error));
@@ -55,7 +55,7 @@ impl Unable {
 }
 
 impl Prompt {
-    /// Begins the Turn as soon as what it brings along has been read and the prompts before it are recorded.
+    /// Starts the Turn as soon as its attachments have been read and the prompts before it are recorded.
     pub(super) async fn go(self, attached: Attached, ordinal: i64, responder: Responder) {
         let chats = &self.client.eca.chats;
         let is_first = chats.with(self.thread(), |chat| chat.pending.is_empty());
@@ -65,8 +65,7 @@ impl Prompt {
         self.gather(attached, ordinal, responder).await;
     }
 
-    /// Goes on once what it brings along has been read. Nobody waits for that: other messages are served meanwhile,
-    /// and a stop ends it.
+    /// Goes on once the attachments have been read. Other messages are served meanwhile, and a stop ends the reading.
     async fn gather(mut self, attached: Attached, ordinal: i64, responder: Responder) {
         let pending = Pending {
             ordinal,
@@ -77,7 +76,7 @@ impl Prompt {
         let before = chats
             .with(self.thread(), |chat| chat.wait(pending.clone()))
             .flatten();
-        // What is here is read too fast to be worth a word.
+        // Local attachments are read too fast to show progress.
         if attached.is_far() {
             let mut told = Vec::new();
             if std::mem::take(&mut self.opened) {
@@ -101,12 +100,12 @@ impl Prompt {
             };
             let read = tokio::select! {
                 biased;
-                // Nothing was promised.
+                // The client has got no answer, so there is nothing to finish.
                 () = self.client.peer.closed() => return,
                 () = pending.stop.cancelled() => None,
                 read = reading => Some(read),
             };
-            // Others may have begun or ended meanwhile.
+            // Other Turns may have started or ended meanwhile.
             self.look().await;
             match read {
                 Some(Ok(brought)) => self.run(brought, ordinal, responder).await,
@@ -116,7 +115,7 @@ impl Prompt {
         });
     }
 
-    /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
+    /// Starts a Turn, or queues the prompt behind the running one (6.2).
     async fn run(mut self, brought: Brought, ordinal: i64, responder: Responder) {
         self.unread = brought.unread;
         let text = self.message.clone();
@@ -130,7 +129,7 @@ impl Prompt {
                 Ok(started) => Ok(self.began(&started, ordinal, responder)),
                 Err(error) => Err(Unable::new(self, responder, error)),
             };
-            // Somebody waits until the Turn has begun or has not.
+            // The code after this command waits for the result.
             drop(tell.send(requested));
         });
         handle.send(Command::StartTurn { request, reply }).await;
@@ -146,7 +145,7 @@ impl Prompt {
         }
     }
 
-    /// The Turn is recorded and not yet shown.
+    /// Shows and answers a prompt whose Turn is recorded and not yet shown.
     fn began(mut self, started: &StartedTurn, ordinal: i64, responder: Responder) -> Began {
         let turn = started.turn.id;
         self.is_answered_for();
@@ -154,7 +153,7 @@ impl Prompt {
         let beginning = self.beginning(content_id(turn, ItemId(1)));
         let is_told = self.client.tell_now(self.thread(), &beginning);
         if !is_told {
-            // The client does not read: it gets the beginning with everything else, behind the answer.
+            // The client does not read, so it gets the start of the Turn with the other contents, after the answer.
             tracing::info!(thread = %self.thread(), "no room for a prompt's echo before its answer");
         }
         let chats = &self.client.eca.chats;
@@ -179,7 +178,7 @@ impl Prompt {
             let queued = match queued {
                 Ok(queued) => {
                     self.is_answered_for();
-                    // Its echo comes with its Turn.
+                    // The echo comes with the Turn.
                     let notice = self.notice();
                     self.client.tell_now(self.thread(), notice.as_slice());
                     responder.ok(self.result());
@@ -189,10 +188,10 @@ impl Prompt {
                 }
                 Err(error) => Err(Unable::new(self, responder, error)),
             };
-            // Somebody waits until it is queued or is not.
+            // The code after this command waits for the result.
             drop(tell.send(queued));
         });
-        // Its client sees no queue: it has to run whatever becomes of the Turn before it.
+        // The client shows no queue, so the prompt must run whatever happens to the Turn before it.
         let command = Command::EnqueueNext {
             request: turn_of(input, client.offer.keys.clone()),
             reply,
@@ -205,7 +204,7 @@ impl Prompt {
             Err(unable) => unable.tell(ordinal).await,
             Ok(Queued::Started(turn)) if stopped == Some(true) => interrupt(&handle, turn).await,
             Ok(Queued::Waits(id)) if stopped == Some(true) => {
-                // It may have begun just now; then the next stop is for it.
+                // The Turn may have just started. Then it takes another stop to end it.
                 let reply = Box::new(|_| {});
                 handle.send(Command::Unqueue { id, reply }).await;
             }

@@ -19,7 +19,7 @@ use crate::wire::{ChatId, agent};
 
 /// Most chats in a list.
 const MAX_LISTED: usize = 1000;
-/// Channels whose Threads are listed besides those that name none: our own endpoints.
+/// Channels whose Threads are listed, besides Threads without a channel: our own endpoints.
 const CHANNELS: [&str; 4] = [CHANNEL, "cli", "acp", "exec"];
 
 pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
@@ -32,12 +32,12 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
     };
     match found {
         Ok(Found::Chat(handle)) => {
-            // A Turn that runs still has to be shown to its end: then `chat/deleted` comes with the event.
+            // A running Turn is shown to its end first; then `chat/deleted` comes with the event.
             let is_over = !client.is_busy(handle.id()).await;
             let (of, thread) = (client.clone(), handle.id().clone());
             let reply: Reply<()> = Box::new(move |deleted| match deleted {
                 Ok(()) => {
-                    // Emacs drops what it reads behind the answer to a request that it waits for.
+                    // Emacs drops messages after the answer to a request that it waits for.
                     if is_over && of.tell_now(&thread, &[ChatContent::Deleted]) {
                         of.eca.chats.with(&thread, |chat| chat.gone = true);
                     }
@@ -49,7 +49,7 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
             if !client.threads().has_descendants(handle.id()).await {
                 return handle.send(delete(reply)).await;
             }
-            // Its subagents go first, and what comes behind does not wait for that.
+            // Its subagents are deleted first. Later messages do not wait for that.
             let of = client.clone();
             client.tasks.spawn(async move {
                 match of
@@ -67,8 +67,8 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
     }
 }
 
-/// Empties a chat: its Thread goes and an empty one takes its place, with the same id for clients, the same title
-/// and configuration. A Turn that runs is ended first.
+/// Empties a chat: a new Thread with the same id for clients, title and configuration replaces the old one. A running
+/// Turn is ended first.
 pub(super) async fn clear(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<ClearParams>(request, responder) else {
         return;
@@ -84,7 +84,7 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
     if let Err(error) = replace(client, &handle, params.chat_id).await {
         return fail(responder, &error);
     }
-    // The old one takes as long as its prompt and its subagents do, and nobody waits for it.
+    // Deleting the old Thread takes as long as its prompt and its subagents. Other messages do not wait.
     let of = client.clone();
     client.tasks.spawn(async move {
         let delete = |reply| Command::Delete { reply };
@@ -101,16 +101,16 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
     });
 }
 
-/// Puts an empty chat in the place of one, which is no chat of this client from here on.
+/// Replaces a chat by an empty one. The old Thread is no chat of this client from then on.
 async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<(), CoreError> {
     let snapshot = client.threads().snapshot(old).await?;
     let header = &snapshot.state.header;
     let (config, title) = (header.config.clone(), header.display_name.clone());
-    // The new one first: a crash between the two leaves one chat too many, not one too few.
+    // The new Thread comes first, so that a crash in between leaves one chat too many, not one too few.
     let new = client.new_thread(Some(&id), config, title).await?;
     let running = snapshot.state.live.is_some();
     if running {
-        // What is left to say of the old one is its end, before the chat is empty.
+        // The client must see the end of the old Turn before the chat is empty.
         client
             .tell(
                 old.id(),
@@ -151,7 +151,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     });
 }
 
-/// Returns which Threads are chats that are listed.
+/// Returns the filter for Threads that are listed as chats.
 pub(crate) fn listed_chats(client: &Client) -> ListFilter {
     ListFilter {
         workspace_path: client.root().to_string_lossy().into_owned(),
@@ -224,7 +224,7 @@ fn model_of(client: &Client, config: &ThreadConfig) -> String {
 }
 
 fn selection(client: &Client, model: String, mode: Mode, config: &ThreadConfig) -> Selection {
-    // What the options allow is no trust that a user has given to one chat.
+    // A policy from the options is not a user's trust in one chat.
     let by_options = client.eca.chosen.lock().policy == Some(ApprovalPolicy::AutoApprove);
     let variants = client.variants(&model, config.reasoning_effort);
     Selection {

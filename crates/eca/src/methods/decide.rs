@@ -1,4 +1,4 @@
-//! A person's word on a running prompt: approve, reject, stop (sections 9 and 10). Whatever does not fit is
+//! The user's decisions about a running prompt: approve, reject, stop (sections 9 and 10). An invalid message is
 //! ignored with a log line; it is never an error.
 
 use std::sync::Arc;
@@ -47,15 +47,15 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
         decision,
         client: bobbin_session::Dialect::client_name(&*client.eca),
     };
-    // The first answer counts; one that comes too late is taken without a word.
+    // The first answer counts. A late one is accepted silently.
     let reply = Box::new(|_| {});
     asks.send(Command::Answer { answer, reply }).await;
-    // Whoever decides about a chat follows it (section 22, rule 8).
+    // A client that decides about a chat follows it (section 22, rule 8).
     client.follow_on(handle, &snapshot).await?;
     Ok(())
 }
 
-/// Finds the question of a subagent that a call of the chat stands for.
+/// Returns the subagent's question that a call of the chat represents.
 async fn asked_below(
     client: &Client,
     handle: &ThreadHandle,
@@ -74,8 +74,8 @@ pub(super) async fn stop(client: &Client, notification: &NotificationContext) ->
     let handle = client.existing(&id).await?;
     let turn = match running(client, &handle).await? {
         Some(turn) => Some(turn),
-        // A prompt that is no Turn yet never becomes one, or ends as soon as it has. One that became one just now is
-        // not among them any more, but runs.
+        // A prompt without a Turn never gets one, or its Turn ends at once. If it has just got one, it is no longer
+        // pending, but running.
         None if stop_pending(client, &handle) => return Ok(()),
         None => running(client, &handle).await?,
     };
@@ -88,7 +88,7 @@ async fn running(client: &Client, handle: &Arc<ThreadHandle>) -> Result<Option<T
     Ok(client.threads().snapshot(handle).await?.state.live_turn())
 }
 
-/// Stops the first prompt that is not recorded yet. Returns whether there is one.
+/// Stops the first prompt that is neither recorded nor stopped. Returns whether there was one.
 fn stop_pending(client: &Client, handle: &ThreadHandle) -> bool {
     let chats = &client.eca.chats;
     let stopped = chats.with(handle.id(), |chat| {
@@ -98,7 +98,7 @@ fn stop_pending(client: &Client, handle: &ThreadHandle) -> bool {
     stopped.flatten().is_some()
 }
 
-/// Stops a Turn. One that has ended meanwhile needs no stop.
+/// Stops a Turn, unless it has ended meanwhile.
 pub(super) async fn interrupt(handle: &ThreadHandle, turn: TurnId) {
     let reply = Box::new(|_| {});
     let turn = turn.to_string();

@@ -1,4 +1,4 @@
-//! Bookmarks (21.3): put behind a message, and taken away.
+//! Adding and removing bookmarks of messages (21.3).
 
 use bobbin_editor_kit::sentence;
 use bobbin_peer::{CallContext, ErrorObject, Responder};
@@ -27,7 +27,7 @@ pub(super) async fn add(client: &Client, request: &CallContext, responder: Respo
         return fail(responder, &error);
     }
     if let Err(error) = replay::show(client, &handle).await {
-        // It is there, and shown when the chat is opened again.
+        // The flag is stored, and is shown when the chat is opened again.
         tracing::info!(error = sentence(&error), "a flag was not shown");
     }
     responder.ok(Empty {});

@@ -1,4 +1,4 @@
-//! A new chat that begins as this one did, up to a message and its answer (21.3).
+//! Forks a chat: the new one has the same start, up to a message and its answer (21.3).
 
 use bobbin_editor_kit::sentence;
 use bobbin_model::state::NewThread;
@@ -42,7 +42,7 @@ pub(super) async fn fork(client: &Client, request: &CallContext, responder: Resp
     }
 }
 
-/// Makes the copy and shows it. Returns its id, and why it could not be shown.
+/// Creates the copy and shows it. Returns its id, and the reason if it could not be shown.
 async fn copy(
     client: &Client,
     from: &bobbin_core::ThreadHandle,

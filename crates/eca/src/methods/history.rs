@@ -1,6 +1,6 @@
-//! `chat/history` (21.3): a part of what a chat has been, without opening it.
+//! `chat/history` (21.3): a part of a chat's history, without opening the chat.
 //!
-//! A cursor is a Turn: what is older or newer than it. So it stays good as long as the chat does.
+//! A cursor is a Turn, for older or newer ones, so it stays valid as long as the chat exists.
 
 use bobbin_peer::{CallContext, Responder};
 use serde::{Deserialize, Serialize};

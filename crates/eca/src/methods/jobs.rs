@@ -1,6 +1,6 @@
 //! Jobs (20.6, 21.5): the commands that agents left in the background.
 //!
-//! A change is sent as the whole list, once it is read again: changes that come meanwhile are in it too.
+//! After a change, the whole list is read and sent, so later changes may already be in it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::chats::listed_chats;
 use super::{Client, params};
 use crate::wire::ChatId;
 
-/// Longest label, characters.
+/// Longest label, in characters.
 const LABEL_CHARS: usize = 120;
 /// Most characters of a job's output in one answer.
 const OUTPUT_CHARS: usize = 64 << 10;
@@ -29,7 +29,7 @@ struct Job {
     kind: &'static str,
     status: &'static str,
     label: String,
-    /// RFC 3339: clients work out how long it has been running.
+    /// RFC 3339; clients compute the running time from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
     elapsed: String,
@@ -47,7 +47,7 @@ struct Jobs {
 
 #[derive(Debug, Deserialize)]
 struct JobParams {
-    /// Emacs writes it with a hyphen.
+    /// Emacs writes the name with a hyphen.
     #[serde(rename = "jobId", alias = "job-id")]
     job_id: String,
 }
@@ -87,7 +87,7 @@ pub(super) fn kill(client: &Client, request: &CallContext, responder: Responder)
         return responder.ok(Killed { killed: false });
     };
     client.tasks.spawn(async move {
-        // One that has ended can be stopped, too, which changes nothing.
+        // Stopping a job that has ended changes nothing.
         let found = terminals.read(&job_id, Wait::News(Duration::ZERO), Some(1)).await;
         if found.is_ok_and(|job| job.status != TerminalStatus::Running) {
             return responder.ok(Killed { killed: false });
@@ -143,7 +143,7 @@ async fn all(client: &Client) -> Vec<Job> {
     if running.is_empty() {
         return Vec::new();
     }
-    // Without a list of chats the jobs have their ids alone.
+    // Without the list of chats, jobs have only the ids of their chats.
     let chats = client
         .threads()
         .list(listed_chats(client))
@@ -171,7 +171,7 @@ async fn all(client: &Client) -> Vec<Job> {
 }
 
 fn output(terminal: &Terminal) -> Output {
-    // A command's two streams are one here.
+    // Both streams of a command are one here.
     let line = |text: &str| Line {
         text: text.to_owned(),
         stream: "stdout",

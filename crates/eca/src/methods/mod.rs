@@ -1,5 +1,5 @@
-//! The methods, by group. Messages of one connection are handed over in the order they came; no request
-//! waits for a model, a server of tools or a person (2.4).
+//! The methods, by group. Messages of one connection are served in their order. No request waits for a model, a
+//! server of tools or a user (2.4).
 
 mod begin;
 mod chats;
@@ -43,24 +43,24 @@ use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::{Progress, ShowMessage};
 use crate::wire::{self, ChatId, Notification};
 
-/// The channel of chats that are started here.
+/// The channel of chats that this dialect starts.
 pub(crate) const CHANNEL: &str = "eca";
-/// Shown in an empty chat.
+/// The text of an empty chat.
 pub(crate) const WELCOME: &str = "# Bobbin\n\nAsk for a change, or type `/` for commands.\n";
 
-/// One client that has been let in.
+/// A client that has initialized.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) offer: Arc<EditorServices>,
     pub(crate) eca: Arc<Eca>,
     pub(crate) session: Arc<Session>,
-    /// The editor as one that can be asked, if it said so.
+    /// The editor, if it answers requests for diagnostics.
     pub(crate) editor: Option<Arc<Editor>>,
     pub(crate) peer: PeerHandle,
     pub(crate) tasks: TaskTracker,
 }
 
-/// The methods that later versions added: whoever sends one speaks a later version (20.8).
+/// The methods of later versions. A client that sends one speaks a later version (20.8).
 const LATER: [&str; 24] = [
     "chat/addFlag",
     "chat/clear",
@@ -88,7 +88,7 @@ const LATER: [&str; 24] = [
     "workspace/didChangeWorkspaceFolders",
 ];
 
-/// Those of them that are not served, by both parts of their names.
+/// Methods of later versions that are not served, by both parts of their names.
 const UNSERVED: [(&str, &str); 7] = [
     ("completion", "inline"),
     ("mcp", "connectServer"),
@@ -135,7 +135,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
     }
 }
 
-/// Serves one notification. What does not fit is ignored and logged: there is nobody to answer.
+/// Serves one notification. An invalid one is ignored and logged, since it has no answer.
 pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
     if is_later(&notification.method) {
         client.eca.speaks_currently();
@@ -164,7 +164,7 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
     }
 }
 
-/// Tells a client that has just become ready what there is (4.3).
+/// Sends the initial state to a client that has just become ready (4.3).
 pub(crate) async fn greet(client: &Client) {
     let offer = &client.offer;
     let (mode, model) = client.chosen();
@@ -220,13 +220,13 @@ impl From<CoreError> for Ignored {
     }
 }
 
-/// A chat that a client named, as it was found.
+/// The result of the search for a chat that a client names.
 pub(crate) enum Found {
     /// It exists.
     Chat(Arc<ThreadHandle>),
-    /// It does not; an id like this may be made up.
+    /// It does not exist; a client may make up this id.
     Free,
-    /// It does not, and there can be none.
+    /// It does not exist, and no chat can have this id.
     Bad,
 }
 
@@ -235,7 +235,7 @@ impl Client {
         &self.offer.threads
     }
 
-    /// Returns the mode and the model that the client's options or its user have chosen for new chats.
+    /// Returns the mode and the model for new chats, as the client's options or its user have chosen.
     pub(crate) fn chosen(&self) -> (Mode, String) {
         let Chosen { mode, model, .. } = self.eca.chosen.lock().clone();
         let model = model.unwrap_or_else(|| self.offer.models.usual());
@@ -252,14 +252,14 @@ impl Client {
         servers.map_or_else(Vec::new, |servers| servers.prompts())
     }
 
-    /// Returns the tools that are not those of a server.
+    /// Returns the tools that belong to no server.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
         let editors = self.editor.iter().map(|_| EditorTools::spec());
         self.offer.tools.iter().chain(editors)
     }
 
-    /// Finds a chat by the id its client uses: one of this connection, a Thread's own id, or a stored one. It
-    /// is a known chat of this connection afterwards.
+    /// Returns a chat by the client's id: one of this connection, a Thread's own id, or a stored one. The connection
+    /// then knows the chat.
     pub(crate) async fn find(&self, id: &ChatId) -> Result<Found, CoreError> {
         let text = id.text();
         let free = if may_be_made_up(&text) {
@@ -268,7 +268,7 @@ impl Client {
             Found::Bad
         };
         let mut thread = self.eca.chats.thread(id);
-        // A number means something to this connection only.
+        // A number has a meaning in this connection only.
         if let (None, ChatId::Text(text)) = (&thread, id) {
             thread = self.stored(text).await?;
             if thread.is_none() && text.starts_with("thread_") {
@@ -300,7 +300,7 @@ impl Client {
         Ok(found.into_iter().next().map(|summary| summary.header.id))
     }
 
-    /// Starts a Thread for a chat. Its client-made id, if it is a text, is stored with it.
+    /// Starts a Thread for a chat. Stores its client-made id, if that is a text.
     pub(crate) async fn new_thread(
         &self,
         id: Option<&ChatId>,
@@ -324,14 +324,14 @@ impl Client {
             display_name,
         };
         let (done, started) = oneshot::channel();
-        // Nobody waits any more when the connection is gone.
+        // If the connection has ended, nothing waits for the result.
         let reply = Box::new(move |result| drop(done.send(result)));
         self.threads().start_thread(request, reply);
         started.await.unwrap_or(Err(CoreError::Stopping))?;
         self.threads().thread(&thread).await
     }
 
-    /// Finds a chat that must exist.
+    /// Returns a chat that must exist.
     pub(crate) async fn existing(&self, id: &ChatId) -> Result<Arc<ThreadHandle>, Ignored> {
         match self.find(id).await? {
             Found::Chat(handle) => Ok(handle),
@@ -339,7 +339,7 @@ impl Client {
         }
     }
 
-    /// Whether a Turn runs in a chat. One that cannot be read runs nothing that could be disturbed.
+    /// Whether a Turn runs in a chat; `false` if the chat cannot be read.
     pub(crate) async fn is_busy(&self, thread: &ThreadId) -> bool {
         let Ok(handle) = self.threads().thread(thread).await else {
             return false;
@@ -348,20 +348,20 @@ impl Client {
         snapshot.is_ok_and(|snapshot| snapshot.state.live.is_some())
     }
 
-    /// Takes a chat into the known ones.
+    /// Adds a chat to the known ones.
     pub(crate) fn know(&self, thread: &ThreadId, id: ChatId) {
         if let Some(gone) = self.eca.chats.know(thread, id) {
             self.session.unsubscribe(&gone);
         }
     }
 
-    /// Returns the id that clients know a Thread by, this one's own first.
+    /// Returns the id of a Thread: this connection's, else the one for all clients.
     pub(crate) fn id_of(&self, header: &bobbin_model::ThreadHeader) -> ChatId {
         let own = self.eca.chats.with(&header.id, |chat| chat.id.clone());
         own.unwrap_or_else(|| stored_id(header))
     }
 
-    /// Takes note of which model a chat uses, for its limits; without one it is the usual.
+    /// Sets the limits of a chat's view to those of its model, or of the default model.
     pub(crate) fn limit(&self, thread: &ThreadId, model: Option<&str>) {
         let models = &self.offer.models;
         let limit = match model {
@@ -371,7 +371,7 @@ impl Client {
         self.eca.chats.with(thread, |chat| chat.view.limit = limit);
     }
 
-    /// Follows a chat from a snapshot on. One that is followed already goes on as it did.
+    /// Follows a chat from a snapshot on. Does not change a chat that is already followed.
     pub(crate) async fn follow_on(
         &self,
         handle: Arc<ThreadHandle>,
@@ -400,21 +400,21 @@ impl Client {
         });
     }
 
-    /// Tells something of a chat and waits until it is written.
+    /// Sends contents of a chat and waits until they are written.
     pub(crate) async fn tell(&self, thread: &ThreadId, told: &[ChatContent]) {
         let notifications = self.eca.notifications(thread, told).into_iter();
         self.send(notifications.map(Notification::into_message).collect())
             .await;
     }
 
-    /// Tells something of a chat by the id that its client uses, known or not, and waits until it is written.
+    /// Sends contents of a chat by its client's id, known or not, and waits until they are written.
     pub(crate) async fn tell_as(&self, id: &ChatId, told: &[ChatContent]) {
         let notifications = told.iter().filter_map(|told| told.notification(id));
         self.send(notifications.map(Notification::into_message).collect())
             .await;
     }
 
-    /// Tells something of a chat at once. Returns whether there was room for all of it.
+    /// Queues contents of a chat without waiting. Returns whether there was room for all of them.
     pub(crate) fn tell_now(&self, thread: &ThreadId, told: &[ChatContent]) -> bool {
         let notifications = self.eca.notifications(thread, told);
         notifications
@@ -435,7 +435,7 @@ impl Client {
     }
 }
 
-/// Decodes the parameters, or answers why they cannot be used.
+/// Decodes the parameters, or answers with an error.
 fn params<T: DeserializeOwned>(request: &CallContext, responder: Responder) -> Option<(T, Responder)> {
     match wire::params(request.params.as_deref()) {
         Ok(params) => Some((params, responder)),

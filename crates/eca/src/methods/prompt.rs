@@ -1,8 +1,8 @@
-//! `chat/prompt` (section 6): a chat is found or started, its choices are applied, the Turn begins.
+//! `chat/prompt` (section 6): finds or starts the chat, applies the prompt's choices, starts the Turn.
 //!
-//! The order a client sees is that of 7.5: opened, progress, echo, status, answer, contents. What comes before
-//! the answer is told by the answer's closure, which the Thread's owner calls once the Turn is recorded and
-//! before anybody can see it; the Subscription then leaves it out.
+//! A client gets the order of 7.5: opened, progress, echo, status, answer, contents. The answer's closure sends the
+//! messages before the answer. The Thread's owner calls it when the Turn is recorded and no client can see it yet.
+//! The Subscription then skips those contents.
 
 use std::sync::Arc;
 
@@ -31,21 +31,21 @@ pub(super) struct Prompt {
     id: ChatId,
     model: String,
     pub(super) message: String,
-    /// The client made this id up just now: it is told that the chat is open.
+    /// Whether the chat is new under this id, so that the client gets `chat/opened`.
     pub(super) opened: bool,
-    /// A Turn runs.
+    /// Whether a Turn runs.
     pub(super) busy: bool,
-    /// What it brings along and could not be read, each with the reason.
+    /// Attachments that could not be read, each with the reason.
     pub(super) unread: Vec<String>,
 }
 
-/// What a prompt chooses for its chat.
+/// The choices of a prompt for its chat.
 struct Choice {
     mode: Option<Mode>,
     model: Option<String>,
     effort: Option<Effort>,
     trust: Option<bool>,
-    /// For a chat that has none of its own.
+    /// For a chat without a policy of its own.
     policy: Option<ApprovalPolicy>,
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         (Ok(Found::Bad), id) => return refuse(id, responder),
         (Ok(Found::Chat(handle)), Some(id)) => resume(client, handle, id, choice, message).await,
         (Ok(Found::Chat(_) | Found::Free), id) => {
-            // A model that nobody knows is named in the chat and not stored.
+            // An unknown model is named in the chat and not stored.
             let named = choice.model.clone();
             choice.model = known(client, choice.model);
             start(client, id, choice, named, message, opened).await
@@ -111,13 +111,13 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     prompt.go(attached, request.ordinal, responder).await;
 }
 
-/// Returns the full name of a model, if its name means one.
+/// Returns the full name of a model, if the model is known.
 fn known(client: &Client, model: Option<String>) -> Option<String> {
     model.and_then(|model| client.offer.models.find(&model))
 }
 
-/// Returns what a prompt chooses: what it says itself; else, for a chat that is there, what was selected after the chat
-/// last said something itself, and for a new one what was selected or stands in the options.
+/// Returns a prompt's choices. Its own come first. For an existing chat, a selection counts if it is newer than the
+/// chat's own last choice. A new chat gets the selection or the options.
 fn choice(client: &Client, params: &PromptParams) -> Choice {
     let mode = params
         .agent
@@ -153,7 +153,7 @@ fn choice(client: &Client, params: &PromptParams) -> Choice {
     }
 }
 
-/// Answers a prompt whose id can be no chat's (6.1).
+/// Answers a prompt with an id that no chat can have (6.1).
 fn refuse(id: Option<ChatId>, responder: Responder) {
     responder.ok(PromptResult {
         chat_id: id.unwrap_or(ChatId::Text(String::new())),
@@ -162,8 +162,8 @@ fn refuse(id: Option<ChatId>, responder: Responder) {
     });
 }
 
-/// Says why a prompt comes to nothing before it has a chat: in the chat that its client means, because an error instead
-/// of an answer leaves most clients waiting (2.5).
+/// Reports why a prompt fails before it has a chat, in the chat that its client means. After an error instead of an
+/// answer, most clients would wait forever (2.5).
 async fn cannot_begin(client: &Client, id: Option<ChatId>, why: &str, responder: Responder) {
     let Some(id) = id.filter(|id| may_be_made_up(&id.text())) else {
         let said = ShowMessage {
@@ -234,7 +234,7 @@ async fn start(
     })
 }
 
-/// Goes on with a chat.
+/// Prepares a prompt for an existing chat.
 async fn resume(
     client: &Client,
     handle: Arc<ThreadHandle>,
@@ -279,7 +279,7 @@ async fn resume(
 }
 
 fn apply(config: &mut ThreadConfig, choice: Choice) {
-    // Said or not, agent is what a Thread without a mode does.
+    // A Thread without a mode is in agent mode, so that choice needs no change.
     if choice.mode.is_some_and(|mode| mode != config.mode()) {
         config.mode = choice.mode;
     }
@@ -294,7 +294,8 @@ fn apply(config: &mut ThreadConfig, choice: Choice) {
     }
 }
 
-/// Lets a chat's calls run without a word, or takes that back. What another endpoint has chosen stays.
+/// Lets a chat's calls run without questions, or withdraws that. Other policies, which another endpoint has chosen,
+/// stay.
 pub(super) fn apply_trust(config: &mut ThreadConfig, trust: bool) {
     if trust {
         config.approval_policy = Some(ApprovalPolicy::AutoApprove);
@@ -316,26 +317,26 @@ impl Prompt {
         self.handle.id()
     }
 
-    /// Looks again whether a Turn runs.
+    /// Checks again whether a Turn runs.
     pub(super) async fn look(&mut self) {
         self.busy = self.client.is_busy(self.thread()).await;
     }
 
-    /// The Turn's engine may ask this editor.
+    /// Lets the Turn's engine ask this editor.
     pub(super) fn is_answered_for(&self) {
         if let Some(editor) = &self.client.editor {
             editor.answers_for(self.thread());
         }
     }
 
-    /// Returns what the user is told of what could not be read.
+    /// Returns the notice about attachments that could not be read.
     pub(super) fn notice(&self) -> Option<ChatContent> {
         let one = |unread: &String| format!("\nNot attached: {unread}\n");
         let text: String = self.unread.iter().map(one).collect();
         (!text.is_empty()).then(|| ChatContent::system(text))
     }
 
-    /// What comes before the answer.
+    /// Returns the contents before the answer.
     pub(super) fn beginning(&self, content_id: String) -> Vec<ChatContent> {
         let mut told = Vec::new();
         if self.opened {
@@ -352,7 +353,7 @@ impl Prompt {
         told
     }
 
-    /// Answers without a Turn: a command's result, or why no Turn can be (6.3, 7.7).
+    /// Answers without a Turn: with a command's result, or the reason why there is no Turn (6.3, 7.7).
     pub(super) async fn say(self, ordinal: i64, text: &str, responder: Responder) {
         let chats = &self.client.eca.chats;
         chats.with(self.thread(), |chat| chat.recorded(ordinal));
@@ -367,7 +368,7 @@ impl Prompt {
     }
 }
 
-/// The Turn of an input of this endpoint, from a client with these keys.
+/// Returns the request for a Turn with this input, from a client with these keys.
 pub(super) fn turn_of(input: Vec<InputPart>, keys: ClientKeys) -> StartTurn {
     StartTurn {
         trigger: None,

@@ -1,5 +1,4 @@
-//! What an editor asks for to fill its menus (sections 12, 13, 20.5, 20.6). The disk is read in tasks of
-//! their own.
+//! Queries of an editor for its menus (sections 12, 13, 20.5, 20.6). Separate tasks read the disk.
 
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ use crate::wire::chat::{
 };
 use crate::wire::{self, lifecycle::WorkspaceFolder};
 
-/// Folders of a workspace beside the one that is served, in menus.
+/// Most folders of a workspace in menus, beside the served one.
 pub(crate) const MAX_FOLDERS: usize = 16;
 
 pub(super) fn contexts(client: &Client, request: &CallContext, responder: Responder) {
@@ -54,7 +53,7 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     let Some((params, responder)) = params::<QueryParams>(request, responder) else {
         return;
     };
-    // Clients of the first version read its spelling, later ones that of every server there was.
+    // Clients of the first version read only its spelling; later clients read that of all other servers.
     let kind = if client.eca.is_current() {
         "mcpPrompt"
     } else {
@@ -84,8 +83,7 @@ pub(super) fn commands(client: &Client, request: &CallContext, responder: Respon
     });
 }
 
-/// Lists the offered providers with their models. A key is looked for and not tried, so `authenticated` means that there is
-/// one.
+/// Lists the offered providers with their models. `authenticated` means that a key exists; it is not tested.
 pub(super) fn providers(client: &Client, responder: Responder) {
     let offered = client.offer.models.providers();
     let mut providers: Vec<(String, Vec<Value>)> = offered
@@ -132,7 +130,7 @@ struct FoldersEvent {
     removed: Option<Vec<WorkspaceFolder>>,
 }
 
-/// Takes note of the folders of the client's workspace. The one that is served stays.
+/// Records the further folders of the client's workspace. The served one stays.
 pub(super) fn folders_changed(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let FoldersChanged { event } = wire::params(notification.params.as_deref())?;
     let paths = |folders: Option<Vec<WorkspaceFolder>>| -> Vec<PathBuf> {
@@ -152,7 +150,7 @@ pub(super) fn folders_changed(client: &Client, notification: &NotificationContex
     Ok(())
 }
 
-/// Returns the folders of the client's workspace, the one that is served first.
+/// Returns the folders of the client's workspace; the served one comes first.
 fn roots(client: &Client) -> Vec<PathBuf> {
     let further = client.eca.further_folders.lock();
     std::iter::once(client.root().to_owned())
@@ -166,7 +164,7 @@ fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send +
         let mut found: Vec<Entry> = Vec::new();
         for root in roots {
             for entry in bobbin_editor_kit::find(&root, home.as_deref(), &query) {
-                // A query that is a path means one place, whichever folder it is read from.
+                // A query that is a path gives the same entry for every folder.
                 if found.len() < MAX_FILES && !found.contains(&entry) {
                     found.push(entry);
                 }
@@ -176,7 +174,7 @@ fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send +
     });
 }
 
-/// Returns what servers have to read, as far as a query means it.
+/// Returns the resources of servers that match a query.
 fn resources(client: &Client, query: &str) -> Vec<Offered> {
     let query = query.trim().to_lowercase();
     let servers = client.offer.services.tool_servers.as_ref();
@@ -205,7 +203,7 @@ fn offered(entry: &Entry) -> Offered {
     }
 }
 
-/// Whether the client has listed a context already.
+/// Whether the client already has this context.
 fn is_given(offered: &Offered, given: &[Value]) -> bool {
     if let Offered::McpResource { uri, server, .. } = offered {
         return given

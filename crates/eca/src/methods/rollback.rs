@@ -1,4 +1,4 @@
-//! Taking a message of the user, and all that came after it, out of a chat (21.3).
+//! Removes a message of the user and all later ones from a chat (21.3).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::view::turn_of_content;
 use crate::wire::chat::{Empty, RollbackParams};
 use crate::wire::content::ChatContent;
 
-/// Most files and notes named to the user.
+/// Most files and notes that are named to the user.
 const MAX_NAMED: usize = 20;
 
 pub(super) async fn rollback(client: &Client, request: &CallContext, responder: Responder) {
@@ -44,14 +44,14 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
     if !tools {
         return go_back(client, &handle, turn, None, responder).await;
     }
-    // Files take as long as they do, and nobody waits for them (2.4).
+    // Restoring files may take long, and other messages do not wait for it (2.4).
     let (client, tasks) = (client.clone(), client.tasks.clone());
     tasks.spawn(async move {
         let undone = undo(&client, &handle, turn).await;
         if messages {
             return go_back(&client, &handle, turn, Some(undone.text()), responder).await;
         }
-        // The chat has shown each Turn's files as they were undone.
+        // The chat has already shown the files of each Turn.
         if undone.files.is_empty() || !undone.notes.is_empty() {
             client
                 .tell(handle.id(), &[ChatContent::system(undone.text())])
@@ -61,7 +61,7 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
     });
 }
 
-/// Takes the Turns out, shows what is left and says what became of their files.
+/// Removes the Turns, shows the rest of the chat and reports what was undone in files.
 async fn go_back(
     client: &Client,
     handle: &Arc<ThreadHandle>,
@@ -73,11 +73,11 @@ async fn go_back(
     if taken_out.is_ok()
         && let Err(error) = replay::show(client, handle).await
     {
-        // It is done; only the picture is missing.
+        // The Turns are removed; only the new view is missing.
         let text = format!("\nWhat is left cannot be shown: {}\n", sentence(&error));
         client.tell(handle.id(), &[ChatContent::system(text)]).await;
     }
-    // Files may be as they were although the Turns stay.
+    // Files may be restored although the Turns stay.
     if let Some(text) = undone {
         client.tell(handle.id(), &[ChatContent::system(text)]).await;
     }
@@ -87,7 +87,7 @@ async fn go_back(
     }
 }
 
-/// What became of the files of Turns.
+/// The result of undoing Turns in files.
 #[derive(Default)]
 struct Files {
     files: BTreeSet<String>,
@@ -95,7 +95,7 @@ struct Files {
 }
 
 impl Files {
-    /// Returns it for the user.
+    /// Returns the text for the user.
     fn text(&self) -> String {
         let mut text = match self.files.len() {
             0 => "\nNo file was changed back.\n".to_owned(),
@@ -113,7 +113,7 @@ impl Files {
     }
 }
 
-/// Undoes what a Turn and those after it did to files, the newest first.
+/// Undoes the file changes of a Turn and of those after it, the newest first.
 async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> Files {
     let mut undone = Files::default();
     let snapshot = match client.threads().snapshot(handle).await {
@@ -131,10 +131,10 @@ async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> Fil
                 undone.files.extend(files.map(|file| file.path));
                 undone.notes.extend(of_turn.notes);
             }
-            // It was taken out before.
+            // The Turn was removed before.
             Err(CoreError::Refused(Refusal::TurnNotFound(_))) => {}
             Err(error) => {
-                // Those before it left files that this one has changed.
+                // Earlier Turns left files that this one has changed, so they cannot be undone either.
                 let (turn, why) = (TurnId(number), sentence(&error));
                 undone.notes.push(format!(
                     "File changes of {turn} and of those before it are not undone: {why}"
@@ -150,7 +150,7 @@ async fn revert(handle: &ThreadHandle, turn: TurnId) -> Result<Undone, CoreError
     let (done, reverted) = oneshot::channel();
     let command = Command::Revert {
         turn: turn.to_string(),
-        // What somebody has changed since is not thrown away by a button.
+        // A button must not discard later changes by others.
         changed_since: ChangedSince::Refuse,
         reply: Box::new(move |result| drop(done.send(result))),
     };

@@ -1,4 +1,4 @@
-//! What a user selects in the editor: mode and model (sections 14 and 20.5).
+//! The user's selection of mode and model in the editor (sections 14 and 20.5).
 
 use std::sync::atomic::Ordering;
 
@@ -74,13 +74,13 @@ pub(super) async fn model(client: &Client, notification: &NotificationContext) -
     Ok(())
 }
 
-/// Returns the effort that a variant is; `None` for one that means none of ours.
+/// Returns the effort of a variant's name; `None` for an unknown name.
 pub(super) fn variant(name: Option<&str>) -> Option<Effort> {
     name.and_then(Effort::of_name)
 }
 
 impl Client {
-    /// Returns the variants of a model with the selected one. One that the model does not have is not shown.
+    /// Returns the variants of a model and the selected one, if the model has it.
     pub(super) fn variants(&self, model: &str, selected: Option<Effort>) -> Variants {
         let efforts = self.offer.models.efforts(model);
         let selected = selected.filter(|effort| efforts.contains(effort));
@@ -91,7 +91,8 @@ impl Client {
     }
 }
 
-/// Has providers asked for their models, and tells the client of a list that has changed. One such task runs at a time.
+/// Starts a task that asks providers for their models and sends the client a changed list. One such task runs at a
+/// time.
 pub(super) fn refresh_models(client: &Client) {
     if client.eca.refreshing.swap(true, Ordering::AcqRel) {
         return;

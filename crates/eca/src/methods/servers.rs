@@ -1,7 +1,7 @@
-//! Tool servers (sections 17 and 21.5): telling of them, stopping and starting them, and their configuration.
+//! Tool servers (sections 17 and 21.5): their states, start and stop, and configuration.
 //!
-//! What a user changes here is written to the workspace's configuration. A server of the user's own configuration is not
-//! changed: the user is told where to do that.
+//! Changes are written to the workspace's configuration. A server of the user's own configuration cannot be changed
+//! here; the user gets the path of its file.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Named {
     name: String,
 }
 
-/// A server as a client configures it; what is left out stays as it is.
+/// A server as a client configures it. Absent members stay as they are.
 #[derive(Debug, Deserialize)]
 struct ServerParams {
     name: String,
@@ -37,7 +37,7 @@ struct ServerParams {
     disabled: Option<bool>,
 }
 
-/// Tells a client of the servers there are. What becomes of them it is told as it happens.
+/// Sends a client the state of all servers. From then on it gets changes.
 pub(super) fn tell(client: &Client) {
     let Some(servers) = &client.offer.services.tool_servers else {
         return;
@@ -45,7 +45,7 @@ pub(super) fn tell(client: &Client) {
     let mut hosted = client.eca.hosted.lock();
     for server in servers.servers() {
         hosted.is_lost(&server);
-        // Some clients wait for the start of a server that is faster than they are.
+        // Some clients wait for the start of a server, even if it ran before they came.
         let starting = (server.state == ServerState::Ready).then(|| HostedServer::starting(&server));
         for message in starting.into_iter().chain([HostedServer::new(&server)]) {
             if client.peer.try_notify("tool/serverUpdated", message).is_err() {
@@ -69,7 +69,7 @@ pub(super) fn stop(client: &Client, notification: &NotificationContext) -> Resul
     servers.stop(&name).map_err(|error| ignored(&error))
 }
 
-/// Lets a server run or not, from now on. What keeps that from being stored is shown to the user.
+/// Enables or disables a server. An error is shown to the user.
 pub(super) async fn enable(
     client: &Client,
     notification: &NotificationContext,
@@ -93,7 +93,7 @@ pub(super) async fn enable(
     Ok(())
 }
 
-/// Starts a login. The user gets the page to open; the server is started once that is done.
+/// Starts a login and shows the user the page to open. The server starts after the login.
 pub(super) fn connect(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let (_, name) = wanted(client, notification)?;
     let Some(servers) = client.offer.services.tool_servers.clone() else {
@@ -113,7 +113,7 @@ pub(super) fn connect(client: &Client, notification: &NotificationContext) -> Re
     Ok(())
 }
 
-/// Removes what a login has given.
+/// Removes the tokens of a login.
 pub(super) fn log_out(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let (_, name) = wanted(client, notification)?;
     let Some(servers) = client.offer.services.tool_servers.clone() else {
@@ -171,7 +171,7 @@ pub(super) fn remove(client: &Client, request: &CallContext, responder: Responde
     });
 }
 
-/// Writes a server's configuration, of a new one or of one that is there.
+/// Writes the configuration of a new or an existing server.
 fn put(client: &Client, asked: ServerParams, is_new: bool, responder: Responder) {
     let Some(servers) = client.offer.services.tool_servers.clone() else {
         return responder.ok(refused(&ToolServerError::NotFound(asked.name)));
@@ -199,7 +199,7 @@ fn put(client: &Client, asked: ServerParams, is_new: bool, responder: Responder)
 }
 
 impl ServerParams {
-    /// Returns the configuration, over the one there was.
+    /// Returns the new configuration, based on the previous one.
     fn config(self, before: Option<ToolServerConfig>) -> Result<ToolServerConfig, ToolServerError> {
         let outside_sandbox = before.as_ref().is_some_and(|before| before.outside_sandbox);
         let (enabled, start_timeout, call_timeout, access) = match before {
@@ -279,7 +279,7 @@ impl ServerParams {
     }
 }
 
-/// Returns why a configuration was not changed, as a result: clients show it beside their form.
+/// Returns the reason for a refused change, as a result that clients show beside their form.
 fn refused(error: &ToolServerError) -> Value {
     let code = match error {
         ToolServerError::NotFound(_) => "not_found",

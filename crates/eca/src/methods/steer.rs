@@ -1,5 +1,5 @@
-//! A word to the prompt that runs (21.2): taken between the results of its calls and the next request to the
-//! model. One that comes too late is dropped and the chat says so: most editors send it as a prompt of its own.
+//! Steering messages to the running prompt (21.2). The Turn takes them between the results of its calls and its next
+//! request to the model. A late one is dropped with a notice in the chat; most editors then send it as a prompt.
 
 use bobbin_core::{Command, CoreError};
 use bobbin_model::{InputPart, Refusal};
@@ -58,7 +58,7 @@ pub(super) async fn remove(client: &Client, notification: &NotificationContext) 
         id
     });
     let id = earlier.flatten().ok_or_else(|| Ignored::new("nothing waits"))?;
-    // One that was taken meanwhile cannot be had back.
+    // A message that the Turn has already taken cannot be removed.
     let reply = Box::new(|_| {});
     handle.send(Command::Unqueue { id, reply }).await;
     Ok(())

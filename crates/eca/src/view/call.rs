@@ -1,4 +1,4 @@
-//! One tool call as a client has been told of it (section 8.2).
+//! One tool call as its client knows it (section 8.2).
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use serde_json::value::RawValue;
 use super::millis;
 use crate::wire::content::{Arguments, CallHead, ChatContent, Content, Details, Output, Reason};
 
-/// Longest summary, characters.
+/// Longest summary, in characters.
 const SUMMARY_CHARS: usize = 80;
-/// The tool that reads pages.
+/// The name of the tool that reads pages.
 const FETCH_URL: &str = "WebFetch";
-/// Longest title of a page, characters.
+/// Longest title of a page, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 
 /// A call of the open Turn.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     turn: TurnId,
-    /// The model's own id of it.
+    /// The model's id of the call.
     pub(super) key: String,
-    /// Whose tool it calls, and the tool's bare name.
+    /// The owner of the called tool, its server, and the tool's bare name.
     origin: &'static str,
     server: Arc<str>,
     name: Arc<str>,
     arguments: Arguments,
     summary: Option<String>,
-    /// What it does to a file.
+    /// Its change of a file.
     details: Option<Details>,
-    /// The question that is open about it.
+    /// Its open Approval.
     pub(super) approval: Option<ApprovalId>,
-    /// `toolCallRun` was sent.
+    /// Whether `toolCallRun` was sent.
     announced: bool,
     started_at: Option<UnixMillis>,
-    /// A person or a rule said no; the result that follows is for the model only.
+    /// Whether the call is over for the client. After a refusal, the result is for the model only.
     pub(super) ended: bool,
 }
 
@@ -62,7 +62,7 @@ impl Call {
         }
     }
 
-    /// Takes the complete arguments. What is no object stays out: clients expect one.
+    /// Sets the complete arguments. Ignores anything but an object, since clients expect one.
     pub(super) fn complete(&mut self, arguments: Option<&Json>) {
         let Some(json) = arguments.filter(|json| json.get().starts_with('{')) else {
             return;
@@ -71,7 +71,7 @@ impl Call {
         self.arguments = Arguments(json.clone().into_shared());
     }
 
-    /// Takes what the call would do to a file.
+    /// Sets the file change that the call would make.
     pub(super) fn preview(&mut self, preview: &CallPreview) {
         self.details = Some(Details::FileChange {
             path: preview.path.clone(),
@@ -82,7 +82,7 @@ impl Call {
     }
 
     pub(super) fn prepare(&self, piece: &str) -> ChatContent {
-        // Both belong to the complete arguments.
+        // Both need the complete arguments.
         let call = CallHead {
             summary: None,
             details: None,
@@ -95,7 +95,7 @@ impl Call {
         .into()
     }
 
-    /// Says once that the call is about to run.
+    /// Announces once that the call is about to run.
     pub(super) fn announce(&mut self, manual_approval: bool, out: &mut Vec<ChatContent>) {
         if std::mem::replace(&mut self.announced, true) {
             return;
@@ -138,7 +138,7 @@ impl Call {
         }
     }
 
-    /// Returns the page that a call has read, to be shown as a link.
+    /// Returns a link to the page that a call has read.
     fn page(&self, text: &str) -> Option<Content> {
         #[derive(Deserialize)]
         struct Fetched {
@@ -148,7 +148,7 @@ impl Call {
             return None;
         }
         let Fetched { url } = serde_json::from_str(self.arguments.0.get()).ok()?;
-        // Behind the status, a page with a title begins with it.
+        // The text has the status first, then the page, with its title in front.
         let body = text.split_once("\n\n").map_or("", |(_, body)| body);
         let title = body.lines().next().and_then(|line| line.strip_prefix("# "));
         let title: String = title.unwrap_or(&url).chars().take(MAX_TITLE_CHARS).collect();
@@ -178,7 +178,7 @@ impl Call {
     }
 }
 
-/// Returns a call's id on the wire: a model's own is unique in its Turn only.
+/// Returns a call's id on the wire. The model's own id is unique in its Turn only.
 pub(crate) fn wire_id(turn: TurnId, call_id: &str) -> String {
     format!("{turn}.{call_id}")
 }
@@ -188,7 +188,7 @@ fn no_arguments() -> Arguments {
     Arguments(empty.unwrap_or_else(|_| RawValue::NULL.to_owned()).into())
 }
 
-/// Returns a line such as `shell: cargo test`: the tool and its first telling argument.
+/// Returns a line such as `shell: cargo test`: the tool and its first characteristic argument.
 fn summary(name: &str, arguments: &Json) -> Option<String> {
     let arguments: serde_json::Map<String, serde_json::Value> = arguments.decode().ok()?;
     let telling = ["command", "path", "pattern", "title", "url"];
@@ -211,7 +211,7 @@ fn summary(name: &str, arguments: &Json) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is told when a call of `WebFetch` has that result.
+    /// Returns the contents after a call of `WebFetch` with this result.
     fn told(text: &str, success: bool) -> Vec<String> {
         let mut call = Call::new(TurnId(1), "call_1", FETCH_URL);
         let url = serde_json::json!({ "url": "https://tea.test/" });

@@ -1,4 +1,4 @@
-//! Items and their text as contents: what the user said, what the model says and thinks, the calls it makes.
+//! Items as contents: the user's messages, the model's text, reasoning and calls.
 
 use bobbin_model::item::DeliveryMode;
 use bobbin_model::{
@@ -50,7 +50,7 @@ impl View {
         }
     }
 
-    /// Shows a call of a client's tool, which comes with all its arguments.
+    /// Shows a call of a client's tool. It comes with complete arguments.
     fn prepare_whole(&mut self, turn: TurnId, call: &DynamicToolCall, out: &mut Vec<ChatContent>) {
         if find(&mut self.calls, &call.call_id).is_some() {
             return;
@@ -95,7 +95,7 @@ impl View {
 
     pub(super) fn added(&mut self, turn: TurnId, item: &Item, at: UnixMillis, out: &mut Vec<ChatContent>) {
         match &item.body {
-            // Its prompt has shown it.
+            // The prompt has already shown this message.
             ItemBody::UserMessage(_) if self.begun == Some(turn) && item.id == ItemId(1) => {}
             ItemBody::UserMessage(said) => {
                 if said.delivery == DeliveryMode::Guidance {
@@ -127,7 +127,7 @@ impl View {
                 request_id, decision, ..
             } if self.replaying => self.resolved(request_id, *decision, &DecidedBy::Interrupt, out),
             ItemBody::ApprovalRequest { request_id, .. } if self.replaying => {
-                // History has no more than the order: a call asks before the next one is made.
+                // History has the order only: a call asks before the next call is made.
                 let asking = self
                     .calls
                     .iter_mut()
@@ -139,7 +139,7 @@ impl View {
             ItemBody::Compaction(_) => out.push(ChatContent::system(
                 "\n\nThe conversation so far was compacted to make room.\n".to_owned(),
             )),
-            // A fatal one is told with the end of its Turn.
+            // A fatal error is shown with the end of its Turn.
             ItemBody::Error { message, fatal, .. } if !fatal => {
                 out.push(ChatContent::system(format!("\n\n{message}\n")));
             }
@@ -157,7 +157,7 @@ impl View {
         self.calls.push(call);
     }
 
-    /// Sends what streaming has not.
+    /// Sends the text that was not streamed.
     fn rest(&mut self, item: ItemId, text: &str, out: &mut Vec<ChatContent>) {
         let from = self.streamed.remove(&item).unwrap_or(0);
         if let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {

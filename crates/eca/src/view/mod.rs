@@ -1,8 +1,7 @@
-//! A chat as one client sees it: events in, contents out (sections 7, 8, 22).
+//! A chat as one client sees it: turns events into contents (sections 7, 8, 22).
 //!
-//! What a content must repeat of earlier events is remembered while their Turn is open and dropped with it:
-//! the calls with their arguments, how much of an open text was sent, whether the model has begun to speak.
-//! Nothing is decided here.
+//! Contents must repeat parts of earlier events. The view remembers these for the open Turn: the calls with their
+//! arguments, the sent length of open texts, whether the model has started to answer. It decides nothing.
 
 mod call;
 mod items;
@@ -26,14 +25,14 @@ use call::Call;
 pub(crate) use call::wire_id;
 pub(crate) use subagent_questions::question_id;
 
-/// Words for the status line that clients have always seen (7.2).
+/// Texts of the status line, as clients have always got them (7.2).
 pub(crate) const WAITING: &str = "Waiting model";
-/// While what a prompt brings along is read.
+/// Shown while the attachments of a prompt are read.
 pub(crate) const PARSING: &str = "Parsing given context";
-/// What is said of a prompt that was stopped (section 10).
+/// Shown after a stopped prompt (section 10).
 pub(crate) const STOPPED: &str = "\nPrompt stopped\n";
 const GENERATING: &str = "Generating";
-/// What is shown while a conversation is compacted.
+/// Shown while a conversation is compacted.
 const COMPACTING: &str = "Summing up the conversation";
 const ASKING: &str = "Waiting for tool call approval";
 const CALLING: &str = "Calling tool";
@@ -41,63 +40,63 @@ const CALLING: &str = "Calling tool";
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It went well.
+    /// It succeeded.
     Done,
-    /// It did not.
+    /// It failed.
     Failed,
-    /// It was not let run.
+    /// It was refused.
     Refused,
 }
 
-/// What is shown of a chat.
+/// The state of a chat's contents at one client.
 #[derive(Debug, Default)]
 pub(crate) struct View {
-    /// Frames up to here are in what was shown already.
+    /// Frames up to this Seq were already shown.
     shown: Seq,
-    /// The Turn whose beginning its prompt has shown (7.5).
+    /// The Turn whose start its prompt has shown (7.5).
     begun: Option<TurnId>,
-    /// A Turn runs.
+    /// Whether a Turn runs.
     live: bool,
-    /// The words to the running Turn that it has not taken, by their id in the queue.
+    /// The steering message that the running Turn has not taken yet, with its id in the queue.
     steering: Option<(QueuedInputId, String)>,
-    /// Such words that their user has taken back.
+    /// The steering message that the user has withdrawn.
     pub(crate) taken_back: Option<QueuedInputId>,
-    /// Those that have just left the queue.
+    /// A steering message that has just left the queue.
     lapsed: Option<String>,
     /// The Turn that is being stopped.
     stopping: Option<TurnId>,
     generating: bool,
-    /// Bytes sent of open texts.
+    /// Number of sent bytes of each open text.
     streamed: HashMap<ItemId, usize>,
     calls: Vec<Call>,
-    /// What the chat has used; nothing before the chat is followed.
+    /// Tokens and costs of the chat; `None` before the chat is followed.
     pub(crate) spent: Option<Spent>,
     /// Tokens in the model's window after its last reply.
     pub(crate) in_window: u64,
-    /// How often the Turn has shown what it used.
+    /// How often the Turn has shown its usage.
     usages: u32,
-    /// What the newest message has cost, in millionths.
+    /// Cost of the newest message, in millionths.
     message_cost: u64,
     /// The limits of the chat's model.
     pub(crate) limit: Option<Limit>,
-    /// History is shown: neither progress nor status.
+    /// Whether history is shown, which has neither progress nor status.
     replaying: bool,
 }
 
 impl View {
-    /// Says that a Turn's beginning has been shown.
+    /// Records that the start of a Turn has been shown.
     pub(crate) fn begun(&mut self, turn: TurnId) {
         self.begun = Some(turn);
         self.forget_turn();
         self.live = true;
     }
 
-    /// Whether a Turn runs, as far as is shown.
+    /// Whether a Turn runs, as far as the client knows.
     pub(crate) fn is_live(&self) -> bool {
         self.live
     }
 
-    /// Takes what the open Turn has cost so far.
+    /// Sets the cost of the open Turn so far.
     pub(crate) fn resume_message(&mut self, cost_micros: u64) {
         self.live = true;
         self.message_cost = cost_micros;
@@ -125,7 +124,7 @@ impl View {
         out
     }
 
-    /// Begins to show history up to a Seq, by which so much was used and the window had so many tokens.
+    /// Starts to show history up to a Seq. `spent` and `in_window` are the figures at that Seq.
     pub(crate) fn begin_replay(&mut self, up_to: Seq, spent: Spent, in_window: u64) {
         *self = Self {
             shown: up_to,
@@ -137,12 +136,12 @@ impl View {
         };
     }
 
-    /// Ends the history; what follows is live.
+    /// Ends the history. Later frames are live.
     pub(crate) fn end_replay(&mut self) {
         self.replaying = false;
     }
 
-    /// Forgets what belonged to a Turn.
+    /// Forgets the state of a Turn.
     pub(crate) fn forget_turn(&mut self) {
         self.stopping = None;
         self.generating = false;
@@ -154,7 +153,7 @@ impl View {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Vec<ChatContent>) {
-        // Words that leave the queue right before the end of their Turn were not taken.
+        // The Turn did not take a message that leaves the queue just before its end.
         let lapsed = self.lapsed.take();
         match event {
             Event::ThreadRenamed { display_name } => out.push(
@@ -207,7 +206,7 @@ impl View {
                 self.in_window = *context_tokens;
                 self.used(*usage, *cost_micros, out);
             }
-            // These tokens fill windows of their own.
+            // These tokens are in other windows.
             Event::SubAgentUsed {
                 usage, cost_micros, ..
             }
@@ -262,9 +261,9 @@ impl View {
         self.lapsed = left.map(|(_, words)| words);
     }
 
-    /// Ends the call that a person, or a rule in a person's place, refused.
+    /// Ends a call that a user refused, or a rule instead of the user.
     fn resolved(&mut self, id: &ApprovalId, decision: Decision, by: &DecidedBy, out: &mut Vec<ChatContent>) {
-        // A stop is told as one, with the Turn's end.
+        // A stop is shown as such, with the Turn's end.
         if decision.approves() || decision == Decision::Cancel {
             return;
         }
@@ -277,7 +276,7 @@ impl View {
 
     fn result(&mut self, call_id: &str, text: &str, end: End, at: UnixMillis, out: &mut Vec<ChatContent>) {
         if self.stopping.is_some() {
-            // ChatContent as rejected with the Turn's end, behind the word that it was stopped (section 10).
+            // The call is shown as rejected with the Turn's end, after the notice of the stop (section 10).
             return;
         }
         let replaying = self.replaying;
@@ -304,7 +303,7 @@ impl View {
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             call.reject(Reason::UserChoice, out);
         }
-        // A reply that was cut has no figures of its own, and a client waits for some (7.3).
+        // An interrupted reply has no figures, and clients wait for some (7.3).
         if !self.replaying && self.usages == 0 && *outcome != Outcome::Completed {
             self.usage(out);
         }
@@ -327,9 +326,9 @@ impl View {
         }
     }
 
-    /// Shows how full the window is and what the chat has cost. Costs are left out where no price is known.
+    /// Shows the tokens in the window and the costs of the chat. Leaves out costs if no price is known.
     ///
-    /// `sessionTokens` are those in the window, as both public servers mean it: editors print it beside the limit.
+    /// `sessionTokens` counts those in the window, as both public servers do. Editors print it beside the limit.
     pub(crate) fn usage(&mut self, out: &mut Vec<ChatContent>) {
         self.usages = self.usages.saturating_add(1);
         let usage = Content::Usage {
@@ -365,10 +364,10 @@ pub(crate) fn content_id(turn: TurnId, item: ItemId) -> String {
     format!("{turn}.{item}")
 }
 
-/// Returns the Turn that a message with such an id began.
+/// Returns the Turn that a message with such an id started.
 pub(crate) fn turn_of_content(id: &str) -> Option<TurnId> {
     let turn = id.split_once('.')?.0.parse().ok()?;
-    // One that was given to a running prompt began none.
+    // A steering message started no Turn.
     (content_id(turn, ItemId(1)) == id).then_some(turn)
 }
 
@@ -377,7 +376,7 @@ pub(crate) fn turn_of_any(id: &str) -> Option<TurnId> {
     id.split_once('.')?.0.parse().ok()
 }
 
-/// Returns what the user typed, without what was attached; a message of pictures alone names them.
+/// Returns the text that the user typed, without attachments. For a message of pictures only, it names them.
 fn words(said: &UserMessage) -> String {
     let typed = said.native.iter().map(|part| match part {
         InputPart::Context { .. } | InputPart::LocalImage { .. } => Cow::Borrowed(""),
@@ -393,14 +392,14 @@ fn words(said: &UserMessage) -> String {
     typed
 }
 
-/// Says that words to a running Turn came too late for it. Most editors send them again by themselves.
+/// Returns the notice that a steering message came too late for its Turn. Most editors send it again by themselves.
 pub(crate) fn too_late(words: &str) -> String {
     format!(
         "\nThe turn ended before it could take this in: {words}\nSend it again if your editor does not.\n"
     )
 }
 
-/// Says which files an undo has changed.
+/// Returns the notice about the files that an undo has changed.
 fn undone(files: &[RevertedFile]) -> String {
     let files: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
     match files.len() {

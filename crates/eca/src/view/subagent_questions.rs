@@ -1,6 +1,6 @@
-//! What subagents ask, shown as calls of the chat at the top of their tree: clients know how to ask about those.
+//! Questions of subagents, shown as calls of the chat at the root of their tree, since clients can ask about calls.
 //!
-//! They are no part of a chat's history: what is open is shown behind it, however late the chat is opened.
+//! They are not part of a chat's history. Open ones are shown after it, however late the chat is opened.
 
 use bobbin_core::SubagentQuestion;
 use bobbin_model::{Approval, ApprovalId, ApprovalKind, ItemBody, Json, TurnId, UnixMillis};
@@ -10,11 +10,11 @@ use super::call::Call;
 use super::{ASKING, GENERATING, View, wire_id};
 use crate::wire::content::{ChatContent, Reason};
 
-/// What such a call is a call of.
+/// The tool name of such a call.
 const SUBAGENT: &str = "subagent";
 
 impl View {
-    /// Shows a question of a subagent, or what came of it.
+    /// Shows a question of a subagent, or its result.
     pub(crate) fn below(&mut self, question: &SubagentQuestion, at: UnixMillis) -> Vec<ChatContent> {
         let mut out = Vec::new();
         match question {
@@ -36,7 +36,7 @@ impl View {
         out
     }
 
-    /// Shows a question of a subagent, unless it is shown already.
+    /// Shows a question of a subagent, unless it is already shown.
     pub(crate) fn asked_below(&mut self, approval: &Approval) -> Vec<ChatContent> {
         let mut out = Vec::new();
         let key = key(&approval.id);
@@ -53,7 +53,7 @@ impl View {
     }
 }
 
-/// Returns the wire's id of the call that stands for a subagent's question.
+/// Returns the wire's id of the call for a subagent's question.
 pub(crate) fn question_id(turn: TurnId, approval: &ApprovalId) -> String {
     wire_id(turn, &key(approval))
 }

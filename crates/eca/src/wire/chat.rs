@@ -19,11 +19,11 @@ pub(crate) struct PromptParams {
     /// A reasoning effort.
     pub(crate) variant: Option<String>,
     pub(crate) trust: Option<bool>,
-    /// Read one by one: one that cannot be read is skipped (section 5).
+    /// Read one by one; an unreadable one is skipped (section 5).
     pub(crate) contexts: Option<Vec<Value>>,
 }
 
-/// What the server does after a prompt.
+/// The server's reaction to a prompt.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PromptStatus {
@@ -176,7 +176,7 @@ pub(crate) struct OpenResult {
     pub(crate) meta: Option<Meta>,
 }
 
-/// What is selected in a chat.
+/// The selection of a chat.
 #[derive(Debug, Serialize)]
 pub(crate) struct Selection {
     pub(crate) model: String,
@@ -240,7 +240,7 @@ pub(crate) struct QueryCommandsResult {
     pub(crate) commands: Vec<CommandInfo>,
 }
 
-/// A command a user may type.
+/// A command that a user may type.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandInfo {
     pub(crate) name: String,
@@ -250,7 +250,7 @@ pub(crate) struct CommandInfo {
     pub(crate) arguments: Vec<CommandArgument>,
 }
 
-/// What a command needs.
+/// An argument of a command.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandArgument {
     name: String,

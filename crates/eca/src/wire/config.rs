@@ -23,7 +23,7 @@ pub(crate) struct Variants {
     pub(crate) selected: Option<&'static str>,
 }
 
-/// What has changed; an absent member has not.
+/// The changed members; an absent member has not changed.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChatConfig<'a> {
@@ -47,7 +47,7 @@ pub(crate) struct ChatConfig<'a> {
     pub(crate) default_agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) variants: Option<Vec<&'static str>>,
-    /// Nullable on the wire, and the one member of which `null` is meant.
+    /// Nullable on the wire. It is the only member where `null` has a meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) select_variant: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ impl<'a> ChatConfig<'a> {
         }
     }
 
-    /// Returns what a client must select now.
+    /// Returns the selection that a client must show.
     pub(crate) fn selected(model: &'a str, mode: Mode, variants: Variants) -> Self {
         Self {
             select_model: Some(model),
@@ -115,7 +115,7 @@ struct ServerTool<'a> {
 }
 
 impl<'a> NativeServer<'a> {
-    /// Returns our tools as a mode leaves them: what it withholds is disabled.
+    /// Returns our tools in a mode. Tools that the mode withholds are disabled.
     pub(crate) fn new(tools: impl Iterator<Item = &'a ToolSpec>, mode: Mode) -> Self {
         let tool = |spec: &'a ToolSpec| ServerTool {
             name: &spec.name,
@@ -132,7 +132,7 @@ impl<'a> NativeServer<'a> {
     }
 }
 
-/// Params of `tool/serverUpdated` for somebody else's tools.
+/// Params of `tool/serverUpdated` for the tools of an MCP server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostedServer<'a> {
@@ -151,7 +151,7 @@ pub(crate) struct HostedServer<'a> {
 }
 
 impl<'a> HostedServer<'a> {
-    /// Returns a server as it was before it ran.
+    /// Returns a server in the state before it ran.
     pub(crate) fn starting(server: &'a ToolServer) -> Self {
         Self {
             status: "starting",
@@ -160,7 +160,7 @@ impl<'a> HostedServer<'a> {
         }
     }
 
-    /// Returns a server as it is.
+    /// Returns a server in its current state.
     pub(crate) fn new(server: &'a ToolServer) -> Self {
         let (command, args, url) = match &server.reach {
             Reach::Stdio { command, args } => (Some(command.as_str()), Some(args.as_slice()), None),

@@ -1,4 +1,4 @@
-//! Contents of a chat (sections 7 and 8), and what is said of a chat beside them (20.1, 20.2).
+//! Contents of a chat (sections 7 and 8), and its other messages (20.1, 20.2).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{ChatId, Notification};
 
-/// Whose content it is.
+/// The author of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
@@ -18,7 +18,7 @@ pub(crate) enum Role {
     Assistant,
 }
 
-/// What a chat is doing (20.2).
+/// The status of a chat (20.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -27,7 +27,7 @@ pub(crate) enum Status {
     Stopping,
 }
 
-/// How far a turn is (7.2).
+/// The progress of a turn (7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ProgressState {
@@ -35,13 +35,13 @@ pub(crate) enum ProgressState {
     Finished,
 }
 
-/// Why a call was rejected (8.1).
+/// The reason why a call was rejected (8.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Reason {
-    /// A person said no, or stopped the turn.
+    /// The user refused it, or stopped the turn.
     UserChoice,
-    /// A rule said no.
+    /// A rule refused it.
     UserConfig,
 }
 
@@ -122,7 +122,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Returns whose a content of this kind is; only texts have several.
+    /// Returns the author of a content of this kind. Only texts can have different authors.
     pub(crate) fn role(&self) -> Role {
         match self {
             Self::Progress { .. } | Self::Usage { .. } | Self::Metadata { .. } | Self::Flag { .. } => {
@@ -134,7 +134,7 @@ impl Content {
 }
 
 impl Content {
-    /// Returns the id that a client may name this content by.
+    /// Returns the id with which a client may name this content.
     pub(crate) fn id(&self) -> Option<&str> {
         match self {
             Self::Text { content_id, .. } => content_id.as_deref(),
@@ -155,7 +155,7 @@ impl Content {
     }
 }
 
-/// What all contents of a call carry.
+/// The members that all contents of a call have.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct CallHead {
     pub(crate) origin: &'static str,
@@ -200,16 +200,16 @@ impl Output {
     }
 }
 
-/// Something to say of a chat.
+/// A message about a chat.
 #[derive(Debug, Clone)]
 pub(crate) enum ChatContent {
     /// A content.
     Content(Role, Content),
-    /// What the chat is doing.
+    /// The status of the chat.
     Status(Status),
     /// The chat is open (20.1).
     Opened(Option<String>),
-    /// What was shown of it is void (20.4).
+    /// The client must drop the chat's contents (20.4).
     Cleared,
     /// The chat is gone.
     Deleted,
@@ -222,7 +222,7 @@ impl From<Content> for ChatContent {
 }
 
 impl ChatContent {
-    /// Returns the progress that a turn goes on.
+    /// Returns the progress of a running turn.
     pub(crate) fn running(text: impl Into<Cow<'static, str>>) -> Self {
         Content::Progress {
             state: ProgressState::Running,
@@ -231,7 +231,7 @@ impl ChatContent {
         .into()
     }
 
-    /// Returns the progress that a turn is over.
+    /// Returns the progress of a finished turn.
     pub(crate) fn finished() -> Self {
         Content::Progress {
             state: ProgressState::Finished,
@@ -258,7 +258,7 @@ impl ChatContent {
         Self::Content(Role::User, content)
     }
 
-    /// Returns a piece of what the model says.
+    /// Returns a piece of the model's text.
     pub(crate) fn assistant(text: String) -> Self {
         let content = Content::Text {
             text,

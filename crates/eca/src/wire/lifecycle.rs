@@ -4,7 +4,7 @@ use bobbin_editor_kit::NoticeKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Params of `initialize` (4.2). All members may be missing: clients leave them out.
+/// Params of `initialize` (4.2). Clients may leave out all members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitializeParams {
@@ -20,7 +20,7 @@ pub(crate) struct ClientInfo {
     pub(crate) name: Option<String>,
 }
 
-/// What is read of the client's options (4.6).
+/// The options of the client that are read (4.6).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitializationOptions {
@@ -28,7 +28,7 @@ pub(crate) struct InitializationOptions {
     pub(crate) chat_agent: Option<String>,
     pub(crate) pure_config: Option<bool>,
     pub(crate) default_model: Option<String>,
-    /// Looked into, not decoded: a whole configuration tree may stand here.
+    /// Not decoded, since it may be a whole configuration tree.
     pub(crate) tool_call: Option<Value>,
     pub(crate) providers: Option<Value>,
     pub(crate) mcp_servers: Option<Value>,
@@ -44,7 +44,7 @@ impl InitializationOptions {
             .or_else(|| of_chat("defaultBehavior"))
     }
 
-    /// What happens to calls where nothing else is said (`toolCall.approval.byDefault`).
+    /// Returns the default policy for calls (`toolCall.approval.byDefault`).
     pub(crate) fn by_default(&self) -> Option<&str> {
         self.tool_call.as_ref()?["approval"]["byDefault"].as_str()
     }
@@ -62,7 +62,7 @@ pub(crate) struct Capabilities {
     pub(crate) code_assistant: Option<CodeAssistant>,
 }
 
-/// Any value except `false` and `null` means yes (2.2).
+/// The capabilities of a client. Any value except `false` and `null` means yes (2.2).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CodeAssistant {
@@ -79,7 +79,7 @@ pub(crate) struct EditorCapabilities {
 }
 
 impl Capabilities {
-    /// Whether they name something that came after the first version (20.8).
+    /// Whether they name a capability that is newer than the first version (20.8).
     pub(crate) fn are_current(&self) -> bool {
         self.code_assistant.as_ref().is_some_and(|code| {
             yes(code.rewrite.as_ref())
@@ -93,7 +93,7 @@ impl Capabilities {
 }
 
 impl Capabilities {
-    /// Whether a person can be asked what a model wants to know (21.1).
+    /// Whether the editor can ask its user a model's question (21.1).
     pub(crate) fn asks_questions(&self) -> bool {
         let code = self.code_assistant.as_ref();
         let chat = code.and_then(|code| code.chat_capabilities.as_ref());
@@ -111,7 +111,7 @@ fn yes(value: Option<&Value>) -> bool {
     value.is_some_and(|value| *value != Value::Bool(false))
 }
 
-/// Result of `initialize`: everything is optional for clients.
+/// Result of `initialize`. All members are optional for clients.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitializeResult<'a> {

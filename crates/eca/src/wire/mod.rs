@@ -1,7 +1,7 @@
 //! The shapes on the wire, by section of the specification.
 //!
-//! What clients send is read leniently (section 2.2): `null` members are absent ones, `[]` is an empty
-//! object, unknown members are ignored. What we send never has `null` for an optional member (2.3).
+//! Messages of clients are read leniently (section 2.2): `null` members count as absent, `[]` as an empty object, and
+//! unknown members are ignored. We never send `null` for an optional member (2.3).
 
 pub(crate) mod chat;
 pub(crate) mod config;
@@ -15,13 +15,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A chat's id as its client writes it (6.1): today's send texts, some of the first sent tab numbers.
+/// A chat's id as its client writes it (6.1): texts today, tab numbers in some early clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum ChatId {
     /// A text.
     Text(String),
-    /// A number, which means something to this connection only.
+    /// A number, with a meaning in this connection only.
     Number(i64),
 }
 
@@ -35,7 +35,7 @@ impl ChatId {
     }
 }
 
-/// Returns the mode a word means (section 5): unknown words are `agent`.
+/// Returns the mode of a word (section 5). Unknown words mean `agent`.
 pub(crate) fn mode_of(word: &str) -> Mode {
     match word {
         "plan" => Mode::Plan,
@@ -47,7 +47,7 @@ pub(crate) fn mode_of(word: &str) -> Mode {
     }
 }
 
-/// Returns a mode's name among behaviors.
+/// Returns the name of a mode as a behavior.
 pub(crate) fn behavior(mode: Mode) -> &'static str {
     match mode {
         Mode::Agent => "agent",
@@ -55,7 +55,7 @@ pub(crate) fn behavior(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns a mode's name among agents, the later vocabulary (section 16).
+/// Returns the name of a mode as an agent, the later vocabulary (section 16).
 pub(crate) fn agent(mode: Mode) -> &'static str {
     match mode {
         Mode::Agent => "code",
@@ -77,7 +77,7 @@ pub(crate) fn params<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, E
     serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(error.to_string()))
 }
 
-/// A notification, encoded but for its envelope.
+/// A notification with encoded params, without its envelope.
 #[derive(Debug)]
 pub(crate) struct Notification {
     pub(crate) method: &'static str,
@@ -85,7 +85,7 @@ pub(crate) struct Notification {
 }
 
 impl Notification {
-    /// Encodes one. A shape of ours that cannot be written would be a bug; it is left out.
+    /// Encodes a notification; `None` if the params cannot be encoded, which would be a bug.
     pub(crate) fn new(method: &'static str, params: &impl Serialize) -> Option<Self> {
         match serde_json::value::to_raw_value(params) {
             Ok(params) => Some(Self { method, params }),
@@ -96,7 +96,7 @@ impl Notification {
         }
     }
 
-    /// Returns it whole.
+    /// Returns the complete message.
     pub(crate) fn into_message(self) -> WireMessage {
         // Method names are ours and have nothing to escape.
         let json = format!(
@@ -111,7 +111,7 @@ impl Notification {
     }
 }
 
-/// Encodes one whole notification.
+/// Encodes a complete notification.
 pub(crate) fn message(method: &'static str, params: &impl Serialize) -> Option<WireMessage> {
     Notification::new(method, params).map(Notification::into_message)
 }

@@ -1,4 +1,4 @@
-//! What must not break anything (sections 2.2, 2.5, 8.2 and 25).
+//! Bad input that must not break anything (sections 2.2, 2.5, 8.2 and 25).
 
 use serde_json::{Value, json};
 

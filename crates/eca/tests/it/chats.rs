@@ -20,7 +20,7 @@ async fn deleting() {
     prompt(&mut client, json!({ "chatId": "c", "message": "say one" })).await;
     let mut seen = Vec::new();
     let id = client.request("chat/delete", json!({ "chatId": "c" })).await;
-    // Before the answer, which some clients wait for.
+    // Must come before the answer, since some clients wait for that.
     seen.extend(until(&mut client, |message| message["id"] == id).await);
     let deleted = |message: &serde_json::Value| message["method"] == "chat/deleted";
     assert_eq!(
@@ -129,7 +129,7 @@ async fn a_thread_of_another_door_is_a_chat_by_its_own_id() {
     let mut other = server.editor().await;
     let seen = prompt(&mut other, json!({ "chatId": id, "message": "say two" })).await;
     assert!(!kinds(&seen).contains(&"chat/opened"));
-    // Both follow it now.
+    // Both clients follow it now.
     let seen = until(&mut client, crate::support::is_finished).await;
     assert!(
         seen.iter()
@@ -249,7 +249,7 @@ async fn a_long_chat_is_opened_with_its_newest_turns_in_order() {
     }
 }
 
-/// An engine that starts a subagent and hears no interrupt.
+/// An engine that starts a subagent and ignores interrupts.
 struct Deaf(Arc<Semaphore>);
 
 impl Engine for Deaf {

@@ -1,5 +1,5 @@
-//! What is chosen for a chat, by whom and for how long (sections 4.6, 6, 14, 20.4), and what of a handshake's requests is
-//! not met.
+//! Choices for a chat, by whom and for how long (sections 4.6, 6, 14, 20.4), and requests of a handshake that are not
+//! met.
 
 use bobbin_core::Command;
 use bobbin_model::{ApprovalPolicy, ThreadConfig};
@@ -50,13 +50,13 @@ async fn what_a_prompt_chooses_stays_until_something_else_is_selected() {
         selection(&mut client, "c").await,
         (json!("code"), json!("kiln/small"))
     );
-    // A new chat has what stands in the options.
+    // A new chat has the choices of the options.
     say(&mut client, json!({ "chatId": "d", "message": "say one" })).await;
     assert_eq!(
         selection(&mut client, "d").await,
         (json!("plan"), json!("kiln/large"))
     );
-    // A selection for all chats is later than what either said.
+    // A selection for all chats is newer than the choices of both.
     client
         .notify("chat/selectedBehaviorChanged", json!({ "behavior": "plan" }))
         .await;
@@ -65,7 +65,7 @@ async fn what_a_prompt_chooses_stays_until_something_else_is_selected() {
         selection(&mut client, "c").await,
         (json!("plan"), json!("kiln/small"))
     );
-    // What the chat says after that is later still, also when it was selected for the chat alone before.
+    // The chat's choice after that is newer still, even if the selection was for the chat alone.
     client
         .notify(
             "chat/selectedAgentChanged",
@@ -231,7 +231,7 @@ async fn a_variant_is_how_much_the_model_reasons() {
     let low = json!({ "chatId": "c", "message": "say two", "variant": "low" });
     say(&mut client, low).await;
     assert_eq!(effort(&mut client).await.0, json!("low"));
-    // The other model has none, and the chat's own is there again once it goes back.
+    // The other model has no variants. The chat's own one counts again once it goes back.
     for (model, expected) in [("kiln/large", json!(null)), ("kiln/small", json!("low"))] {
         let selected = json!({ "chatId": "c", "message": "say three", "model": model });
         say(&mut client, selected).await;

@@ -1,4 +1,4 @@
-//! `editor/getDiagnostics` (section 15): a tool of the agent where the editor can be asked.
+//! `editor/getDiagnostics` (section 15): a tool of the agent if the editor supports it.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ async fn until_asked(client: &mut Client) -> Vec<Value> {
     until(client, |message| message["method"] == "editor/getDiagnostics").await
 }
 
-/// What the call that was made said; nothing where none was.
+/// Returns the output of the call; empty if there was none.
 fn output(messages: &[Value]) -> &str {
     let called = messages.iter().find(|message| is_content(message, "toolCalled"));
     let text = called.and_then(|called| called["params"]["content"]["outputs"][0]["text"].as_str());
@@ -50,7 +50,7 @@ async fn an_editor_that_can_is_asked_and_its_answer_reaches_the_agent() {
     seen.extend(until(&mut client, is_finished).await);
     assert_eq!(output(&seen), "src/spout.rs:2:4 error a drop is missing\n");
     seen.retain(|message| !is_content(message, "metadata"));
-    // What the chat shows and what is asked and answered are independent; each is in its own order.
+    // Contents and requests are independent; each has its own order.
     seen.sort_by_key(|message| message.get("id").is_some());
     transcript!(server, seen);
 }
@@ -64,11 +64,11 @@ async fn only_an_editor_that_said_so_is_asked_and_only_while_it_is_there() {
     assert!(!kinds(&seen).contains(&"toolCallRun"), "{seen:?}");
 
     let mut able = server.editor_with_diagnostics().await;
-    // Another chat's editor is not this one's.
+    // The editor of another chat is not asked.
     prompt(&mut able, json!({ "chatId": "d", "message": "hi" })).await;
     let seen = prompt(&mut plain, request.clone()).await;
     assert!(!kinds(&seen).contains(&"toolCallRun"), "{seen:?}");
-    // It opens the chat, and is asked for the other's prompt.
+    // Once it opens the chat, it is asked for the other's prompt.
     able.call("chat/open", json!({ "chatId": "c" })).await;
     plain.request("chat/prompt", request.clone()).await;
     let asked = until_asked(&mut able).await;

@@ -1,4 +1,4 @@
-//! What editors change about a chat as it runs, and after: steering and rolling back (21.2, 21.3).
+//! Changes of a chat by editors during and after a Turn: steering and rolling back (21.2, 21.3).
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn words_to_a_running_prompt_are_joined_and_echoed_when_they_are_taken() {
             .notify("chat/promptSteer", json!({ "chatId": "c", "message": message }))
             .await;
     }
-    // Behind both, as messages are served in their order.
+    // Comes after both, as messages are served in their order.
     client.call("chat/list", json!({})).await;
     server.engine.release();
     let mut seen = Vec::new();
@@ -159,7 +159,7 @@ async fn a_fork_begins_as_the_chat_did_and_goes_its_own_way() {
         .map(|chat| &chat["messageCount"])
         .collect();
     assert_eq!(counts, [&json!(3), &json!(3)]);
-    // It is as lasting as any.
+    // The fork is stored as any chat.
     server.restart().await;
     let mut client = server.editor().await;
     let id = client.request("chat/open", json!({ "chatId": fork })).await;
@@ -204,7 +204,7 @@ async fn what_cannot_be_forked_is_refused_with_a_reason() {
     }
     let unknown = json!({ "chatId": "other", "contentId": "turn_001.item_001" });
     assert_eq!(client.call("chat/fork", unknown).await, json!({}));
-    // What is finished can be, while the rest runs.
+    // Finished Turns can be forked while another one runs.
     let first = json!({ "chatId": "c", "contentId": "turn_001.item_001" });
     assert_eq!(client.call("chat/fork", first).await, json!({}));
 }
@@ -221,7 +221,7 @@ async fn a_flag_stands_behind_its_message_until_it_is_taken_away() {
         let id = client.request("chat/addFlag", request).await;
         until(&mut client, |message| message["id"] == id).await;
     }
-    // A flag can be forked from and taken away by its own id.
+    // A client can fork from a flag and remove it by its own id.
     let flag = json!({ "chatId": "c", "contentId": "flag:turn_001.item_001" });
     let id = client.request("chat/fork", flag.clone()).await;
     let seen = until(&mut client, |message| message["id"] == id).await;

@@ -1,10 +1,10 @@
-//! Parts of what a chat has been (20.4, 21.3).
+//! Parts of a chat's history (20.4, 21.3).
 
 use serde_json::{Value, json};
 
 use crate::support::{Server, is_content, prompt, until};
 
-/// The words of the user among contents.
+/// Returns the user's messages among contents.
 fn echoes<'a>(contents: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
     let users = contents.into_iter().filter(|content| content["role"] == "user");
     users
@@ -69,7 +69,7 @@ async fn a_chat_opens_at_a_cursor_and_says_where_the_rest_begins() {
     let (echoes, meta) = open(json!({ "chatId": "c", "after": meta["beforeCursor"] })).await;
     assert_eq!(echoes, ["say 3", "say 4"]);
     assert_eq!(meta["afterCursor"], Value::Null);
-    // It is followed as ever.
+    // The client still follows the chat.
     let seen = prompt(&mut client, json!({ "chatId": "c", "message": "say 5" })).await;
     assert!(
         seen.iter()

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, prompt};
 
-/// Has one command.
+/// Terminals with one command.
 struct Hob {
     threads: Arc<Threads>,
     terminal: Mutex<Terminal>,

@@ -14,7 +14,7 @@ async fn handshake() {
     let mut seen = vec![client.answer_to("chat/list", json!({})).await];
     seen.push(client.answer_to("initialize", hello()).await);
     seen.push(client.answer_to("initialize", hello()).await);
-    // Answered, and nothing is pushed yet.
+    // It is answered, and nothing is pushed yet.
     seen.push(client.answer_to("jobs/list", json!({})).await);
     client.notify("initialized", json!([])).await;
     seen.extend(client.until("$/showMessage").await);
@@ -66,7 +66,7 @@ async fn one_of_several_leaves_and_the_core_stays() {
     let server = Server::start().await;
     let (mut client, serving) = server.connect();
     let mut params = hello();
-    // Nobody's business here: whatever the editor started ends the connection.
+    // The process id does not matter here: the process that the editor started ends the connection.
     params["processId"] = json!(0x7fff_fff0);
     client.call("initialize", params).await;
     let hang = json!({ "chatId": "c-81", "message": "hang" });
@@ -110,7 +110,7 @@ async fn one_of_several_that_never_says_initialize_is_closed() {
     assert!(!serving.is_finished());
     pass(2).await;
     assert_eq!(serving.await.unwrap(), End::Closed);
-    // Those that are ready stay.
+    // Connections that are ready stay.
     other.call("shutdown", json!(null)).await;
 }
 

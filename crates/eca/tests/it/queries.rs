@@ -1,4 +1,4 @@
-//! What menus are filled from (sections 12, 13, 20.5 and 20.6).
+//! Queries for menus (sections 12, 13, 20.5 and 20.6).
 
 use serde_json::json;
 
@@ -78,7 +78,7 @@ async fn commands_and_skills_in_files_are_offered_and_run() {
         server.attached("b").await,
         ["Follow the skill 'descale':\n\nUse vinegar.\n\nthe kettle"]
     );
-    // A word that is none of them, and a path, are a text of the user.
+    // An unknown command and a path are the user's text.
     prompt(&mut client, json!({ "chatId": "c", "message": "/boil" })).await;
     prompt(
         &mut client,

@@ -1,4 +1,4 @@
-//! `chat/askQuestion` (21.1): what a model wants to know, put to the person at the editor.
+//! `chat/askQuestion` (21.1): a model's question to the user of the editor.
 
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use bobbin_model::{Choice, Inquiry, ItemBody, QuestionAnswer};
@@ -39,7 +39,7 @@ impl Engine for Asks {
     }
 }
 
-/// Returns what the agent said of a prompt, with the answer given where it is asked.
+/// Returns the agent's reply to a prompt; the editor answers its question with `answer`.
 async fn said(declared: serde_json::Value, answer: serde_json::Value) -> String {
     let server = Server::over(Asks).await;
     let (mut client, _) = server.connect();

@@ -1,5 +1,4 @@
-//! Exchanges that the protocol's first version states, each with its transcript. Those that are kept with
-//! other tests:
+//! Exchanges of the protocol's first version, each with its transcript. Further ones are in other tests:
 //!
 //! | exchange | transcript |
 //! |---|---|
@@ -18,8 +17,8 @@
 //! | `editor/getDiagnostics` | `diagnostics::an_editor_that_can_is_asked_…` |
 //! | costs and limits | `usage::usage_has_costs_and_limits_…`, member by member |
 //!
-//! The same over the binary: `server/eca_golden` and `server/eca_golden_whole`. Not served, so without one: `url`
-//! contents, as models here search nothing.
+//! The binary is tested in `server/eca_golden` and `server/eca_golden_whole`. `url` contents have no exchange here,
+//! as models here search nothing.
 
 use serde_json::{Value, json};
 
@@ -41,7 +40,7 @@ async fn leaving_while_a_turn_runs() {
     );
     client.notify("exit", json!(null)).await;
     seen.extend(client.finish().await);
-    // What the turn still says and the answers are independent; each is in its own order.
+    // Contents of the turn and answers are independent; each has its own order.
     seen.sort_by_key(|message| message.get("method").is_none());
     transcript!(server, seen);
 }

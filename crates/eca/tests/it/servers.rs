@@ -1,4 +1,4 @@
-//! What servers of tools have besides: resources as contexts, prompts as commands (sections 5, 6.3, 12, 13).
+//! Other offers of tool servers: resources as contexts, prompts as commands (sections 5, 6.3, 12, 13).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -131,7 +131,7 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
     let gone = json!({ "type": "mcpResource", "uri": "tea://gone", "server": "pantry" });
     let attached = json!({ "chatId": "c", "message": "/pantry:brew assam", "contexts": [gone, menu] });
     let turn = prompt(&mut client, attached).await;
-    // How the agent's words are cut into pieces is not what is shown here.
+    // The pieces of the agent's text do not matter here.
     seen.extend(
         turn.into_iter()
             .filter(|one| one["params"]["role"] != "assistant"),
@@ -147,7 +147,7 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
     );
 }
 
-/// A server that is as far as it was told to be.
+/// A server whose state the test sets.
 struct Kettle {
     threads: Arc<Threads>,
     state: Mutex<ServerState>,
@@ -345,7 +345,7 @@ async fn a_client_of_a_later_version_reads_another_spelling() {
     let asked = json!({ "query": "brew" });
     let first = client.call("chat/queryCommands", asked.clone()).await;
     assert_eq!(first["commands"][0]["type"], "mcp-prompt");
-    // What nobody knows says nothing of its age.
+    // Unknown methods say nothing about the client's version.
     client.error("no/such", json!({})).await;
     client.notify("$/setTrace", json!({ "value": "off" })).await;
     let same = client.call("chat/queryCommands", asked.clone()).await;

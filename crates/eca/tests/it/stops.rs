@@ -1,5 +1,4 @@
-//! Prompts that wait for something before they are Turns, what a stop does to them and to those behind, and reading
-//! that never ends.
+//! Prompts that wait before they become Turns, the effect of a stop on them and on later ones, and endless reading.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -92,7 +91,7 @@ async fn a_prompt_that_is_stopped_right_behind_it_does_not_run_on() {
     let server = Server::start().await;
     let mut client = server.editor().await;
     let contexts = json!([{ "type": "text", "label": "a", "content": "tea" }]);
-    // Whether its contexts are read by then or not.
+    // Its contexts may be read by then or not.
     for _ in 0..20 {
         let params = json!({ "chatId": "c", "message": "hang", "contexts": contexts });
         client.request("chat/prompt", params).await;
@@ -117,7 +116,7 @@ async fn prompts_of_one_chat_keep_their_order_while_one_reads_a_page() {
     client
         .request("chat/prompt", json!({ "chatId": "c", "message": "say three" }))
         .await;
-    // The second has read its page long ago and waits, as does the third, which brings nothing along.
+    // The second prompt has read its page long ago and waits. So does the third, which has no attachments.
     prompt(&mut client, json!({ "chatId": "d", "message": "say else" })).await;
     stop(&client, "c").await;
     let seen = until(&mut client, is_finished).await;
@@ -214,7 +213,7 @@ async fn what_cannot_be_asked_is_said_in_the_chat_and_is_no_error() {
     let mut client = server.editor().await;
     let mut seen = prompt(&mut client, json!({ "chatId": "c", "message": " " })).await;
     client.notify("chat/promptStop", json!({ "chatId": "c" })).await;
-    // Nobody knows of a chat without a name.
+    // A prompt without a chat id has no chat.
     let refused = client.call("chat/prompt", json!({ "message": "\n" })).await;
     assert_eq!(refused["status"], "error");
     assert_eq!(client.call("chat/list", json!({})).await["chats"], json!([]));

@@ -37,7 +37,7 @@ pub(crate) struct Server {
     pub(crate) models: Arc<Kiln>,
 }
 
-/// Hands out a core that is open already.
+/// A host with an open core.
 struct Opened(
     Arc<Threads>,
     Option<Arc<dyn ToolServers>>,
@@ -46,7 +46,7 @@ struct Opened(
     Option<Arc<dyn Terminals>>,
 );
 
-/// Has the pages `https://tea.example/…`; those of `slow.example` never come.
+/// Pages of `https://tea.example/…`. Those of `slow.example` never come.
 struct Shelf;
 
 impl Pages for Shelf {
@@ -63,10 +63,10 @@ impl Pages for Shelf {
     }
 }
 
-/// Two models of the provider `kiln`, and a third one once it is asked.
+/// Two models of the provider `kiln`, and a third one after a query.
 #[derive(Debug, Default)]
 pub(crate) struct Kiln {
-    /// The provider lists `kiln/new`.
+    /// Whether the provider lists `kiln/new`.
     pub(crate) lists_more: AtomicBool,
     asked: AtomicBool,
 }
@@ -227,7 +227,7 @@ impl Server {
         (Client::new(Link::headers(reader, writer)), serving)
     }
 
-    /// Connects an editor that is ready and has read what it was told then.
+    /// Connects an editor that is ready and has read its first messages.
     pub(crate) async fn editor(&self) -> Client {
         let (mut client, _) = self.connect();
         client.call("initialize", hello()).await;
@@ -236,7 +236,7 @@ impl Server {
         client
     }
 
-    /// Connects an editor that can be asked for its diagnostics.
+    /// Connects an editor that supports requests for diagnostics.
     pub(crate) async fn editor_with_diagnostics(&self) -> Client {
         let (mut client, _) = self.connect();
         let mut hello = hello();
@@ -247,7 +247,7 @@ impl Server {
         client
     }
 
-    /// Returns what was attached to a chat's first prompt, as the agent has it.
+    /// Returns the attachments of a chat's first prompt, as the agent has them.
     pub(crate) async fn attached(&self, chat: &str) -> Vec<String> {
         let filter = ListFilter {
             workspace_path: self.root().to_string_lossy().into_owned(),
@@ -271,8 +271,8 @@ impl Server {
         parts.collect()
     }
 
-    /// Writes a conversation down with everything that changes from run to run replaced: how a text was cut into pieces
-    /// goes with the time, and the pieces are joined.
+    /// Returns a transcript with everything replaced that changes from run to run. Pieces of a streamed text are
+    /// joined, since they depend on time.
     pub(crate) fn redact(&self, messages: &[Value]) -> String {
         let mut names = BTreeMap::new();
         let root = self.root().to_string_lossy().into_owned();
@@ -305,7 +305,7 @@ pub(crate) fn is_content(message: &Value, kind: &str) -> bool {
     message["method"] == "chat/contentReceived" && message["params"]["content"]["type"] == kind
 }
 
-/// Where a piece of something streamed has its text.
+/// Returns the member with the text of a streamed piece.
 fn piece(message: &Value) -> Option<&'static str> {
     if is_content(message, "toolCallPrepare") {
         return Some("argumentsText");
@@ -313,7 +313,7 @@ fn piece(message: &Value) -> Option<&'static str> {
     (is_content(message, "text") && message["params"]["role"] == "assistant").then_some("text")
 }
 
-/// Whether a message is more of what the last one is a piece of.
+/// Whether a message continues the streamed text of the last one.
 fn goes_on(last: &Value, message: &Value) -> bool {
     let of = |message: &Value| {
         let params = &message["params"];
@@ -334,7 +334,7 @@ pub(crate) fn is_finished(message: &Value) -> bool {
     is_content(message, "progress") && message["params"]["content"]["state"] == "finished"
 }
 
-/// Collects everything up to the first message that is wanted, in order.
+/// Collects all messages up to the first wanted one, in order.
 pub(crate) async fn until(client: &mut Client, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut seen = Vec::new();
     loop {
@@ -418,7 +418,7 @@ fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
     out
 }
 
-/// Compares a conversation with the one that is kept.
+/// Compares a conversation with its stored snapshot.
 macro_rules! transcript {
     ($server:expr, $messages:expr) => {
         insta::assert_snapshot!($server.redact(&$messages))

@@ -238,7 +238,7 @@ async fn a_chat_that_is_opened_later_shows_what_its_subagents_ask() {
     };
     let mut other = server.editor().await;
     for editor in [&mut other, &mut client] {
-        // Whoever empties the view of the chat is shown it again.
+        // A client that empties its view of the chat gets it again.
         let open = json!({ "chatId": "c" });
         let id = editor.request("chat/open", open).await;
         let mut shown = until(editor, |message| message["id"] == id).await;

@@ -1,4 +1,4 @@
-//! What a chat has used: tokens in the window, costs, limits (7.3), whoever looks and whenever.
+//! Usage of a chat: tokens in the window, costs, limits (7.3), for every client at any time.
 
 use serde_json::{Value, json};
 
