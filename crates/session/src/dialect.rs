@@ -1,4 +1,4 @@
-//! What a dialect adds to a Session.
+//! The interface by which a dialect serves its clients.
 
 use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{Approval, Decision, Question, QuestionAnswer, ThreadId};
@@ -6,34 +6,34 @@ use bobbin_peer::PeerHandle;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-/// The log that a frame comes to a client through.
+/// The log through which a frame reaches a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogSource {
-    /// Its Thread's: numbered, complete, to be read on from where one stopped.
+    /// The Thread's log: numbered and complete; a client can resume at any frame.
     Thread,
-    /// The workspace's: broadcasts, and news of a Thread that the client does not follow.
+    /// The workspace's log: broadcasts, and news of a Thread that the client does not follow.
     Workspace,
 }
 
-/// What came of putting a model's question to a client.
+/// The outcome of a model's question to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionReply {
-    /// It has answered.
+    /// The client has answered.
     Answered(QuestionAnswer),
-    /// It cannot answer this: others may.
+    /// The client cannot answer this question; other clients may.
     Passed,
-    /// It never will: the connection is gone.
+    /// The connection is gone; the client will never answer.
     Gone,
 }
 
 /// One dialect as one connection speaks it, with that client's capabilities.
 pub trait Dialect: Send + Sync + 'static {
-    /// Returns where in a frame this connection's encoding is kept: connections with the same slot share
-    /// one encoding, so the slot says everything that [`Dialect::encode`] depends on besides the frame.
-    /// `source` is the log that the frame comes through.
+    /// Returns the slot of this connection's encoding in a frame. Connections with the same slot share one encoding, so
+    /// the slot stands for everything that [`Dialect::encode`] depends on besides the frame. `source` is the log that
+    /// the frame comes through.
     fn slot(&self, source: LogSource) -> usize;
 
-    /// Returns the notifications of a frame; none is fine.
+    /// Returns the notifications of a frame; there may be none.
     fn encode(&self, frame: &Frame, source: LogSource) -> Encoded;
 
     /// Whether this client wants a notification about a Thread.
@@ -42,7 +42,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// Whether this client answers Approvals.
     fn approves(&self) -> bool;
 
-    /// Whether this client, which answers Approvals, also takes what a model wants to know.
+    /// Whether this client, which answers Approvals, also answers questions of the model.
     fn is_asked(&self) -> bool {
         false
     }
@@ -55,8 +55,8 @@ pub trait Dialect: Send + Sync + 'static {
     /// Returns the client's name, recorded with its answers.
     fn client_name(&self) -> String;
 
-    /// Puts an open question to the client and waits for its answer. `None` means that it never will:
-    /// the connection is gone. The question stays open for others and for later.
+    /// Puts an open question to the client and waits for its answer. Returns `None` if the connection is gone; the
+    /// question then stays open for other and later clients.
     fn ask<'a>(
         &'a self,
         peer: &'a PeerHandle,
@@ -64,13 +64,13 @@ pub trait Dialect: Send + Sync + 'static {
         approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>>;
 
-    /// Returns what shows the client a question of a subagent that was open before the client came to the Thread at the
-    /// top; nothing where asking it is enough. One question may come here more than once.
+    /// Returns the notifications of a subagent's question that was open before the client came to the root Thread; none
+    /// if asking is enough. One question may come here more than once.
     fn remind(&self, _root: &ThreadId, _approval: &Approval) -> Encoded {
         Encoded::default()
     }
 
-    /// Puts a model's question to the client and waits for its answer. Not called where [`Dialect::is_asked`] says no.
+    /// Puts a model's question to the client and waits for its answer. Not called where [`Dialect::is_asked`] is false.
     fn inquire<'a>(&'a self, _peer: &'a PeerHandle, _question: &'a Question) -> BoxFuture<'a, QuestionReply> {
         std::future::ready(QuestionReply::Passed).boxed()
     }

@@ -1,7 +1,7 @@
-//! Waiting until a client has been sent what has happened in a Thread so far.
+//! Waiting until a client has been sent everything that has happened in a Thread so far.
 //!
-//! A request about something in a Thread's log goes to the client behind what the log says of it. Only the sender of that
-//! request waits; the pump only says that it has written what it took.
+//! A request about an event must reach the client after the event. Only the sender of that request waits; the pump
+//! reports each write.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ impl Flushes {
     }
 }
 
-/// Counts one request that waits, as long as it does.
+/// Counts one waiting request while it exists.
 struct Waiting<'a>(&'a Flushes);
 
 impl Drop for Waiting<'_> {
@@ -37,8 +37,8 @@ impl Drop for Waiting<'_> {
 }
 
 impl Session {
-    /// Returns once the client has been sent all that has been shown of a Thread by now: at once when it does not
-    /// follow the Thread, and when the connection ends.
+    /// Waits until the client has been sent everything that the Thread has shown by now. Returns at once if the client
+    /// does not follow the Thread, and when the connection ends.
     ///
     /// # Cancel safety
     /// May be dropped at any time.

@@ -1,9 +1,7 @@
-//! One connected client: its Subscriptions, the pump that feeds them to its Peer, and the Approvals it is
-//! asked.
+//! One connected client: its Subscriptions, the pump that feeds them to its Peer, and the questions that it is asked.
 //!
-//! What a dialect adds is behind [`Dialect`]: how frames become notifications and how a question is put.
-//! A slow client costs its cursors and one batch; nothing is queued for it, and nobody waits for it but
-//! its own pump.
+//! A dialect implements [`Dialect`]: it encodes frames as notifications and puts questions to the client. A slow client
+//! costs its cursors and one batch. No queue grows for it, and only its own pump waits for it.
 
 mod dialect;
 mod flushes;

@@ -1,8 +1,8 @@
-//! The questions this client has been asked and has not answered.
+//! The questions that this client has been asked and has not answered.
 //!
-//! One task a question, ended by the answer, by another client's answer, or with the Session. A question is
-//! put to one connection once as long as it follows the Thread. A client that leaves a Thread may still answer what
-//! it was asked (02 §5.6), and is asked anew when it comes back; at most [`MAX_LEFT`] such questions are kept.
+//! Each question has one task, which ends with the answer, another client's answer, or the Session. A connection is
+//! asked a question once while it follows the Thread. A client that leaves a Thread may still answer its questions (02
+//! §5.6), and is asked anew when it returns. At most [`MAX_LEFT`] such questions stay open.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use tokio_util::task::TaskTracker;
 use crate::quiet::until_next_answered;
 use crate::{Dialect, QuestionReply, until_answered};
 
-/// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
-/// than a person has dialogs on the screen).
+/// Limit of open questions about Threads that the client has left; the oldest is dropped first (a guess: more than a
+/// screen has dialogs).
 const MAX_LEFT: usize = 64;
 
-/// How soon a question is put again whose answer could not be stored (a guess: a full disk stays full for longer, and a
-/// client that answers by itself must not do so all the time).
+/// Delay before a question is put again because its answer could not be stored (a guess: a full disk stays full longer,
+/// and a client that answers by itself must not do so all the time).
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(crate) struct PendingRequests {
     open: Arc<Mutex<HashMap<ApprovalId, PendingRequest>>>,
-    /// Questions about Threads that the client follows no more, oldest first.
+    /// Questions about Threads that the client no longer follows, oldest first.
     left: Mutex<VecDeque<(ApprovalId, ThreadId, CancellationToken)>>,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -40,9 +40,9 @@ pub(crate) struct PendingRequests {
 /// When an Approval is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// As it opens.
+    /// At once: it has just opened.
     Now,
-    /// It has been open, and the client is only just reading the Thread: behind the answers to its requests.
+    /// After the answers to the client's requests: it was open before, and the client is only now reading the Thread.
     Answered,
 }
 
@@ -50,23 +50,23 @@ pub(crate) enum When {
 struct PendingRequest {
     /// The Thread that asks.
     of: ThreadId,
-    /// The Thread at the top of its tree, where the client is asked because it follows that.
+    /// The root of the Thread's tree, if the client is asked because it follows the root.
     via: Option<ThreadId>,
     settled: CancellationToken,
 }
 
 impl PendingRequests {
-    /// Whether a question was put to this client and may still be answered.
+    /// Whether this client was asked a question and may still answer it, in a Thread that it follows.
     pub(crate) fn is_open(&self, id: &ApprovalId) -> bool {
         self.open.lock().contains_key(id)
     }
 
-    /// Whether a question was put to this client, whatever it follows by now.
+    /// Whether this client was asked a question and may still answer it, also in a Thread that it has left.
     pub(crate) fn was_asked(&self, id: &ApprovalId) -> bool {
         self.is_open(id) || self.left.lock().iter().any(|(of, ..)| of == id)
     }
 
-    /// Asks, unless this client has been asked already.
+    /// Asks an Approval, unless this client has been asked already.
     pub(crate) fn ask(
         &self,
         dialect: &Arc<dyn Dialect>,
@@ -118,21 +118,21 @@ impl PendingRequests {
                     client: dialect.client_name(),
                 };
                 let (done_tx, done) = oneshot::channel();
-                // Nobody but us waits for this reply: a late answer is taken without a word.
+                // Only this task waits for the reply: an answer that comes too late is ignored.
                 let reply = Box::new(move |result| drop(done_tx.send(result)));
                 handle.send(Command::Answer { answer, reply }).await;
                 if !matches!(done.await, Ok(Err(CoreError::Store(_)))) {
                     break;
                 }
-                // It could not be recorded, so it was not given.
+                // The answer could not be stored, so it does not count.
                 tokio::select! {
                     biased;
                     () = settled.cancelled() => break,
                     () = tokio::time::sleep(ASK_AGAIN) => {}
                 }
             }
-            // The code that cancelled it has taken it out, and it may have been put in again since; what is left behind
-            // is dropped when the next is.
+            // A cancelled token means that the canceller has removed this entry, and a newer one may have the same id.
+            // An entry in `left` is dropped by the next `leave`.
             if !settled.is_cancelled() {
                 settled.cancel();
                 let mut open = open.lock();
@@ -146,7 +146,7 @@ impl PendingRequests {
         });
     }
 
-    /// Asks what a model wants to know, unless this client has been asked already.
+    /// Asks a question of the model, unless this client has been asked already.
     pub(crate) fn inquire(
         &self,
         dialect: &Arc<dyn Dialect>,
@@ -175,7 +175,7 @@ impl PendingRequests {
                 () = settled.cancelled() => QuestionReply::Gone,
                 answer = dialect.inquire(&peer, &question) => answer,
             };
-            // The outcome is broadcast; the question is taken out then.
+            // The broadcast of the outcome removes the question.
             match answered {
                 QuestionReply::Answered(answer) => threads.answer_question(&question.id, answer),
                 QuestionReply::Passed => threads.pass_question(&question.id),
@@ -184,7 +184,7 @@ impl PendingRequests {
         });
     }
 
-    /// Stops waiting for an answer that has been given elsewhere.
+    /// Stops waiting for an answer that another client has given.
     pub(crate) fn settled(&self, id: &ApprovalId) {
         if let Some(asked) = self.open.lock().remove(id) {
             asked.settled.cancel();
@@ -197,7 +197,7 @@ impl PendingRequests {
         });
     }
 
-    /// Takes note that the client follows a Thread no more. What it was asked about it stays answerable.
+    /// Notes that the client no longer follows a Thread. It may still answer the Thread's questions.
     pub(crate) fn leave(&self, thread: &ThreadId) {
         let is_of = |asked: &mut PendingRequest| asked.of == *thread || asked.via.as_ref() == Some(thread);
         let gone: Vec<_> = self.open.lock().extract_if(|_, asked| is_of(asked)).collect();
@@ -213,7 +213,7 @@ impl PendingRequests {
         }
     }
 
-    /// Stops waiting for the answers about a Thread in which nothing is open any more.
+    /// Stops waiting for answers about a Thread that has no open question any more.
     pub(crate) fn over(&self, thread: &ThreadId) {
         self.open.lock().retain(|_, asked| {
             if asked.of == *thread {
@@ -234,7 +234,7 @@ impl PendingRequests {
         });
     }
 
-    /// Stops waiting for all of them.
+    /// Stops waiting for all answers.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         self.tasks.close();

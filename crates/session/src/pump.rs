@@ -1,8 +1,8 @@
-//! The pump: takes what lies between the cursors and what is shown, encodes it, writes it, and takes more
+//! The pump: takes the frames between the cursors and the end of their logs, encodes and writes them, and takes more
 //! only after the flush.
 //!
-//! The slow-client ladder, from the top: a later cursor; joined Deltas; events read back from the store; a
-//! close with code 1013 and a reason. The pump is the only task that ever waits for this client.
+//! The ladder for a slow client, from the top: its cursor lags; its Deltas are joined; its events are read back from
+//! the store; the connection closes with code 1013 and a reason. No other task waits for this client.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,12 +30,12 @@ const TRY_AGAIN_LATER: u16 = 1013;
 /// Close code "internal error".
 const INTERNAL_ERROR: u16 = 1011;
 
-/// What a batch is.
+/// The source of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BatchKind {
-    /// What the client follows, as it happens.
+    /// Live frames of the Threads that the client follows.
     Live,
-    /// What it follows and had missed.
+    /// Missed frames of the Threads that the client follows.
     Backlog,
     /// Broadcasts.
     News,
@@ -71,11 +71,11 @@ pub(crate) async fn run(session: Arc<Session>) {
 }
 
 impl Session {
-    /// Sends what there is, or waits for something. Returns whether there can be more.
+    /// Sends the next batch, or waits for news. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
         let batch = self.subscriptions.lock().take(&self.threads, BATCH_BYTES);
         if let Some(until) = batch.held_until {
-            // What wakes it otherwise is in vain.
+            // Other wake-ups change nothing until then.
             drop(tokio::time::timeout_at(until, self.waker.woken()).await);
             return true;
         }
@@ -110,7 +110,7 @@ impl Session {
         }
         if idle {
             if self.threads.broadcasts().is_closed() {
-                // The core has ended and everything it showed is written.
+                // The core has ended, and all its frames are written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;
             }
@@ -153,15 +153,15 @@ impl Session {
         let Err(error) = self.peer.send_batch(messages).await else {
             return true;
         };
-        // A client that is sent nothing more must not believe that nothing happens. One that is gone, or going,
-        // keeps the reason it has.
+        // The connection closes, so that the client does not believe that nothing happens. If it is closing already,
+        // its first reason stays.
         tracing::debug!(%error, "nothing more can be sent to a client");
         self.peer
             .close_with(INTERNAL_ERROR, "a message could not be sent; reconnect");
         false
     }
 
-    /// Stops asking what these frames settle, and asks what they open and leave open.
+    /// Stops asking the Approvals that these frames settle, and asks those that they open and do not settle.
     fn follow_approvals(&self, frames: &[Arc<Frame>], kind: BatchKind) {
         let events = || {
             frames.iter().filter_map(|frame| match &frame.body {
@@ -170,7 +170,7 @@ impl Session {
             })
         };
         for frame in frames {
-            // Of a Thread that is not followed nothing else tells that its questions are settled.
+            // The client does not follow this Thread, so nothing else says that its questions are settled.
             if kind == BatchKind::News && says_nothing_is_open(frame) {
                 self.pending.forget_left(&frame.thread);
             }
@@ -196,7 +196,7 @@ impl Session {
         }
     }
 
-    /// Has what models want to know asked, and stops asking what is settled.
+    /// Asks the questions of models that these frames open, and stops asking those that they settle.
     fn follow_inquiries(&self, frames: &[Arc<Frame>]) {
         for frame in frames {
             match &frame.body {
@@ -231,7 +231,7 @@ impl Session {
         }
         let mut shown = Vec::new();
         for (child, approval) in self.threads.questions_of_descendants(handle.id()).await {
-            // Whether it is open is seen by the task that tells that it is settled: it is not shown behind that.
+            // This task also sends the settlement, so the reminder cannot come after it.
             let reminder = self.dialect.remind(handle.id(), &approval);
             shown.extend(reminder.iter().map(|message| message.json.clone()));
             let via = Some(handle.id());
@@ -241,8 +241,8 @@ impl Session {
         shown.is_empty() || self.write(shown).await
     }
 
-    /// Leaves those of the questions of subagents that concern this client, and returns them. That a model's question is
-    /// settled is left for those whom it was put to, or could have been.
+    /// Removes the questions of subagents that do not concern this client. Returns the remaining news, and its part
+    /// about subagents. The client gets the end of a model's question only if it was asked or could have been asked.
     fn of_subagents(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
         let subscriptions = self.subscriptions.lock();
         news.retain(|frame| match &frame.body {
@@ -260,7 +260,7 @@ impl Session {
         news.retain(|frame| match below(frame) {
             None => true,
             Some((root, SubagentQuestion::Asked(_))) => subscriptions.answers_for(root),
-            // A client that was asked is sent the outcome, whatever it follows by now.
+            // A client that was asked gets the outcome, even if it follows other Threads by now.
             Some((root, SubagentQuestion::Settled { approval, .. })) => {
                 subscriptions.follows(root) || self.pending.is_open(approval)
             }
@@ -273,7 +273,7 @@ impl Session {
         (news, below)
     }
 
-    /// Asks what subagents ask, and stops asking what is settled.
+    /// Asks the Approvals that subagents open, and stops asking those that are settled.
     async fn ask_for_subagents(&self, frames: Vec<Arc<Frame>>) {
         let mut settled = HashSet::new();
         for frame in &frames {
@@ -302,7 +302,7 @@ impl Session {
         }
     }
 
-    /// Reads back what a cursor missed. Returns whether the client can go on.
+    /// Reads the frames that a cursor missed from the store. Returns whether the client can go on.
     async fn catch_up(&self, thread: &ThreadId, slow: &mut bool) -> bool {
         let Some((handle, next, shown, whole)) = self.subscriptions.lock().behind(thread) else {
             return true;
@@ -326,7 +326,7 @@ impl Session {
                 true
             }
             Ok(Backlog::TooFar) => {
-                // A client that has been sent nothing yet has missed nothing either.
+                // A client that has been sent nothing yet has missed nothing.
                 let live = self.threads.snapshot(&handle).await.ok();
                 let live = live.and_then(|snapshot| snapshot.state.live_turn());
                 let everyone = self.threads.broadcasts();
@@ -336,7 +336,7 @@ impl Session {
                 self.close(Broken::TooFarBehind);
                 false
             }
-            // It has ended meanwhile, which is broadcast; a server that stops closes by itself.
+            // The Thread has ended meanwhile, which is broadcast. A server that stops closes the connection by itself.
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
                 self.subscriptions
                     .lock()
@@ -361,7 +361,7 @@ impl Session {
     }
 }
 
-/// Returns what a subagent asks, and the Thread at the top of its tree.
+/// Returns a subagent's question and the root of its tree.
 fn below(frame: &Frame) -> Option<(&ThreadId, &SubagentQuestion)> {
     match &frame.body {
         FrameBody::Ephemeral(Ephemeral::Subagent { root, question }) => Some((root, question)),
@@ -369,7 +369,7 @@ fn below(frame: &Frame) -> Option<(&ThreadId, &SubagentQuestion)> {
     }
 }
 
-/// Whether a frame of what concerns everyone says that its Thread asks nothing any more.
+/// Whether a frame of the workspace's log says that its Thread has no open Approval any more.
 fn says_nothing_is_open(frame: &Frame) -> bool {
     match &frame.body {
         FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,

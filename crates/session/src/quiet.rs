@@ -1,30 +1,30 @@
-//! Waiting until a client has its answers, for what must not reach it before them.
+//! Waiting until a client has its answers, for messages that must not reach it earlier.
 //!
-//! Clients in use drop an Approval that comes before the answer to the `thread/read` they sent with their subscription, and take
-//! the first answer after a request for the request's own. The wait is bounded by [`AT_LEAST`] and [`AT_MOST`].
+//! Clients in use drop an Approval that comes before the answer to the `thread/read` they sent with their subscription.
+//! They also take the first answer after a request for the request's own. [`AT_LEAST`] and [`AT_MOST`] bound the wait.
 
 use std::time::Duration;
 
 use bobbin_peer::PeerHandle;
 
-/// For the requests that the client sends meanwhile (a guess: it has read what it was answered, and has sent the next).
+/// Gives the client time to read its answers and send its next requests (a guess).
 const AT_LEAST: Duration = Duration::from_millis(100);
-/// After that the other answers are those that are slow.
+/// Requests that have no answer by then are slow ones, and are not waited for.
 const AT_MOST: Duration = Duration::from_secs(2);
-/// How often it looks whether there are some.
+/// Interval between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Waits until no more than `but` requests of a client have no answer.
+/// Waits until at most `but` requests of a client have no answer.
 pub async fn until_answered(peer: &PeerHandle, but: impl Fn() -> usize) {
     until(peer, but, 0).await;
 }
 
-/// Waits until a client has sent something more, and no request of it has no answer: it has handled what it was answered.
+/// Waits until a client has sent another message and all its requests are answered: it has handled its answers.
 pub(crate) async fn until_next_answered(peer: &PeerHandle) {
     until(peer, || 0, peer.stats().messages_read + 1).await;
 }
 
-/// Waits until a client has sent so many messages, and no more than `but` of its requests have no answer.
+/// Waits until a client has sent `messages` messages and at most `but` of its requests have no answer.
 async fn until(peer: &PeerHandle, but: impl Fn() -> usize, messages: u64) {
     let is_answered = || {
         let stats = peer.stats();
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns how long it waits for a client that sends a notification after a time.
+    /// Returns how long a wait takes for a client that sends a notification after a time.
     async fn waited_for(after: Duration) -> Duration {
         let (near, mut far) = Transport::memory_pair();
         let peer = Peer::start(near, PeerOptions::default(), |_| Handlers::new()).expect("it starts");

@@ -1,4 +1,4 @@
-//! A Session: the handle that a dialect's methods work with.
+//! A Session: the handle by which a dialect's methods serve one client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::pending_requests::PendingRequests;
 use crate::subscriptions::Subscriptions;
 use crate::{Dialect, SubscribeOptions, pump};
 
-/// How long a client is sent nothing while an answer is made: longer than a Turn takes to stop.
+/// Longest time that a client is sent nothing while an answer is made: longer than a Turn takes to stop.
 const LONGEST_HOLD: Duration = Duration::from_secs(5);
 
-/// A client is sent nothing until this is dropped.
+/// A guard: its client is sent nothing until it is dropped.
 #[must_use]
 pub struct Held {
     session: Arc<Session>,
@@ -43,7 +43,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts to serve a client: from here on it is sent the workspace's broadcasts. The task ends with the
+    /// Starts to serve a client, which is sent the workspace's broadcasts from now on. The task ends with the
     /// connection; join it.
     pub fn start(
         peer: PeerHandle,
@@ -66,26 +66,26 @@ impl Session {
         (session, pump)
     }
 
-    /// Returns the core.
+    /// Returns the Threads of the workspace.
     pub fn threads(&self) -> &Arc<Threads> {
         &self.threads
     }
 
-    /// Subscribes to a Thread. Never waits, so that an answer's closure may call it right after queueing the answer. A
-    /// Thread that is read already keeps its one cursor.
+    /// Subscribes to a Thread. Never waits, so an answer's closure may call it right after queueing the answer. A
+    /// Thread has one cursor, however often it is subscribed to.
     pub fn subscribe(&self, options: &SubscribeOptions) {
         self.subscriptions.lock().subscribe(options);
     }
 
-    /// Has what is open in a Thread that is read, and below it, shown and asked once more: the client has forgotten what
-    /// it was shown. What it was asked and has not answered is not asked twice.
+    /// Sends the open questions of a Thread and its subagents again, for a client that has lost its state. Questions
+    /// that are still waiting for its answer are not asked twice.
     pub fn ask_again(&self, thread: &ThreadId) {
         self.subscriptions.lock().ask_again(thread);
         self.waker.wake();
     }
 
-    /// Sends nothing more of Threads and broadcasts until the guard is dropped, for five seconds at most: for an answer
-    /// that comes before what its request causes.
+    /// Sends no frames of Threads or broadcasts until the guard is dropped, for five seconds at most. Use it for an
+    /// answer that must come before the effects of its request.
     pub fn hold(self: &Arc<Self>) -> Held {
         let until = Instant::now() + LONGEST_HOLD;
         self.subscriptions.lock().hold(until);
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Ends a Subscription. Nothing happens where there is none.
+    /// Ends a Subscription. Does nothing if there is none.
     pub fn unsubscribe(&self, thread: &ThreadId) {
         if self
             .subscriptions

@@ -1,7 +1,7 @@
-//! One subscription of a Session: a cursor on a Thread's log, what it is for, and when it ends.
+//! One subscription of a Session: a cursor on a Thread's log, its purposes, and its end.
 //!
-//! Plain data; owned by the Session's [`Subscriptions`](crate::subscriptions::Subscriptions). Holds no frames; what it remembers of a Turn is
-//! bounded by the Turn's open Items.
+//! Plain data, owned by the Session's [`Subscriptions`](crate::subscriptions::Subscriptions). It has no frames; its
+//! notes about a Turn are bounded by the Turn's open Items.
 
 use std::sync::Arc;
 
@@ -10,61 +10,61 @@ use bobbin_model::{Event, ItemId, Seq, TurnId, UnixMillis};
 
 use crate::subscriptions::{Answerable, Lifetime, Start};
 
-/// One cursor, with the purposes it serves. They are independent: it ends when the last one does.
+/// One cursor and its independent purposes. It ends with the last of them.
 pub(crate) struct Subscription {
     pub(crate) handle: Arc<ThreadHandle>,
-    /// First Seq that it covers.
+    /// First Seq that this cursor covers.
     pub(crate) from: Seq,
     pub(crate) next: Seq,
-    /// Everything before this was written; known while a request waits for that (see `flushes`).
+    /// Everything before this Seq was written. Updated only while a request waits for it (see `flushes`).
     pub(crate) sent: Seq,
     /// The client subscribed.
     pub(crate) subscribed: bool,
-    /// The Turn that this connection follows, until its end.
+    /// The Turn that this connection follows until its end.
     pub(crate) turn: Option<TurnId>,
-    /// Whose Turn that is.
+    /// The connection that started this Turn.
     pub(crate) whose: Whose,
-    /// The last Seq that something was promised for.
+    /// The last Seq that the client was promised.
     pub(crate) promised: Seq,
-    /// A frame came that none of its purposes wants.
+    /// A frame came that none of its purposes needs.
     pub(crate) over: bool,
-    /// Whether its client is asked the Thread's Approvals.
+    /// Whether the client is asked the Thread's Approvals.
     pub(crate) approver: Approver,
-    /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
+    /// Bytes already sent of open Items, for resuming after a gap. At most a Turn's open Items.
     pub(crate) shown: Vec<(TurnId, ItemId, usize)>,
-    /// Up to here, broadcasts have been sent already.
+    /// Broadcasts up to this Seq have been sent already.
     pub(crate) sent_to_all: Seq,
-    /// Up to here, frames are history: what they ask is not asked because of them.
+    /// Frames up to this Seq are history: they cause no questions.
     pub(crate) history: Seq,
-    /// The client came with text of open Items that `shown` does not know of.
+    /// The client has text of open Items that `shown` does not list.
     pub(crate) blind: bool,
-    /// Messages of the frame at this Seq that the client has.
+    /// The number of messages of the frame at this Seq that the client already has.
     pub(crate) skip: Option<(Seq, u8)>,
-    /// Tell the client when it has everything up to here.
+    /// The client is notified once it has everything up to this Seq.
     pub(crate) sync: Option<Seq>,
-    /// Where it goes on when what it was to begin with cannot be had, as long as it has taken nothing.
+    /// The Seq where the cursor resumes if its start is too far back. Cleared once it has taken a frame.
     pub(crate) instead: Option<Seq>,
 }
 
-/// Who started the Turn that a cursor follows.
+/// The connection that started a cursor's Turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// This connection.
     Own,
-    /// Another, or nobody is followed.
+    /// Another connection, or the cursor follows no Turn.
     Others,
 }
 
 /// Whether a client is asked a Thread's Approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approver {
-    /// It is not.
+    /// It is not asked.
     No,
-    /// It is, and those that are open still have to be asked.
+    /// It is asked, and the open Approvals have yet to be put to it.
     New,
-    /// It is.
+    /// It is asked.
     Yes,
-    /// It was.
+    /// It was asked earlier.
     Over,
 }
 
@@ -80,7 +80,7 @@ impl Subscription {
         let (from, next, sent_to_all) = match start {
             Start::Now => (visible.next(), visible.next(), Seq(0)),
             Start::At(seq) | Start::After(seq, _) => (seq, seq, Seq(0)),
-            // Broadcasts come, or came, through the workspace's log up to now.
+            // Broadcasts up to now come through the workspace's log.
             Start::Replay(seq) => (visible.next(), seq, visible),
         };
         Self {
@@ -120,7 +120,7 @@ impl Subscription {
         self.ask_again();
     }
 
-    /// Goes to where the client says it stopped.
+    /// Moves to the place where the client says it stopped.
     pub(crate) fn follow(&mut self, start: Seq, skip: u8, visible: Seq) {
         self.history = visible;
         self.from = self.from.min(start);
@@ -134,7 +134,7 @@ impl Subscription {
         self.ask_again();
     }
 
-    /// Says that the client has caught up, once.
+    /// Adds the notification that the client has caught up, once.
     pub(crate) fn sync(&mut self, at: UnixMillis, out: &mut Vec<Arc<Frame>>) {
         if let Some(seq) = self.sync.take_if(|seq| self.next > *seq) {
             let (id, body) = (self.handle.id().clone(), FrameBody::Ephemeral(Ephemeral::Synced));
@@ -143,11 +143,11 @@ impl Subscription {
         }
     }
 
-    /// Takes on a further purpose without giving up those it has.
+    /// Adds a purpose.
     pub(crate) fn serve(&mut self, lifetime: Lifetime) {
         match lifetime {
             Lifetime::Unsubscribed => self.subscribed = true,
-            // What is delivered through a Subscription ends with it (02 §5.6).
+            // The Subscription delivers the Turn's frames, and they end with it (02 §5.6).
             Lifetime::TurnEnds(_) | Lifetime::OthersTurnEnds(_) if self.subscribed => {}
             Lifetime::TurnEnds(turn) => {
                 self.turn = self.turn.max(Some(turn));
@@ -164,8 +164,7 @@ impl Subscription {
         self.over = false;
     }
 
-    /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
-    /// Turn it started (04 §6).
+    /// Counts the client as an approver of this Thread while it subscribes or follows a Turn that it started (04 §6).
     pub(crate) fn count(&mut self, asked: Answerable) {
         let counts = asked.approves && (self.subscribed || self.whose == Whose::Own && self.turn.is_some());
         match (counts, self.approver) {
@@ -187,19 +186,19 @@ impl Subscription {
         }
     }
 
-    /// Has the open Approvals asked once more: frames were passed over without asking what they open.
+    /// Asks the open Approvals again with the next batch: the cursor passed frames without asking their questions.
     pub(crate) fn ask_again(&mut self) {
         if self.approver == Approver::Yes {
             self.approver = Approver::New;
         }
     }
 
-    /// Whether nothing is left that it should wait for.
+    /// Whether no purpose is left.
     pub(crate) fn is_done(&self) -> bool {
         !self.subscribed && self.turn.is_none() && self.next > self.promised
     }
 
-    /// Moves the cursor over frames, keeping those it wants.
+    /// Moves the cursor over frames and adds those that it needs to `out`.
     pub(crate) fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
         if !frames.is_empty() {
             self.instead = None;
@@ -223,8 +222,8 @@ impl Subscription {
         self.next = next;
     }
 
-    /// Stops waiting for the end of a Turn once a later one starts: a repeated request names a Turn that may have
-    /// ended before this cursor heard of it.
+    /// Stops waiting for the end of a Turn once a later one starts. A repeated request may name a Turn that ended
+    /// before this cursor existed.
     pub(crate) fn forget_old_turn(&mut self, frame: &Frame) {
         if let FrameBody::Recorded(event) = &frame.body
             && let Event::TurnStarted { turn, .. } = &**event
@@ -233,8 +232,8 @@ impl Subscription {
         }
     }
 
-    /// Whether a frame that follows the end of this cursor's Turn still belongs to it: news of the Thread as
-    /// a whole, or the queued Turn that follows directly.
+    /// Whether a frame after the end of this cursor's Turn still belongs to it: news of the whole Thread, or the queued
+    /// Turn that follows directly.
     pub(crate) fn goes_on(&mut self, frame: &Frame) -> bool {
         match &frame.body {
             FrameBody::Ephemeral(_) => true,

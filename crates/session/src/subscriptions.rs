@@ -1,8 +1,8 @@
 //! The subscriptions of one Session: plain data and the rules for taking the next batch.
 //!
-//! A Session reads each Thread it subscribes to through one cursor and what concerns everyone through
-//! another. A frame for everyone stands in both logs; it is taken from the Thread's where there is a cursor
-//! that covers it, so each event reaches a connection at most once and in the Thread's order.
+//! A Session reads each subscribed Thread through one cursor, and the workspace's log through another. A broadcast
+//! frame is in both logs. It is taken from the Thread's log if a cursor covers it, so each event reaches a connection
+//! at most once and in the Thread's order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,45 +14,46 @@ use tokio::time::Instant;
 use crate::Dialect;
 use crate::subscription::{Approver, Subscription};
 
-/// Where a new cursor begins.
+/// The first frame of a new cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// With what comes next.
+    /// The next frame.
     Now,
-    /// With what was there before, from this Seq on. Broadcasts were sent when they happened and are left out.
+    /// An old frame at this Seq. Broadcasts from before now are left out: they were sent when they happened.
     Replay(Seq),
-    /// With this Seq.
+    /// The frame at this Seq.
     At(Seq),
-    /// With this Seq, where the client has the frame's first messages already. It has been sent nothing behind
-    /// that, and is sent `Synced` when it has caught up.
+    /// The frame at this Seq, whose first messages the client already has. The client has seen nothing later, and is
+    /// sent `Synced` when it has caught up.
     After(Seq, u8),
 }
 
-/// When a cursor ends by itself.
+/// The moment when a cursor ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
     /// Never: the client subscribed.
     Unsubscribed,
-    /// With the end of this Turn, which the client started, and of the queued Turns that follow on it directly.
+    /// At the end of this Turn, which the client started, and of the queued Turns that follow directly.
     TurnEnds(TurnId),
-    /// With the end of this Turn, which another client started: its Approvals are not asked here.
+    /// At the end of this Turn, which another client started. Its Approvals are not asked here.
     OthersTurnEnds(TurnId),
-    /// With this Seq.
+    /// After this Seq.
     Seq(Seq),
 }
 
-/// What to subscribe to, from where and for how long.
+/// A Thread to subscribe to, from where and for how long.
 #[derive(Debug)]
 pub struct SubscribeOptions {
     /// The Thread.
     pub handle: Arc<ThreadHandle>,
-    /// Where it begins.
+    /// First frame.
     pub start: Start,
-    /// When it ends.
+    /// End.
     pub lifetime: Lifetime,
 }
 
-/// Frames that a cursor that is gone had covered, until the other log has passed them too.
+/// Frames that a removed cursor covered. Remembered until the workspace's log has passed them, so that they are not
+/// sent twice.
 struct Covered {
     thread: ThreadId,
     from: Seq,
@@ -67,50 +68,50 @@ pub(crate) struct Subscriptions {
     covered: Vec<Covered>,
     asked: Answerable,
     waker: Waker,
-    /// Until when nothing is taken, for each who asked for that.
+    /// The end of each pause.
     held: Vec<Instant>,
 }
 
-/// What a client answers in the Threads it follows.
+/// The kinds of questions that a client answers in the Threads it follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answerable {
-    /// Approvals.
+    /// It answers Approvals.
     pub(crate) approves: bool,
-    /// And questions of a model.
+    /// It answers questions of a model too.
     pub(crate) inquiries: bool,
 }
 
-/// Parts a batch is cut into at most when many Threads have something to say.
+/// A batch is cut into at most so many parts when many Threads have frames.
 const SHARES: usize = 16;
 
-/// What the pump does next.
+/// The next work of the pump.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) frames: Vec<Arc<Frame>>,
-    /// What concerns everyone, of Threads without a cursor here.
+    /// Broadcast frames of Threads without a cursor here.
     pub(crate) news: Vec<Arc<Frame>>,
-    /// Threads whose cursor points at what is no longer in memory.
+    /// Threads whose next frame is no longer in memory.
     pub(crate) behind: Vec<ThreadId>,
-    /// Threads whose open Approvals have to be asked.
+    /// Threads whose open Approvals must be asked.
     pub(crate) greet: Vec<Arc<ThreadHandle>>,
-    /// Threads that are read no more.
+    /// Threads whose cursor has ended.
     pub(crate) over: Vec<ThreadId>,
-    /// Those of them whose questions are settled with that.
+    /// Those of `over` whose questions are settled by that.
     pub(crate) settled: Vec<ThreadId>,
-    /// Whether any cursor moved; there may be more to read then, whatever came of it.
+    /// Whether any cursor moved; then there may be more to read.
     pub(crate) moved: bool,
-    /// Nothing was taken, and nothing is until then.
+    /// The end of the pause; nothing was taken.
     pub(crate) held_until: Option<Instant>,
     /// The client cannot be served any more.
     pub(crate) broken: Option<Broken>,
 }
 
-/// Why a Session cannot go on.
+/// The reason why a Session cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
     /// It missed broadcasts.
     TooFarBehind,
-    /// A Thread it watches could not be stored.
+    /// A Thread it follows could not be stored.
     ThreadFailed,
 }
 
@@ -131,7 +132,7 @@ impl Subscriptions {
         }
     }
 
-    /// Takes nothing more until [`Subscriptions::release`] with the same moment, or until that has come.
+    /// Pauses taking until [`Subscriptions::release`] with the same moment, or until that moment.
     pub(crate) fn hold(&mut self, until: Instant) {
         self.held.push(until);
         self.waker.wake();
@@ -144,21 +145,21 @@ impl Subscriptions {
         self.waker.wake();
     }
 
-    /// Returns until when nothing is taken.
+    /// Returns the end of the pause, if there is one.
     fn held_until(&mut self) -> Option<Instant> {
         let now = Instant::now();
         self.held.retain(|until| *until > now);
         self.held.iter().max().copied()
     }
 
-    /// Begins to read what concerns everyone.
+    /// Starts to read the workspace's log.
     pub(crate) fn open(&mut self, everyone: &Log<Arc<Frame>>) {
         everyone.watch(&self.waker);
         self.everyone = Some(everyone.visible().next());
     }
 
-    /// Begins to read a Thread, or gives its cursor one more purpose. Nothing happens once the Session has
-    /// closed: an answer may come later than that.
+    /// Starts to read a Thread, or gives its cursor one more purpose. Does nothing once the Session has closed, since
+    /// an answer may come later.
     pub(crate) fn subscribe(&mut self, options: &SubscribeOptions) {
         if self.everyone.is_none() {
             return;
@@ -180,8 +181,8 @@ impl Subscriptions {
         subscription.count(self.asked);
     }
 
-    /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it. Returns
-    /// whether the Thread is read no more.
+    /// Ends an explicit Subscription. A cursor that follows a Turn of this connection stays. Returns whether the cursor
+    /// has ended.
     pub(crate) fn unsubscribe(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) -> bool {
         let Some(subscription) = self.threads.get_mut(id) else {
             return false;
@@ -194,21 +195,21 @@ impl Subscriptions {
         done
     }
 
-    /// Returns up to where a Thread that is read here has been shown.
+    /// Returns the last Seq that a followed Thread has shown.
     pub(crate) fn visible(&self, id: &ThreadId) -> Option<Seq> {
         self.threads
             .get(id)
             .map(|subscription| subscription.handle.log().visible())
     }
 
-    /// Takes note that everything that was taken has been written.
+    /// Notes that all taken frames have been written.
     pub(crate) fn note_sent(&mut self) {
         for subscription in self.threads.values_mut() {
             subscription.sent = subscription.next;
         }
     }
 
-    /// Whether a Thread that is read here has been written up to a Seq.
+    /// Whether the frames of a Thread up to a Seq have been written; true if it is not followed.
     pub(crate) fn has_sent(&self, id: &ThreadId, seq: Seq) -> bool {
         self.threads
             .get(id)
@@ -250,7 +251,7 @@ impl Subscriptions {
         });
     }
 
-    /// Takes the next frames of every cursor, about `max_bytes` together.
+    /// Takes the next frames of every cursor, about `max_bytes` in total.
     pub(crate) fn take(&mut self, threads: &Threads, max_bytes: usize) -> Batch {
         let mut batch = Batch {
             held_until: self.held_until(),
@@ -259,7 +260,7 @@ impl Subscriptions {
         let Some(everyone) = self.everyone.filter(|_| batch.held_until.is_none()) else {
             return batch;
         };
-        // Many cursors share the batch, so that its size does not follow their number.
+        // The cursors share the batch, so its size does not grow with their number.
         let share = max_bytes / self.threads.len().clamp(1, SHARES);
         for (id, subscription) in &mut self.threads {
             if subscription.approver == Approver::New {
@@ -271,7 +272,7 @@ impl Subscriptions {
                 batch.broken = Some(Broken::ThreadFailed);
             }
             match subscription.handle.log().read(subscription.next, share) {
-                // What is left of a deleted Thread cannot be read back; its deletion is broadcast.
+                // The rest of a deleted Thread cannot be read back; its deletion is broadcast.
                 Read::Gone { .. } if subscription.is_done() || ended == Some(Ended::Deleted) => {
                     batch.over.push(id.clone());
                 }
@@ -289,7 +290,7 @@ impl Subscriptions {
                 }
             }
         }
-        // First, so that they cover what they took and nothing behind it.
+        // Before the broadcasts are read: the removed cursors cover the frames they took, and none after them.
         for id in &batch.over {
             let subscription = self.threads.get(id);
             if subscription.is_some_and(|subscription| {
@@ -327,15 +328,15 @@ impl Subscriptions {
         self.threads.contains_key(id)
     }
 
-    /// Whether the client is asked what is asked in a Thread, and below it.
+    /// Whether the client is asked the questions of a Thread and its subagents.
     pub(crate) fn answers_for(&self, id: &ThreadId) -> bool {
         self.threads
             .get(id)
             .is_some_and(|subscription| subscription.approver != Approver::No)
     }
 
-    /// Returns the Thread if the question that this frame opens is asked here: what is replayed is history,
-    /// and what of it is open still is asked for by itself.
+    /// Returns the Thread if the client must be asked the question that this frame opens. Replayed frames are history;
+    /// their open questions are asked separately.
     pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {
         self.threads
             .get(&frame.thread)
@@ -343,22 +344,22 @@ impl Subscriptions {
             .map(|subscription| subscription.handle.clone())
     }
 
-    /// Has what is open in a Thread asked with the next batch.
+    /// Asks the open questions of a Thread with the next batch.
     pub(crate) fn ask_again(&mut self, thread: &ThreadId) {
         if let Some(subscription) = self.threads.get_mut(thread) {
             subscription.ask_again();
         }
     }
 
-    /// Has what a model wants to know in a Thread asked with the next batch, behind the call that asks it.
+    /// Asks a model's questions in a Thread with the next batch, after the call that asks them.
     pub(crate) fn inquire(&mut self, thread: &ThreadId) {
         if self.asked.inquiries {
             self.ask_again(thread);
         }
     }
 
-    /// Returns what is needed to read a Thread's backlog: its handle, the cursor, the text
-    /// already sent, and whether that is all that the client has.
+    /// Returns the arguments for reading a Thread's backlog: its handle, the cursor, the text already sent, and whether
+    /// the client has no other text.
     #[expect(clippy::type_complexity, reason = "taken apart at its only call")]
     pub(crate) fn behind(
         &self,
@@ -374,8 +375,8 @@ impl Subscriptions {
         })
     }
 
-    /// Lets a cursor that has taken nothing yet begin with what comes next instead, as what it was to begin with is too
-    /// much. `live` is the Turn that runs. Returns whether that could be done.
+    /// Moves a cursor that has taken nothing yet to the next frame, because its backlog is too large. `live` is the
+    /// running Turn. Returns whether that was possible.
     pub(crate) fn begin_later(
         &mut self,
         id: &ThreadId,
@@ -389,7 +390,7 @@ impl Subscriptions {
             return false;
         };
         subscription.next = instead;
-        // A Turn that ended before is not waited for; the end of one that ends meanwhile is still sent.
+        // An older Turn has ended and is not waited for. A Turn that ends meanwhile still gets its end sent.
         if subscription.handle.log().visible() < instead {
             subscription.turn.take_if(|turn| Some(*turn) != live);
         }
@@ -400,7 +401,7 @@ impl Subscriptions {
         true
     }
 
-    /// Takes a backlog as read and returns the frames of it that are still wanted.
+    /// Takes a backlog and returns the frames of it that are still needed.
     pub(crate) fn caught_up(
         &mut self,
         id: &ThreadId,

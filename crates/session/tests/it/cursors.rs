@@ -1,11 +1,11 @@
-//! What a client is sent: everything once, in order, whatever it follows and however slowly it reads.
+//! A client is sent every frame once, in order, whatever it follows and however slowly it reads.
 
 use bobbin_model::Seq;
 use bobbin_session::{Lifetime, Start};
 
 use crate::support::{PATIENCE, enqueue, server, start};
 
-/// Returns the number that a line begins with.
+/// Returns the number at the start of a line.
 fn seq(line: &str) -> u64 {
     let number = line.trim_start_matches('*').split(' ').next();
     number
@@ -13,7 +13,7 @@ fn seq(line: &str) -> u64 {
         .expect("a line begins with its number")
 }
 
-/// Returns the streamed text of lines; each piece stands where the one before it ended.
+/// Returns the streamed text of lines; each piece starts where the one before it ended.
 fn text(lines: &[String]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -65,7 +65,7 @@ async fn a_subscriber_is_sent_every_event_once_and_others_only_news() {
     server.threads.stop().await;
 }
 
-/// Text of a client that reads late is joined, and whole; the one beside it is not held up.
+/// A client that reads late gets its text joined and whole; other clients do not wait for it.
 #[tokio::test]
 async fn a_client_that_does_not_read_costs_another_nothing_and_misses_nothing() {
     const PIECES: usize = 3000;
@@ -136,7 +136,7 @@ async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
     server.threads.stop().await;
 }
 
-/// What a client has is not sent again, to the message.
+/// A client that resumes within a frame is not sent a message twice.
 #[tokio::test]
 async fn a_client_that_has_the_first_message_of_an_event_is_sent_what_follows_it() {
     let server = server().await;
@@ -156,7 +156,7 @@ async fn a_client_that_has_the_first_message_of_an_event_is_sent_what_follows_it
     server.threads.stop().await;
 }
 
-/// A subscriber that asks for the past gets it, though its cursor is beyond; broadcasts of the past stay away.
+/// A subscriber that asks for history gets it although its cursor is past it, but no old broadcasts.
 #[tokio::test]
 async fn a_subscriber_can_have_the_past_again() {
     let server = server().await;
@@ -185,7 +185,7 @@ async fn a_subscriber_can_have_the_past_again() {
     server.threads.stop().await;
 }
 
-/// Who started a Turn also follows the queued Turns that come directly behind it.
+/// A client that started a Turn also follows the queued Turns that come directly after it.
 #[tokio::test]
 async fn a_cursor_of_a_turn_goes_on_with_the_queue() {
     let server = server().await;
@@ -202,7 +202,7 @@ async fn a_cursor_of_a_turn_goes_on_with_the_queue() {
     server.threads.stop().await;
 }
 
-/// A request about something in a Thread goes out behind what the Thread's log says of it.
+/// A request about an event of a Thread reaches the client after the event.
 #[tokio::test]
 async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_that() {
     let server = server().await;
@@ -244,7 +244,7 @@ async fn a_session_ends_with_its_connection_and_with_the_core() {
     assert_eq!(thread.log().watchers(), 2);
     gone.finish().await;
     assert_eq!(thread.log().watchers(), 1);
-    // What comes after the end attaches to nothing.
+    // The end of the core ends every session.
     server.threads.stop().await;
     let ended = tokio::time::timeout(PATIENCE, stays.peer.closed()).await;
     assert!(ended.is_ok());

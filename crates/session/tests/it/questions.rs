@@ -1,4 +1,4 @@
-//! Approvals: everybody who may answer is asked once, and the first answer ends the question for the others.
+//! Approvals: each client that may answer is asked once, and the first answer ends the question for the others.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ async fn an_approval_is_asked_of_each_subscriber_once_and_settled_by_the_first_a
         one.plain.asked() == 1 && two.plain.asked() == 1
     })
     .await;
-    // Subscribing again asks nobody twice.
+    // A client that subscribes again is not asked again.
     one.subscribe(&thread);
     one.session.ask_again(thread.id());
     two.plain.decide(Decision::Accept);
@@ -48,7 +48,7 @@ async fn a_client_that_comes_later_is_asked_what_is_open() {
         left.iter().all(|line| !line.ends_with("turnEnded")),
         "the Turn waits on: {left:?}"
     );
-    // A Turn of others is followed without its questions; history asks nothing by itself.
+    // A client follows another's Turn without its questions, and history asks nothing.
     let onlooker = server.client("onlooker");
     onlooker.subscribe_with(
         &thread,
@@ -65,7 +65,7 @@ async fn a_client_that_comes_later_is_asked_what_is_open() {
     server.threads.stop().await;
 }
 
-/// A client that leaves a Thread may still answer what it was asked there, whatever else happens in other Threads.
+/// A client that leaves a Thread may still answer its questions, whatever happens in other Threads.
 #[tokio::test]
 async fn a_client_that_has_left_may_still_answer() {
     let server = server().await;
@@ -89,7 +89,7 @@ async fn a_client_that_has_left_may_still_answer() {
     server.threads.stop().await;
 }
 
-/// What a client was asked is taken back when somebody else answers, in a Thread that it has left too.
+/// A question is taken back when another client answers it, also in a Thread that the client has left.
 #[tokio::test]
 async fn an_answer_elsewhere_takes_the_question_back_where_a_client_has_left() {
     let server = server().await;
@@ -106,7 +106,7 @@ async fn an_answer_elsewhere_takes_the_question_back_where_a_client_has_left() {
     server.threads.stop().await;
 }
 
-/// To follow a Turn as one of others takes nothing from whoever started it.
+/// A client that started a Turn is asked even if it follows the Turn as another's too.
 #[tokio::test]
 async fn who_started_a_turn_is_asked_though_it_follows_it_twice() {
     let server = server().await;
@@ -126,7 +126,7 @@ async fn who_started_a_turn_is_asked_though_it_follows_it_twice() {
     server.threads.stop().await;
 }
 
-/// What could not be recorded was not said: the client is asked again, after a while.
+/// A client whose answer could not be stored is asked again, after a while.
 #[tokio::test]
 async fn an_answer_that_could_not_be_stored_is_asked_for_again() {
     let server = server().await;

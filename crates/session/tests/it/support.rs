@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-/// Longest wait for anything: what is lost fails its test instead of holding up the run.
+/// Longest wait for anything: a lost wake-up fails its test instead of blocking the run.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
@@ -194,10 +194,10 @@ impl Client {
     }
 }
 
-/// The dialect, and what was asked through it.
+/// The dialect, and the questions it was given.
 pub(crate) struct Plain {
     name: &'static str,
-    /// What the client answers to every question, once it does.
+    /// The client's answer to every question, once it answers.
     decision: watch::Sender<Option<Decision>>,
     asked: Mutex<Vec<ApprovalId>>,
     settled: Mutex<Vec<ApprovalId>>,
@@ -218,7 +218,7 @@ impl Plain {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub(crate) async fn eventually(what: &str, so: impl Fn() -> bool) {
     let waiting = async {
         while !so() {
