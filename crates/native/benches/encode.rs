@@ -1,7 +1,7 @@
-//! The messages that are written and read most, beside the least that makes or reads the same bytes.
+//! Encodes and decodes the most frequent messages, beside a minimal baseline for the same bytes.
 //!
-//! `bare` puts a Delta's notification together as text, escaping its text only; for reading it finds the same members
-//! in an untyped tree.
+//! `bare` joins a Delta's notification as text and escapes only its text. For reading, it finds the same members in an
+//! untyped tree.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
-//! Permission for large answers: what bounds the memory of those that clients ask for and do not read.
+//! Permission for large answers: bounds the memory of answers that clients request and do not read.
 //!
-//! A connection makes one large answer at a time, when its client has read those before; the whole server makes a few. While
-//! [`MAX_QUEUED_BYTES`] wait on all connections, a request for another is refused with `-32001`.
+//! A connection makes one large answer at a time, after its client has read the earlier ones. The whole server makes a
+//! few at once. While [`MAX_QUEUED_BYTES`] wait on all connections, a request for another is refused with `-32001`.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::connection::RETRY_AFTER_MS;
 use crate::wire::RpcError;
 
-/// Bytes of answers that wait to be read, on all connections together: four of the largest.
+/// Limit of bytes of unread answers on all connections together: four of the largest answers.
 const MAX_QUEUED_BYTES: usize = 256 << 20;
-/// Large answers that are made at once. Each takes a few times its size meanwhile.
+/// Limit of large answers that are made at once. Each needs a few times its size meanwhile.
 const MAX_MADE: usize = 4;
 
-/// What all connections of a server share.
+/// The limits that all connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) budget: Arc<AnswerBudget>,
@@ -32,7 +32,7 @@ impl Default for Answers {
     }
 }
 
-/// Permission to make one large answer. Hold it until the answer is queued.
+/// Permission to make one large answer. Drop it once the answer is queued.
 #[derive(Debug)]
 pub(crate) struct AnswerPermit {
     _connection: OwnedSemaphorePermit,
@@ -40,7 +40,7 @@ pub(crate) struct AnswerPermit {
 }
 
 impl Answers {
-    /// Waits until the connection makes no other large answer and its client has read what is queued.
+    /// Waits until the connection makes no other large answer and its client has read the queued ones.
     ///
     /// # Errors
     /// The answers of other clients fill the budget, or the connection has ended.

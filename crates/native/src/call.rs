@@ -1,4 +1,4 @@
-//! One message of a client on its way to its handler.
+//! Requests and notifications of a client on their way to their handlers.
 
 use bobbin_agent_api::Services;
 use bobbin_peer::{CallContext, NotificationContext, Responder};
@@ -18,7 +18,7 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Hands a request to the handler of its method. Handlers return once the connection's next request may be served.
+    /// Passes a request to the handler of its method. Handlers return once the connection's next request may be served.
     pub(crate) async fn serve(client: &'a Client, request: &'a CallContext, responder: Responder) {
         let groups = &client.server.groups;
         let method = groups.find(Direction::Request, &request.method);
@@ -58,7 +58,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// As [`Call::now`], with a service. Where the server has none, there is no such method.
+    /// As [`Call::now`], with a service. The method does not exist if the server lacks the service.
     pub fn now_with<S: 'a, P: DeserializeOwned>(
         self,
         service: fn(&Services) -> Option<&S>,
@@ -70,7 +70,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// As [`Call::wait`], with a service. Where the server has none, there is no such method.
+    /// As [`Call::wait`], with a service. The method does not exist if the server lacks the service.
     pub fn wait_with<S: 'a, P, F>(
         self,
         service: fn(&Services) -> Option<&S>,
@@ -101,7 +101,7 @@ pub struct Notified<'a> {
 }
 
 impl<'a> Notified<'a> {
-    /// Hands a notification to the handler of its method. Unknown ones are ignored.
+    /// Passes a notification to the handler of its method. Unknown ones are ignored.
     pub(crate) async fn serve(client: &'a Client, notification: &'a NotificationContext) {
         let groups = &client.server.groups;
         let method = groups.find(Direction::ClientNotification, &notification.method);
@@ -110,7 +110,7 @@ impl<'a> Notified<'a> {
         }
     }
 
-    /// Serves with a handler that the connection's next message waits for. Params that cannot be read are ignored.
+    /// Serves with a handler that the connection's next message waits for. Unreadable params are ignored.
     pub fn wait<P, F>(self, handler: impl FnOnce(&'a Client, P) -> F) -> BoxFuture<'a, ()>
     where
         P: DeserializeOwned,

@@ -1,14 +1,14 @@
-//! Which channel a Turn is said to come through (AppServer protocol 03 §1.1).
+//! The channel of each Turn that a connection starts (AppServer protocol 03 §1.1).
 //!
-//! A Turn in a Thread that the same connection started comes through that Thread's channel; any other comes
-//! through the connection's own. Remembers a bounded number of Threads, oldest out first.
+//! A Turn in a Thread that the same connection started has that Thread's channel. Any other Turn has the connection's
+//! own. A bounded number of Threads is remembered; the oldest is forgotten first.
 
 use std::collections::VecDeque;
 
 use bobbin_model::ThreadId;
 use parking_lot::Mutex;
 
-/// Threads remembered per connection (a guess: more than a person opens in a day).
+/// Limit of Threads remembered per connection (a guess: more than a user opens in a day).
 const REMEMBERED: usize = 256;
 
 /// The channels of one connection.
@@ -18,7 +18,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// Begins with the connection's own channel.
+    /// Creates the record with the connection's own channel.
     pub(crate) fn new(own: String) -> Self {
         Self {
             own,

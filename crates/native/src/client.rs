@@ -1,4 +1,4 @@
-//! One client that has finished its handshake, as handlers see it; and the steps that many of them have in common.
+//! One client that has finished its handshake, as handlers see it, with steps that many handlers share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
 use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, Thread, decode};
 
-/// Counts one answer as held back.
+/// Counts one answer as delayed while it exists.
 struct HeldBack(Arc<AtomicUsize>);
 
 impl HeldBack {
@@ -54,14 +54,14 @@ pub struct Client {
     pub(crate) one_answer: Arc<Semaphore>,
     /// Answers of the connection that wait for its other answers.
     pub(crate) held_back: Arc<AtomicUsize>,
-    /// What the client has started, where that ends with its connection.
+    /// The Turns that the client has started, if they end with its connection.
     pub(crate) own_turns: Option<Arc<OwnTurns>>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
 
 impl Client {
-    /// Returns the core.
+    /// Returns the Threads of the workspace.
     pub fn threads(&self) -> &Arc<Threads> {
         &self.server.threads
     }
@@ -76,7 +76,7 @@ impl Client {
         &self.endpoint
     }
 
-    /// Returns what the client follows.
+    /// Returns the client's session, which has its subscriptions.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
     }
@@ -86,7 +86,7 @@ impl Client {
         &self.peer
     }
 
-    /// Returns what the client said in `initialize` that it can do.
+    /// Returns the capabilities that the client declared in `initialize`.
     pub fn capabilities(&self) -> &ClientCapabilities {
         self.native.capabilities()
     }
@@ -103,12 +103,12 @@ impl Client {
         }
     }
 
-    /// Returns the external channel that the client says it is the adapter of.
+    /// Returns the external channel for which the client says it is the adapter.
     pub fn adapter_of(&self) -> Option<String> {
         self.capabilities().channel_name()
     }
 
-    /// Whether the client gets the notifications of this name.
+    /// Whether the client receives the notifications of this name.
     pub fn wants(&self, notification: &str) -> bool {
         self.native.wants_notification(notification)
     }
@@ -118,7 +118,7 @@ impl Client {
         self.once.as_ref()
     }
 
-    /// Runs a task that the connection waits for when it ends. The task has to end soon after the connection is closed.
+    /// Runs a task that the connection waits for when it ends. The task must end soon after the connection closes.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.reads.spawn(task);
     }
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// Sends the client a Turn that it started, also where it has not subscribed to the Thread.
+    /// Sends the client a Turn that it started, even if it has not subscribed to the Thread.
     pub fn follow(&self, handle: Arc<ThreadHandle>, started: &StartedTurn) {
         if let Some(own) = &self.own_turns {
             own.add(handle.clone(), started);
@@ -151,24 +151,23 @@ impl Client {
         });
     }
 
-    /// Waits until the client has the answers to its other requests: 100 ms at least, for those that it sends meanwhile,
-    /// and 2 s at most. For an answer that must not come first.
+    /// Waits until the client has the answers to its other requests, for an answer that must not come first. Waits at
+    /// least 100 ms, for requests that it sends meanwhile, and at most 2 s.
     pub async fn answered_otherwise(&self) {
         let _held_back = HeldBack::new(self.held_back.clone());
         until_answered(&self.peer, || self.held_back.load(Ordering::Relaxed)).await;
     }
 
-    /// Waits for the permission to make a large answer.
+    /// Waits for permission to make a large answer.
     ///
     /// # Errors
-    /// Too much waits to be read.
+    /// Too many bytes wait to be read.
     pub(crate) async fn large_answer(&self) -> Result<AnswerPermit, RpcError> {
         let connection = self.one_answer.clone();
         self.server.answers.permit(connection, &self.peer).await
     }
 
-    /// Runs what makes a large answer once this connection may make one; the request is refused where too much waits to be
-    /// read.
+    /// Makes a large answer once this connection may make one. Refuses the request if too many bytes wait to be read.
     pub fn answer_large<F>(&self, responder: Responder, answer: impl FnOnce(Responder) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -187,13 +186,13 @@ impl Client {
         self.native.thread(state)
     }
 
-    /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is
-    /// in no Thread's record.
+    /// Returns the receiver of the answer if the current request must be executed, for a request that changes something
+    /// outside of a Thread's record. Returns `None` for a repeated request, which gets the first one's answer.
     pub fn first_time(&self, responder: Responder) -> Option<Answer> {
         self.server.repeats.first(self.once.as_ref(), responder)
     }
 
-    /// Hands a command over, under the request's name if it has one.
+    /// Sends a command, under the request's name if it has one.
     pub async fn command(&self, thread: &ThreadHandle, command: Command) {
         let command = match self.once.clone() {
             Some(once) => Command::Once {
@@ -214,7 +213,7 @@ fn named(request: &CallContext) -> Option<Once> {
         client_request_id: Option<ClientRequestId>,
     }
     let params = request.params.as_deref()?;
-    // The handler, which decodes the params whole, answers what is wrong with them.
+    // The handler decodes the params whole and answers their errors.
     let id = decode::params::<Named>(Some(params)).ok()?.client_request_id?;
     Some(Once::new(id.as_str(), &request.method, params.get()))
 }
@@ -234,7 +233,7 @@ pub(crate) async fn notification(client: &Client, notification: NotificationCont
     Notified::serve(client, &notification).await;
 }
 
-/// Finds a Thread, or answers why it cannot be had.
+/// Finds a Thread, or answers why it cannot be used.
 pub async fn handle(
     client: &Client,
     id: &str,
@@ -258,12 +257,12 @@ pub fn refuse(responder: Responder, error: RpcError) {
     responder.err(errors::object(error));
 }
 
-/// Answers a request whose params cannot be used, with what is wrong.
+/// Answers a request whose params cannot be used, with the reason.
 pub fn refuse_params(responder: Responder, detail: impl Into<String>) {
     refuse(responder, RpcError::invalid_params(detail));
 }
 
-/// Answers with the error of the core.
+/// Answers with an error of the core.
 pub fn fail(responder: Responder, error: &CoreError) {
     refuse(responder, errors::of(error));
 }

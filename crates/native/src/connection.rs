@@ -1,7 +1,7 @@
 //! One connection from its handshake to its end (AppServer protocol 01 §4).
 //!
-//! Owns the Peer, the Session and the tasks of slow reads, and joins them. Nothing is sent before the
-//! client has said `initialized`: only then does the Session begin to pump.
+//! It owns the Peer, the Session and the tasks of slow reads, and joins them. The Session starts to pump at the
+//! client's `initialized`; nothing is sent before that.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -32,34 +32,34 @@ use crate::wire::{self, RpcError, decode};
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
-/// How long an overloaded client is asked to wait.
+/// The delay that an overloaded client is asked to make.
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
-/// How long requests that were read before the end of input have to be answered.
+/// Time to answer requests that were read before the end of input.
 const DRAIN: Duration = Duration::from_secs(5);
-/// How long a WebSocket client has for its handshake. The process that started us on its stdio has no limit: the server ends
-/// with it.
+/// Time that a WebSocket client has for its handshake. The process that started the server on its stdio has no limit:
+/// the server ends with it.
 const HANDSHAKE: Duration = Duration::from_secs(30);
-/// How long a write may stand still.
+/// Longest time that a write may make no progress.
 const WRITE_STALL: Duration = Duration::from_secs(30);
-/// Bytes that may wait to be written before the client's input is left alone.
+/// Bytes that may wait to be written before reading of the client's input pauses.
 const MAX_QUEUE_BYTES: usize = 8 << 20;
-/// The one lane of a connection: requests and notifications are handed over in the order they came.
+/// The one lane of a connection: requests and notifications are served in the order they came.
 const LANE: &str = "native";
 
-/// Which endpoint a client came through.
+/// The endpoint through which a client came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// Our stdin and stdout: what was read is answered before the end.
+    /// The server's stdin and stdout. All requests read are answered before the end.
     Stdio,
-    /// The socket of the workspace, which programs of its user reach: what was read is answered before the end.
+    /// The workspace's socket, for programs of its user. All requests read are answered before the end.
     Local(LocalClient),
-    /// A WebSocket: a client that is gone needs no answer.
+    /// A WebSocket. A client that is gone needs no answer.
     WebSocket,
-    /// The pipes of an adapter that we started for the external channel of this name.
+    /// The pipes of an adapter that the server started for the external channel of this name.
     Adapter(Arc<str>),
 }
 
-/// What a program of the server's user says of itself before its handshake.
+/// The declaration of a program of the server's user, sent before its handshake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalClient {
     /// Whether the Turns that it starts end with its connection.
@@ -68,19 +68,19 @@ pub struct LocalClient {
     pub keys: ClientKeys,
 }
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 pub struct Server {
     pub(crate) threads: Arc<Threads>,
     pub(crate) services: Services,
     pub(crate) groups: Arc<Groups>,
-    /// Answers to named requests that no Thread's record has.
+    /// Answers to named requests that are in no Thread's record.
     pub(crate) repeats: Arc<Repeats>,
     /// Bounds the answers that clients do not read.
     pub(crate) answers: Answers,
 }
 
 impl Server {
-    /// Makes the dialect of a server that has these method groups.
+    /// Creates the dialect of a server with these method groups.
     pub fn new(threads: Arc<Threads>, services: Services, groups: Groups) -> Self {
         Self {
             threads,
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// Returns the core.
+    /// Returns the Threads of the workspace.
     pub fn threads(&self) -> &Arc<Threads> {
         &self.threads
     }
@@ -140,7 +140,7 @@ pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>
             peer.closed().await;
         }
         () = parts.server.threads.ended() => {
-            // A client in the middle of its handshake has no pump that would end it.
+            // A client in the middle of its handshake has no pump to end it.
             if !parts.is_ready() {
                 peer.close_with(1000, "Server shutting down");
             }
@@ -186,7 +186,7 @@ fn options(endpoint: &Endpoint, answers: &Answers) -> PeerOptions {
         answer_budget: Some(answers.budget.clone()),
         write_stall_timeout: Some(WRITE_STALL),
         drain_timeout: Some(DRAIN),
-        // A question about an Item that was answered elsewhere is not taken back (04 §6); a dialog of an extension is.
+        // An Item's question that was answered elsewhere is not taken back (04 §6); a dialog of an extension is.
         cancel_on_abandon: |method| method.starts_with("hermes/ui/"),
         ..PeerOptions::default()
     }
@@ -206,7 +206,7 @@ fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
         })
 }
 
-/// What outlives the service of the Peer.
+/// The state that outlives the service of the Peer.
 struct Parts {
     server: Arc<Server>,
     endpoint: Endpoint,
@@ -216,7 +216,7 @@ struct Parts {
     one_answer: Arc<Semaphore>,
     /// Answers that wait for other answers.
     held_back: Arc<AtomicUsize>,
-    /// What the client has started, where that ends with the connection.
+    /// The Turns that the client has started, if they end with the connection.
     own_turns: Option<Arc<OwnTurns>>,
 }
 
@@ -277,7 +277,7 @@ impl Connection {
         if !matches!(*state, State::Fresh) {
             return Err(RpcError::already_initialized());
         }
-        // A failure leaves the connection fresh, so that it can be tried again.
+        // A failure leaves the connection fresh, so the client can try again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
         let name = &params.client_info.name;
         tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
@@ -299,7 +299,7 @@ impl Connection {
         })
     }
 
-    /// Lets the groups look at a client that has been answered.
+    /// Calls each group's `greeted`, after `initialize` has been answered.
     fn greeted(&self) {
         let native = match &*self.parts.state.lock() {
             State::Answered(native) => native.clone(),

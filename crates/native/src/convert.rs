@@ -8,7 +8,7 @@ use crate::groups::serving::dynamic;
 use crate::groups::subagent;
 use crate::wire::{self, Timestamp};
 
-/// Returns a time as the wire writes it.
+/// Returns a time in the wire's form.
 pub fn time(at: UnixMillis) -> Timestamp {
     Timestamp(at.0)
 }
@@ -26,7 +26,7 @@ impl ToolExecutions {
     }
 }
 
-/// Returns a Thread; `turns` and `plan` are for the answers that carry them.
+/// Returns a Thread. The answers that have `turns` and `plan` add them.
 pub fn thread(state: &model::ThreadState) -> wire::Thread {
     let header = &state.header;
     let id = header.id.to_string();
@@ -149,7 +149,7 @@ fn part(part: &model::InputPart) -> wire::InputPart {
             mime_type,
             file_name,
         }),
-        // The protocol has no part for text that was attached; it is shown as what it was taken from.
+        // The protocol has no part for attached text; it is shown as a reference to its source.
         Part::Context { label, .. } => wire::InputPart::FileRef(wire::FileRefPart {
             path: label,
             display_path: None,
@@ -157,7 +157,7 @@ fn part(part: &model::InputPart) -> wire::InputPart {
     }
 }
 
-/// Returns a Turn with its Items, without those this client does not show.
+/// Returns a Turn with the Items that this client shows.
 pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions) -> wire::Turn {
     let items = turn
         .items
@@ -172,7 +172,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
         started_at: time(turn.started_at),
         completed_at: turn.completed_at.map(time),
         token_usage: Some(turn.usage)
-            // Known when it will not change any more (03 §1.1).
+            // Only final figures are shown (03 §1.1).
             .filter(|usage| turn.completed_at.is_some() && !usage.is_zero())
             .map(|usage| wire::TokenUsage {
                 input_tokens: usage.input_tokens,
@@ -189,7 +189,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
     }
 }
 
-/// Returns a figure that is left out of messages while it is zero.
+/// Returns a figure, or `None` for zero, which messages leave out.
 pub(crate) fn known(figure: u64) -> Option<u64> {
     (figure > 0).then_some(figure)
 }
@@ -203,7 +203,7 @@ pub(crate) fn cost(micros: u64) -> Option<f64> {
     known(micros).map(|micros| micros as f64 / 1e6)
 }
 
-/// Returns who started a Turn, as far as its first message says.
+/// Returns the initiator of a Turn, as far as its first message says.
 fn initiator(turn: &model::Turn) -> Option<wire::TurnInitiator> {
     let message = turn.items.iter().find_map(|item| match &item.body {
         model::ItemBody::UserMessage(message) => Some(message),
@@ -242,7 +242,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             call_id,
             arguments,
             arguments_text,
-            // Between the model's provider and us.
+            // State of the model's provider, which clients do not need.
             kept: _,
         } => wire::ItemPayload::ToolCall(wire::ToolCallPayload {
             tool_name,
@@ -348,7 +348,7 @@ fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
     }
 }
 
-/// Returns the pictures of a message that lie on the server's disk.
+/// Returns the pictures of a message that are files on the server's disk.
 fn images(parts: &[model::InputPart]) -> Vec<wire::MessageImage> {
     let images = parts.iter().filter_map(|part| match part.clone() {
         model::InputPart::LocalImage {
@@ -388,9 +388,9 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
     }
 }
 
-/// The two shapes are one JSON object; what one does not know the other keeps.
+/// Converts by JSON: both types have one JSON object, and each retains the other's unknown members.
 ///
-/// Clients that know the first three policies alone see the nearest of these.
+/// Clients that know only the first three policies see the nearest of them.
 fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration> {
     let mut config: wire::ThreadConfiguration =
         serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;

@@ -1,22 +1,22 @@
 //! Numbers of notifications on the wire, for clients that declared `eventCursors`.
 //!
-//! A frame can become several notifications, and a connection can break between any two. So a number counts
-//! messages, not frames: the frame's Seq times [`Part::COUNT`] plus the message's place. Numbers rise and have
-//! gaps; a client keeps the last one it has dealt with and treats it as opaque.
+//! A frame can become several notifications, and a connection can break between any two. So a number counts messages,
+//! not frames: the frame's Seq times [`Part::COUNT`] plus the message's place. Numbers rise and have gaps. A client
+//! stores the last one that it has processed and treats it as opaque.
 
 use bobbin_core::{Frame, Part};
 use bobbin_model::Seq;
 
 const COUNT: u64 = Part::COUNT as u64;
 
-/// Where a client stopped.
+/// The place where a client stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stopped {
     /// It has this many messages of the frame and all before it.
     Within(Seq, u8),
     /// It has everything up to this frame.
     Behind(Seq),
-    /// It was in the middle of what was put together for it alone, which cannot be repeated.
+    /// It stopped within messages that were combined for it alone, which cannot be repeated.
     Unknown,
 }
 

@@ -17,10 +17,10 @@ use crate::group::Groups;
 use crate::groups::item::user_input;
 use crate::wire;
 
-/// Name of DotCraft's terminal client. It shows each Thread that a `thread/started` names in place of its user's, so it
-/// hears of those alone that it has started.
+/// Name of DotCraft's terminal client. It switches its user to each Thread that a `thread/started` names, so it is sent
+/// only those that it has started.
 const ENTERS_STARTED: &str = "dotcraft-tui";
-/// Names of clients of DotCraft's that people use.
+/// Names of DotCraft's clients that users work in.
 const PERSONS: &[&str] = &["dotcraft-desktop", "dotcraft-tui"];
 
 /// One client's side of the handshake.
@@ -42,7 +42,7 @@ impl Native {
             .collect();
         let unwanted = groups.unwanted(&params.capabilities);
         opted_out.extend(unwanted.into_iter().map(str::to_owned));
-        // The adapter's own name first (03 §1.1).
+        // The adapter's own name takes precedence (03 §1.1).
         let adapter = params.capabilities.channel_name();
         let own = match (adapter, &params.capabilities.acp_extensions) {
             (Some(name), _) => name,
@@ -66,7 +66,7 @@ impl Native {
         }
     }
 
-    /// Returns what this client can do for the Turns it starts.
+    /// Returns the features that this client offers the Turns it starts.
     pub(crate) fn features(&self) -> TurnFeatures {
         TurnFeatures {
             command_execution: self.capabilities.command_execution_streaming,
@@ -77,14 +77,14 @@ impl Native {
         }
     }
 
-    /// Whether a person starts the Turns of this client: as it declares, else by what is known of it. The adapter of a chat
-    /// is none.
+    /// Whether a person starts the Turns of this client: as it declares, or as its name and capabilities imply. Never
+    /// for the adapter of a chat.
     fn is_person(&self) -> bool {
         let known = || self.editor().is_some() || PERSONS.contains(&self.client.name.as_str());
         self.capabilities.channel_adapter.is_none() && self.capabilities.person.unwrap_or_else(known)
     }
 
-    /// Returns what this client serves as an editor.
+    /// Returns the functions that this client serves as an editor.
     pub(crate) fn editor(&self) -> Option<&wire::AcpExtensions> {
         self.capabilities.acp_extensions.as_ref()
     }
@@ -98,7 +98,7 @@ impl Native {
         &self.channels
     }
 
-    /// Returns what this client can do.
+    /// Returns the capabilities that this client declared.
     pub(crate) fn capabilities(&self) -> &wire::ClientCapabilities {
         &self.capabilities
     }
@@ -108,12 +108,12 @@ impl Native {
         !self.opted_out.contains(method)
     }
 
-    /// Whether this client reads Threads by number.
+    /// Whether this client reads Threads by event numbers.
     pub(crate) fn numbers(&self) -> bool {
         self.capabilities.event_cursors
     }
 
-    /// Returns a Thread as this client's answers show it: with its policy as it is if the client knows all of them.
+    /// Returns a Thread as this client's answers show it. The policy is unchanged if the client knows all policies.
     pub(crate) fn thread(&self, state: &bobbin_model::ThreadState) -> wire::Thread {
         let mut thread = convert::thread(state);
         let config = state.header.config.as_ref();
@@ -125,8 +125,8 @@ impl Native {
         thread
     }
 
-    /// Returns a Turn as this client's answers show it. A client that reads no Thread by number looks for the Turn at work
-    /// by the status `running`: one that waits for an Approval has that status for it too.
+    /// Returns a Turn as this client's answers show it. A client without event numbers finds the running Turn by its
+    /// status `running`, so a Turn that waits for an Approval has that status there too.
     pub(crate) fn turn(&self, thread: &ThreadId, turn: &bobbin_model::Turn) -> wire::Turn {
         let mut turn = convert::turn(thread, turn, self.tool_executions());
         if turn.status == TurnStatus::WaitingApproval && !self.numbers() {
@@ -138,7 +138,7 @@ impl Native {
     fn kind(&self, source: LogSource) -> Kind {
         Kind {
             tool_executions: self.tool_executions(),
-            // News of a Thread that is not followed says nothing about how much of it the client has.
+            // News of a Thread that is not followed do not say how much of the Thread the client has.
             numbers: if self.numbers() && source == LogSource::Thread {
                 Numbers::Shown
             } else {
@@ -170,8 +170,8 @@ impl Dialect for Native {
         self.capabilities.user_input_support
     }
 
-    /// The desktop in use does, and it alone brings a browser. It can be busy for longer than any short wait, and asks for
-    /// children behind what it has read.
+    /// Only DotCraft's desktop does, recognized by its browser. It can be busy longer than any short wait, and requests
+    /// children after it has read the Thread.
     fn drops_early_questions(&self) -> bool {
         self.capabilities.browser_use.is_some()
     }
@@ -192,7 +192,7 @@ impl Dialect for Native {
     ) -> BoxFuture<'a, Option<Decision>> {
         async move {
             let mut params = request(thread, approval);
-            // Adapters show a chat the operation and the reason alone.
+            // Adapters show only the operation and the reason in a chat.
             if approval.scope.kind == ApprovalKind::File && self.capabilities.channel_name().is_some() {
                 let reason = params.reason.iter().map(String::as_str);
                 let shown: Vec<&str> = std::iter::once(&*params.target).chain(reason).collect();
@@ -200,7 +200,7 @@ impl Dialect for Native {
             }
             match peer.call_raw(wire::ITEM_APPROVAL_REQUEST, &params, None).await {
                 Ok(result) => Some(wire::ApprovalRequestResult::read(Some(&result)).decision),
-                // "I cannot answer that" is a no (04 §5).
+                // An error means that the client cannot answer: a no (04 §5).
                 Err(CallError::Remote(_)) => Some(Decision::Decline),
                 Err(
                     CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_),

@@ -1,4 +1,4 @@
-//! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
+//! The only conversion of core errors into codes of the wire. The matches are exhaustive, so a new error needs a code.
 
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
@@ -8,7 +8,7 @@ use bobbin_prompts::{NOT_TRUSTED, PromptError};
 use crate::connection::RETRY_AFTER_MS;
 use crate::wire::RpcError;
 
-/// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
+/// Returns the wire's error for an error of the core. Internal causes go to the log.
 pub fn of(error: &CoreError) -> RpcError {
     match error {
         CoreError::Refused(refusal) => of_refusal(refusal),
@@ -35,7 +35,7 @@ pub fn of(error: &CoreError) -> RpcError {
     }
 }
 
-/// Says what a person can do about it; where a program can, `reason` is a word for it.
+/// Says what a user can do next; `reason` is a word for programs that can act on it.
 fn of_store(error: &StoreError) -> RpcError {
     let (text, reason) = match error {
         StoreError::DiskFull => ("The disk is full; nothing was changed.", Some("diskFull")),
@@ -78,7 +78,7 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
         Refusal::TurnInProgress { thread, .. } => RpcError::turn_in_progress(thread.as_str()),
         Refusal::TurnNotFound(id) => RpcError::turn_not_found(id),
         Refusal::TurnNotRunning(id) => RpcError::turn_not_running(id),
-        // A borrowed code, as clients know it (01 §10.2).
+        // A borrowed code that clients know (01 §10.2).
         Refusal::QueuedInputNotFound(id) => RpcError::thread_not_found(id.as_str()),
         Refusal::QueueFull(_) => RpcError::internal_error(sentence(refusal)).with_reason("queueFull"),
         Refusal::RequestIdReused(_) => RpcError::client_request_id_reused(),
@@ -89,7 +89,7 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
     }
 }
 
-/// Returns the wire's error for one about commands and skills.
+/// Returns the wire's error for an error of commands and skills.
 pub fn of_prompt(error: &PromptError) -> RpcError {
     match error {
         PromptError::NotFound { what: "skill", name } => RpcError::skill_not_found(name),

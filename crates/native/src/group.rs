@@ -1,7 +1,7 @@
-//! Method groups: what a group has, and the tables that are made of groups.
+//! Method groups: the parts of a group, and tables of groups.
 //!
-//! A group is a value (`Group`) in a folder of its own. A crate that has groups offers a table of them; whoever starts a
-//! server joins the tables ([`Groups`]). Coverage tests and `proto-schema/` are made from the same tables.
+//! A group is a value (`Group`) in a folder of its own. A crate offers a table of its groups, and the server joins the
+//! tables ([`Groups`]). Coverage tests and `proto-schema/` are made from the same tables.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,21 +21,21 @@ use crate::wire::{ClientCapabilities, ErrorCode, ServerCapabilities};
 pub struct Group {
     /// Its methods and notifications, in both directions.
     pub methods: &'static [Method],
-    /// Says in `initialize` what of the group this server has.
+    /// Adds the group's capabilities to the answer to `initialize`.
     pub capabilities: fn(&Server, &mut ServerCapabilities),
-    /// Returns the notifications that a client with these capabilities does not get.
+    /// Returns the notifications that a client with these capabilities does not receive.
     pub unwanted: fn(&ClientCapabilities) -> Vec<&'static str>,
-    /// Is called once for each client, when `initialize` is answered. The only moment to turn a client away before its
+    /// Called once for each client, after `initialize` is answered. Only this hook can refuse a client before its
     /// handshake is done.
     pub greeted: fn(&Server, &ClientCapabilities, &Endpoint, &PeerHandle),
-    /// Is called once for each client, when its handshake is done.
+    /// Called once for each client, after its handshake.
     pub ready: fn(&Client),
     /// Returns the notification of a broadcast, if the broadcast is of this group.
     pub broadcast: fn(&Broadcast, UnixMillis) -> Option<WireMessage>,
 }
 
 impl Group {
-    /// A group without anything.
+    /// A group without any part.
     pub const EMPTY: Self = Self {
         methods: &[],
         capabilities: |_, _| {},
@@ -72,7 +72,7 @@ impl Groups {
             .find(|method| method.direction == direction && method.name == name)
     }
 
-    /// Returns the notifications that a client with these capabilities does not get.
+    /// Returns the notifications that a client with these capabilities does not receive.
     pub fn unwanted(&self, capabilities: &ClientCapabilities) -> Vec<&'static str> {
         self.iter()
             .flat_map(|group| (group.unwanted)(capabilities))
@@ -85,7 +85,7 @@ impl Groups {
     }
 }
 
-/// Who sends a message, and whether it wants an answer.
+/// The sender of a message, and whether it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Client to server, answered.
@@ -98,12 +98,12 @@ pub enum Direction {
     ServerRequest,
 }
 
-/// Whether this server does it already.
+/// Whether this server serves a method already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Availability {
     /// This version serves it.
     Now,
-    /// The shape is settled, the server does not serve it yet.
+    /// The shape is final; the server does not serve it yet.
     Later,
 }
 
@@ -117,26 +117,28 @@ type Take = for<'a> fn(Notified<'a>) -> BoxFuture<'a, ()>;
 pub struct Method {
     /// Its name on the wire.
     pub name: &'static str,
-    /// Who sends it.
+    /// The sender.
     pub direction: Direction,
     /// Whether this version serves it.
     pub availability: Availability,
     /// One or a few sentences.
     pub summary: &'static str,
-    /// What is sent.
+    /// The type of the params.
     pub params: Shape,
-    /// What is answered, when it is.
+    /// The type of the result, if the method is answered.
     pub result: Option<Shape>,
-    /// The errors of its own. The ones that any request may get are [`COMMON_ERRORS`].
+    /// The method's own errors. Errors that any request may get are in [`COMMON_ERRORS`].
     pub errors: &'static [ErrorCode],
     pub(crate) serve: Option<Serve>,
     pub(crate) take: Option<Take>,
 }
 
-/// The rows of a group: kind (a constructor of [`Method`]), name, types of the wire, errors, how it is served, sentence.
+/// Makes the rows of a group: kind (a constructor of [`Method`]), name, types of the wire, errors, how it is served,
+/// sentence.
 ///
-/// `wait handler` and `now handler` are [`Call::wait`] and [`Call::now`]. `now_with(prompts) handler` serves with a field of
-/// [`Services`](bobbin_agent_api::Services), and `now_with(of Feature) handler` with a feature that another crate brought.
+/// `wait handler` and `now handler` are [`Call::wait`] and [`Call::now`]. `now_with(prompts) handler` serves with a
+/// field of [`Services`](bobbin_agent_api::Services), and `now_with(of Feature) handler` with a feature of another
+/// crate.
 #[macro_export]
 macro_rules! rows {
     (@serve $how:ident $handler:path) => { |call| call.$how($handler) };
@@ -209,7 +211,7 @@ impl Method {
         }
     }
 
-    /// A notification that the connection or the peer takes by itself.
+    /// A notification that the connection or the peer processes itself.
     pub(crate) const fn first_notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
         Self::row::<P>(Direction::ClientNotification, name, summary)
     }
@@ -230,7 +232,7 @@ impl Method {
         }
     }
 
-    /// Returns the same row, whose shape is settled and which the server does not serve yet.
+    /// Returns the same row, marked as not served yet.
     #[must_use]
     pub const fn later(self) -> Self {
         Self {
@@ -254,7 +256,7 @@ impl Method {
     }
 }
 
-/// A type of the wire, as far as a schema needs it.
+/// A type of the wire, as a schema needs it.
 #[derive(Clone, Copy)]
 pub struct Shape {
     name: fn() -> Cow<'static, str>,
@@ -274,7 +276,7 @@ impl Shape {
         (self.name)()
     }
 
-    /// Returns the type's schema; types that it mentions go into the generator's definitions.
+    /// Returns the type's schema. Types that it mentions go into the generator's definitions.
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }

@@ -1,7 +1,7 @@
-//! The native dialect: the AppServer protocol's messages to core commands, events to its notifications.
+//! The native dialect: turns the AppServer protocol's messages into core commands, and events into its notifications.
 //!
-//! [`serve`] runs one connection from its handshake to its end. No state machine of its own beside the
-//! handshake: Threads and Turns live in the core, cursors in the session.
+//! [`serve`] runs one connection from its handshake to its end. The handshake is its only state machine: Threads and
+//! Turns live in the core, cursors in the session.
 
 mod answers;
 pub mod call;

@@ -7,7 +7,7 @@ use bobbin_core::{Command, StartedTurn, ThreadHandle};
 use bobbin_model::TurnId;
 use parking_lot::Mutex;
 
-/// Most Turns that are known; the oldest goes first, and has usually ended.
+/// Limit of known Turns; the oldest is forgotten first, and has usually ended.
 const MAX_TURNS: usize = 64;
 
 /// The newest Turns of one connection.
@@ -24,12 +24,12 @@ impl OwnTurns {
         turns.push_back((thread, started.turn.id));
     }
 
-    /// Interrupts those that have not ended.
+    /// Interrupts the Turns that have not ended.
     pub(crate) async fn end(&self) {
         let turns = std::mem::take(&mut *self.0.lock());
         for (thread, turn) in turns {
             let turn = turn.to_string();
-            // Refused where it has ended.
+            // Refused if it has ended.
             drop(thread.ask(|reply| Command::Interrupt { turn, reply }).await);
         }
     }

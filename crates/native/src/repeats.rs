@@ -1,10 +1,10 @@
-//! Named requests that are not about a Thread's record: to terminals, to tool servers. Carried out once, answered as
-//! often as they are repeated, on any connection.
+//! Named requests that change something outside of a Thread's record: terminals, tool servers. Each is executed once,
+//! and its repeats get the same answer, on any connection.
 //!
-//! Kept in memory for as long as the server runs, for what they did is a file or a process and not a transaction of
-//! the store: after a restart a repeated request is carried out again, which for each of them comes to the same unless
-//! another request did something else in between. At most [`MAX_NAMES`] names and [`MAX_BYTES`] of answers; the oldest go
-//! first. What failed was not carried out and is not kept.
+//! Answers are in memory while the server runs, because these requests change a file or a process, not the store. A
+//! repeat after a restart is executed again, with the same outcome unless another request came in between. At most
+//! [`MAX_NAMES`] names and [`MAX_BYTES`] of answers are stored; the oldest are dropped first. A request that failed is
+//! not stored.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::errors;
 use crate::wire::RpcError;
 
-/// Names kept (a guess: what clients repeat, they repeat within seconds).
+/// Limit of stored names (a guess: clients repeat a request within seconds).
 const MAX_NAMES: usize = 256;
-/// Bytes of answers kept.
+/// Limit of stored bytes of answers.
 const MAX_BYTES: usize = 4 << 20;
 
-/// What is known of named requests.
+/// The stored named requests.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats(Mutex<Known>);
 
@@ -35,20 +35,20 @@ struct Known {
 
 #[derive(Debug)]
 enum State {
-    /// Being carried out; these wait for its answer: at most what connections have in flight.
+    /// Being executed. These wait for its answer, at most as many as connections have in flight.
     Open(Vec<Responder>),
     Done(Box<RawValue>),
 }
 
-/// Who is answered once a request is carried out.
+/// The receivers of a request's answer.
 pub struct Answer {
     responder: Option<Responder>,
     name: Option<(Arc<Repeats>, Once)>,
 }
 
 impl Repeats {
-    /// Returns who is to be answered when the request at hand is to be carried out. One that was carried out
-    /// before, or is being carried out, is answered as that one.
+    /// Returns the receiver of the answer if the request must be executed. A repeated request gets the answer of the
+    /// first one instead.
     pub(crate) fn first(self: &Arc<Self>, once: Option<&Once>, responder: Responder) -> Option<Answer> {
         let Some(once) = once else {
             let responder = Some(responder);
@@ -85,7 +85,7 @@ impl Repeats {
         }
     }
 
-    /// Takes note of what a request was answered, and returns who waits for the same.
+    /// Stores the answer of a request, and returns those who wait for the same.
     fn settle(&self, once: &Once, answer: Option<&RawValue>) -> Vec<Responder> {
         let mut known = self.0.lock();
         let Some(place) = known.requests.iter().position(|(of, _)| of == once) else {
@@ -119,7 +119,7 @@ impl Known {
         self.requests.push_back((once, State::Open(Vec::new())));
     }
 
-    /// Forgets a request; one that is being carried out only where all of them are.
+    /// Forgets the oldest finished request, or the oldest of all if none is finished.
     fn forget_oldest(&mut self) {
         let done = |(_, state): &(Once, State)| matches!(state, State::Done(_));
         let place = self.requests.iter().position(done).unwrap_or(0);
@@ -130,7 +130,7 @@ impl Known {
 }
 
 impl Answer {
-    /// Answers that it was done.
+    /// Answers with the result.
     pub fn ok(mut self, result: &impl Serialize) {
         let result = match to_raw_value(result) {
             Ok(result) => result,
@@ -144,7 +144,7 @@ impl Answer {
         }
     }
 
-    /// Answers why it was not done.
+    /// Answers with the error.
     pub fn err(mut self, error: RpcError) {
         let error = errors::object(error);
         for responder in self.settle(None) {
@@ -152,7 +152,7 @@ impl Answer {
         }
     }
 
-    /// Returns all who are to be answered, the first to ask first.
+    /// Returns all receivers, in the order of their requests.
     fn settle(&mut self, answer: Option<&RawValue>) -> Vec<Responder> {
         let waiting = self
             .name
@@ -164,7 +164,7 @@ impl Answer {
 }
 
 impl Drop for Answer {
-    /// A request that is not answered was not carried out: the connections of those that wait answer with an error.
+    /// Without an answer the request was not executed. The waiting connections answer with an error.
     fn drop(&mut self) {
         drop(self.settle(None));
     }

@@ -1,6 +1,6 @@
-//! Frames to notifications. Pure: a frame and the client's kind go in, whole messages come out.
+//! Encodes frames as notifications. Pure: it takes a frame and the client's kind, and returns whole messages.
 //!
-//! Encoded once per kind and shared by every connection of that kind.
+//! Each kind is encoded once, and all connections of that kind share the encoding.
 
 #[cfg(test)]
 mod samples;
@@ -19,17 +19,17 @@ use crate::groups::item::user_input;
 use crate::groups::subagent;
 use crate::wire;
 
-/// What of a client its notifications depend on; one encoding is kept for each.
+/// The properties of a client that its notifications depend on. Clients of one kind share one encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) tool_executions: ToolExecutions,
     pub(crate) numbers: Numbers,
 }
 
-/// Whether notifications of a Thread's events carry `seq`: only to clients that declared `eventCursors`.
+/// Whether notifications of a Thread's events have `seq`: only for clients that declared `eventCursors`.
 ///
-/// A number on the wire is the frame's Seq and the message's place in it, so that a client may stop between
-/// any two messages and be given the rest.
+/// A number on the wire is the frame's Seq with the message's place in the frame. So a client may stop between any two
+/// messages and resume there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
     Shown,
@@ -37,7 +37,7 @@ pub(crate) enum Numbers {
 }
 
 impl Kind {
-    /// Returns where in a frame this kind's encoding is kept.
+    /// Returns the slot of this kind's encoding in a frame.
     pub(crate) fn slot(self) -> usize {
         let tool_executions = match self.tool_executions {
             ToolExecutions::Shown => 0,
@@ -98,7 +98,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
             messages.push(message(method, &user_input::resolved(question)));
         }
         FrameBody::Ephemeral(Ephemeral::Subagent { question, .. }) => match question {
-            // It is asked by a request.
+            // A request asks it.
             SubagentQuestion::Asked(_) => {}
             SubagentQuestion::Settled { turn, item, .. } => {
                 let method = wire::ITEM_APPROVAL_RESOLVED;
@@ -139,7 +139,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
     messages.into()
 }
 
-/// Returns the word that the edge above a Thread is new or another, if there is one.
+/// Returns the notification that the edge to a Thread's parent was added or changed, if there is an edge.
 fn graph_changed(header: &ThreadHeader) -> Option<WireMessage> {
     let source = header.source.sub_agent()?;
     let params = wire::SubagentGraphChangedNotification {
@@ -205,7 +205,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             };
             message(wire::THREAD_QUEUE_UPDATED, &params)
         }
-        // Version 1 has no notification for these two; a client that reads by number would miss the event without one.
+        // Version 1 has no notification for these two. A client that reads by number would miss the event without one.
         (Event::ThreadConfigured { .. }, _) => {
             let params = wire::ThreadConfiguredNotification { thread_id, seq: seq? };
             message(wire::THREAD_CONFIGURED, &params)
@@ -230,8 +230,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
     })
 }
 
-/// Encodes one notification. A shape of ours that could not be written would be a bug of `wire`; it is empty
-/// and left out.
+/// Encodes one notification. A shape that cannot be encoded is a bug of `wire`; its message is empty and is not sent.
 pub fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
     let json = wire::encode_notification(method, params).unwrap_or_else(|error| {
         tracing::error!(%error, "a notification was left out");

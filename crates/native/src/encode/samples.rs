@@ -30,7 +30,7 @@ pub(super) fn plainly(event: Event) -> Frame {
     recorded(event, View::None)
 }
 
-/// Writes down what each frame becomes, under its name.
+/// Records the notifications of each frame, under its name.
 pub(super) fn text(text: &str) -> InputPart {
     InputPart::Text { text: text.into() }
 }
@@ -296,7 +296,7 @@ pub(super) fn call(arguments: Option<&str>) -> ItemBody {
         call_id: "call_a1".into(),
         arguments: arguments.map(|text| serde_json::from_str::<Json>(text).unwrap()),
         arguments_text: None,
-        // Nobody else's business: no client is shown it.
+        // No client sees this.
         kept: Json::object("{\"provider\":\"p\"}"),
     }
 }

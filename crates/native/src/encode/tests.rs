@@ -1,4 +1,4 @@
-//! Every kind of frame and what it becomes, as tables.
+//! Every kind of frame and its notifications, as tables.
 
 use bobbin_core::Frame;
 use bobbin_model::{Event, Outcome, TokenUsage};

@@ -13,7 +13,7 @@ use crate::wire;
 /// Encodes an event of a Turn.
 pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
     let thread = &frame.thread;
-    // Of the message that is pushed next.
+    // The number of the next message.
     let seq = kind.seq(frame, out.len());
     match event {
         Event::TurnStarted {
@@ -106,7 +106,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
     }
 }
 
-/// Encodes what the server did by itself.
+/// Encodes an action of the server itself.
 fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireMessage> {
     let base = |turn: &TurnId, kind, words: &String| wire::SystemEventNotification {
         thread_id: Some(thread.to_string()),
@@ -184,7 +184,7 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
     }
 }
 
-/// Returns an Item as it looked when it was opened.
+/// Returns an Item with its state at the start.
 fn opened(item: &Item) -> Item {
     Item {
         status: ItemStatus::Started,

@@ -1,5 +1,6 @@
-//! The method groups of conversations, and of features that a lower crate offers by a trait of `bobbin-agent-api`. A group is one folder: its types, handlers, notifications, capability and tests; and
-//! one line here.
+//! The method groups of conversations, and of features that a lower crate offers by a trait of `bobbin-agent-api`.
+//!
+//! A group is one folder with its types, handlers, notifications and capabilities, and one line here.
 
 pub mod command;
 pub mod config;

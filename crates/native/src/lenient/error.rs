@@ -1,14 +1,14 @@
-//! Why JSON could not be decoded, in words for the user.
+//! Errors of decoding JSON, in words for the user.
 
 use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-/// Longest part of a path that an error quotes; map keys are the client's and have no limit of their own.
+/// Longest part of a path that an error quotes. Clients choose map keys, and these have no limit of their own.
 const MAX_SEGMENT_CHARS: usize = 64;
 
-/// Why JSON could not be decoded. Its text is one sentence that names the member, fit for
-/// `error.data.detail`; values are never quoted, since they may be secrets.
+/// The reason why JSON could not be decoded. Its text is one sentence that names the member, fit for
+/// `error.data.detail`. It never quotes values, since they may be secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// Member names from the outside in, as in `identity.channelName` or `input[0]`.
@@ -18,9 +18,9 @@ pub struct DecodeError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Problem {
-    /// Goes on from the member's name, as in "is required".
+    /// Continues after the member's name, as in "is required".
     Phrase(String),
-    /// Stands on its own after the member's name.
+    /// A sentence of its own after the member's name.
     Sentence(String),
 }
 
@@ -32,7 +32,7 @@ impl DecodeError {
         }
     }
 
-    /// Returns the path of the member, outermost first; empty when the whole JSON is meant.
+    /// Returns the path of the member, outermost first; empty for the whole JSON.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -49,7 +49,7 @@ impl DecodeError {
         self
     }
 
-    /// Names the whole JSON when no member was named.
+    /// Names the whole JSON if no member is named.
     pub(crate) fn or_at(self, whole: &str) -> Self {
         if self.path.is_empty() {
             self.inside(whole)

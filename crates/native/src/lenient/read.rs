@@ -28,7 +28,7 @@ pub fn result<'de, T: Deserialize<'de>>(raw: &'de RawValue) -> Result<T, DecodeE
     lenient(raw).map_err(|error| error.or_at("result"))
 }
 
-/// Decodes any JSON under the same rules.
+/// Decodes any JSON by the same rules.
 ///
 /// # Errors
 /// A member that `T` knows is missing or has the wrong type.
@@ -36,7 +36,7 @@ pub fn lenient<'de, T: Deserialize<'de>>(raw: &'de RawValue) -> Result<T, Decode
     T::deserialize(Lenient::new(raw))
 }
 
-/// Returns the member `type` of an object, if there is one: what tells the shapes of a union apart.
+/// Returns the member `type` of an object, if there is one: it distinguishes the shapes of a union.
 ///
 /// # Errors
 /// The JSON is no object, or the member is no text.

@@ -1,7 +1,7 @@
 //! A serde deserializer over raw JSON that applies the leniency rules.
 //!
-//! Takes one level apart at a time and keeps the levels below as borrowed text, so raw
-//! members come out untouched. Recursion is as deep as the type, never as deep as the input.
+//! It parses one level at a time and leaves deeper levels as borrowed text, so raw members stay unchanged. Recursion is
+//! as deep as the type, never as deep as the input.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,10 +18,10 @@ use serde_json::value::RawValue;
 
 use super::DecodeError;
 
-/// How `serde_json` asks for raw text. The prefix is all that is relied on; a test would notice a change.
+/// The name by which `serde_json` requests raw text. Only the prefix is used; a test notices a change.
 const RAW_TEXT_WANTED: &str = "$serde_json::private";
 
-/// One JSON value, not yet taken apart.
+/// One JSON value, not yet parsed.
 #[derive(Clone, Copy)]
 pub(crate) struct Lenient<'de> {
     raw: &'de RawValue,
@@ -84,7 +84,7 @@ impl<'de> Lenient<'de> {
     }
 }
 
-/// The only way in which text that passed as JSON can still not be taken apart.
+/// Text that is valid JSON can fail only here: an escape that is no Unicode text.
 fn not_unicode() -> DecodeError {
     DecodeError::phrase("must be valid Unicode text")
 }
@@ -138,7 +138,7 @@ impl<'de> Deserializer<'de> for Lenient<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        // By-position arrays are not part of the protocol, though serde would take them.
+        // The protocol has no arrays by position, though serde would accept them.
         if self.first_byte() == b'{' {
             visitor.visit_map(self.members(Names::Known(fields))?)
         } else {
@@ -209,16 +209,16 @@ impl<'de> Deserializer<'de> for Lenient<'de> {
     }
 }
 
-/// A text that borrows from the input when nothing in it is escaped.
+/// A text that borrows from the input if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// What to do with the names of an object's members.
+/// The treatment of an object's member names.
 #[derive(Clone, Copy)]
 enum Names {
-    /// Keep them: they are somebody's keys.
+    /// Leave them: they are keys of a map.
     AsTheyAre,
-    /// Match them without regard to case, drop unknown ones and those that are `null`.
+    /// Match them without regard to case; drop unknown members and those that are `null`.
     Known(&'static [&'static str]),
 }
 

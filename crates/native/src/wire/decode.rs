@@ -1,4 +1,4 @@
-//! Reading what a client sent, as leniently as AppServer protocol 01 §1 and §1.1 ask.
+//! Reads messages of clients, as leniently as AppServer protocol 01 §1 and §1.1 require.
 
 pub use crate::lenient::{DecodeError, lenient, params, result, tag};
 

@@ -1,14 +1,14 @@
-//! Writing what a server says unasked.
+//! Encodes notifications of the server.
 //!
-//! A notification is encoded once and the bytes are shared by every connection that gets it, so the
-//! whole message is made here, envelope included, and carries no line end: framing is for `framing`.
+//! A notification is encoded once, and all connections that receive it share the bytes. So the whole message is made
+//! here, with its envelope but without a line end, which `framing` adds.
 
 use serde::Serialize;
 
-/// Size that nearly all notifications stay below (guess; deltas are about 200 bytes): one allocation.
+/// Nearly all notifications are smaller (guess; deltas are about 200 bytes), so they need one allocation.
 const USUAL_BYTES: usize = 512;
 
-/// A message could not be written. Means a bug: every shape of this crate can be written.
+/// A message could not be encoded. This is a bug: every shape of this crate can be encoded.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot encode {method}")]
 pub struct EncodeError {
@@ -27,7 +27,7 @@ struct Notification<'a, P> {
 /// Returns the whole notification as one line of JSON without its line end.
 ///
 /// # Errors
-/// [`EncodeError`] when the params' own serialization fails.
+/// [`EncodeError`] if the params cannot be serialized.
 pub fn encode_notification<P: Serialize>(method: &str, params: &P) -> Result<Vec<u8>, EncodeError> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     serde_json::to_writer(

@@ -1,7 +1,7 @@
 //! The protocol's errors: every code of AppServer protocol 01 §10.1, with its exact message.
 //!
-//! One table makes the codes, their messages and the list in `proto-schema/index.json`. Which situation
-//! gets which code is decided in `native`, in one exhaustive match.
+//! One table makes the codes, their messages and the list in `proto-schema/index.json`. `native` decides in one
+//! exhaustive match which situation gets which code.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 
 use crate::wire::DecodeError;
 
-/// Longest id or name that a message quotes back; clients choose them and they have no limit of their own.
+/// Longest id or name that a message quotes. Clients choose them, and they have no limit of their own.
 const MAX_SUBJECT_CHARS: usize = 200;
 
 macro_rules! error_codes {
@@ -33,7 +33,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// Returns the message; `{}` stands for the id, name or detail that it quotes.
+            /// Returns the message; `{}` is the place of the id, name or detail that it quotes.
             pub const fn message(self) -> &'static str {
                 match self {
                     $(Self::$variant => $message,)+
@@ -48,7 +48,7 @@ macro_rules! error_codes {
                 name[..1].to_ascii_lowercase() + &name[1..]
             }
 
-            /// Returns when the code is used, in one or a few sentences.
+            /// Returns the situations in which the code is used, in one or a few sentences.
             pub const fn description(self) -> &'static str {
                 match self {
                     $(Self::$variant => concat!($($when),+).trim_ascii(),)+
@@ -205,19 +205,19 @@ impl RpcError {
         self
     }
 
-    /// A Turn cannot be undone without losing what was done to these files since.
+    /// A Turn cannot be undone without losing later changes to these files.
     pub fn files_changed(detail: impl Into<String>, files: Vec<String>) -> Self {
         let mut error = Self::internal_error(detail).with_reason("filesChanged");
         error.data.get_or_insert_default().files = Some(files);
         error
     }
 
-    /// Returns the code as a row of the table; `None` when it is not ours.
+    /// Returns the code as a row of the table; `None` for a foreign code.
     pub fn error_code(&self) -> Option<ErrorCode> {
         ErrorCode::from_code(self.code)
     }
 
-    /// Returns `data.detail`, or the message where there is none.
+    /// Returns `data.detail`, or the message if there is no detail.
     pub fn detail(&self) -> &str {
         self.data
             .as_ref()

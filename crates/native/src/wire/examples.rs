@@ -1,4 +1,4 @@
-//! Whole messages of every method of this crate, there and back.
+//! Examples: whole messages of every method of this crate, in both directions.
 
 use crate::group::Groups;
 use crate::wire::*;

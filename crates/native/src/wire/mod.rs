@@ -1,10 +1,10 @@
-//! The native protocol's JSON shapes and error codes, each by its name; and how they are read and written.
+//! The native protocol's JSON shapes and error codes, with their encoding and decoding.
 //!
-//! The shapes stand in the folders of their groups; this is where one name finds them. The pages that fix the shapes are
-//! AppServer protocol 01 to 05; what goes beyond them is marked "extension" where it stands.
+//! The shapes lie in the folders of their groups; this module exports all of them. AppServer protocol 01 to 05 defines
+//! the shapes. Additions to it are marked "extension".
 //!
-//! * [`decode::params`] reads what a client sent, as leniently as AppServer protocol 01 §1.1 asks.
-//! * [`encode::encode_notification`] writes what a server says unasked.
+//! * [`decode::params`] reads messages of clients, as leniently as AppServer protocol 01 §1.1 requires.
+//! * [`encode::encode_notification`] encodes notifications of the server.
 //! * [`error::RpcError`] has one constructor for every row of the error table.
 
 pub mod decode;
@@ -16,7 +16,7 @@ pub mod timestamp;
 #[cfg(test)]
 mod examples;
 
-// What the protocol shows as the model has it.
+// Types of the model that the protocol shows unchanged.
 pub use bobbin_model::{
     ApprovalKind, ApprovalPolicy, CommandStatus, Decision, DeliveryMode, EdgeStatus, ExecutionStatus,
     HistoryMode, ItemStatus, Json, ModelListErrorCode, Plan, QueueStatus, RevertAction, RevertedFile,

@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A member that is sent as an explicit `null` when there is no value.
 ///
-/// `Option<Nullable<T>>` tells "not part of this message" (`None`) from "part of it, and there is none"
+/// `Option<Nullable<T>>` distinguishes a member that is absent (`None`) from one that is present without a value
 /// (`Some(Nullable(None))`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nullable<T>(pub Option<T>);
 
 impl<T> Nullable<T> {
-    /// Decodes a member that is there; with `#[serde(default)]` an absent one stays `None`.
+    /// Decodes a present member. With `#[serde(default)]` an absent one stays `None`.
     ///
     /// # Errors
     /// The member is neither `null` nor a `T`.

@@ -9,13 +9,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Always three decimals, so that the texts sort as the times do.
+/// Always three decimals, so the texts sort in the order of the times.
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// A point in time, as milliseconds since the Unix epoch.
 ///
-/// Written as `2027-01-04T10:15:00.123Z`; any RFC 3339 text is read, finer fractions are cut off. Times
-/// outside the years -9999 to 9999 are written as the nearest time inside.
+/// Written as `2027-01-04T10:15:00.123Z`. Any RFC 3339 text is read; finer fractions are cut off. A time outside the
+/// years -9999 to 9999 is written as the nearest time inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
 

@@ -204,7 +204,7 @@ async fn an_input_keeps_what_its_commands_and_skills_said() {
     let request = json!({ "threadId": thread, "input": input });
     client.call("turn/start", request.clone()).await;
     client.wait_for("turn/completed").await;
-    // What a file says later is no part of what was said.
+    // A later change of the file does not change the input.
     write(&server, &[(AUDIT.0, "Audit nothing."), (DESCALE.0, "Use acid.")]);
     let read = json!({ "threadId": thread, "includeTurns": true });
     let read = client.call("thread/read", read).await;

@@ -1,4 +1,4 @@
-//! What `docs/contributing/protocol-coverage.md` says of requests and capabilities, asked of a running server.
+//! Checks the requests and capabilities in `docs/contributing/protocol-coverage.md` against a running server.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::support::Server;
 
 const PAGE: &str = include_str!("../../../../docs/contributing/protocol-coverage.md");
 
-/// The names of a section of the page, and whether they are said to be there.
+/// The names in a section of the page, and whether the page says that they exist.
 fn rows(section: &str) -> Vec<(&'static str, bool)> {
     let sections = PAGE.split("\n## ");
     let text = sections
@@ -21,9 +21,9 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        // The server asked here hosts no MCP servers, no FineCode runners and no Hermes extensions, runs no commands and forwards no
-        // ports, suggests nothing, has no doctor, changes no configuration, keeps no checkpoints and no record of trust, runs no jobs, and so has none of those families; the method
-        // of the last says so.
+        // This server has no MCP servers, no FineCode runners, no Hermes extensions, no commands, no forwards, no
+        // suggestions, no doctor, no configuration, no checkpoints, no record of trust and no jobs. So it lacks those
+        // families; the method of the last says so.
         let beside = |name: &str| {
             let families = [
                 "mcp",

@@ -40,7 +40,7 @@ async fn checks_run_for_one_client_at_a_time_and_not_for_one_that_gave_up() {
     let connect = || Client::ready(Server::link_to(&native), "test", json!({}));
     let (mut first, mut second) = (connect().await, connect().await);
     let running = first.request("doctor/run", json!({})).await;
-    // Answered behind the other, so that one has its turn.
+    // Answered after the other request has started, so that one has the permit.
     first.call("server/stats", json!({})).await;
     let waiting = second.request("doctor/run", json!({})).await;
     second.notify("$/cancelRequest", json!({ "id": waiting })).await;

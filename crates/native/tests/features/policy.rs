@@ -1,4 +1,4 @@
-//! `policy/explain`: what would happen to commands, with real rules.
+//! `policy/explain`: the outcome of commands, with real rules.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is asked for and answered at once.
+//! Requests that are answered at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ async fn server_stats() {
     client.start_thread().await;
     client.wait_for("thread/started").await;
     let mut answer = client.answer_to("server/stats", json!({})).await;
-    // Whatever counts bytes and time is different each run.
+    // Counters of bytes and time differ in each run.
     for name in ["bytesRead", "bytesWritten", "messagesWritten", "uptimeMs"] {
         answer["result"]["connection"][name] = json!("N");
     }
@@ -36,7 +36,7 @@ async fn model_list() {
     insta::assert_snapshot!(server.redact(&[answer]));
 }
 
-/// Models that are known at once, and ideas that never come.
+/// Models that are known at once, and suggestions that never come.
 struct NoIdeas;
 
 impl Suggestions for NoIdeas {
@@ -68,7 +68,7 @@ async fn the_models_come_behind_the_answers_to_requests_that_came_meanwhile() {
     client.answer(models).await;
     client.answer(again).await;
     assert!((100..150).contains(&started.elapsed().as_millis()));
-    // What is slow delays them for two seconds.
+    // A slow request delays them for two seconds.
     let started = Instant::now();
     let models = client.request("model/list", json!({})).await;
     let identity = json!({ "channelName": "test" });

@@ -1,4 +1,4 @@
-//! `thread/search`: from a word to the place in the conversation.
+//! `thread/search`: from a word to its place in the conversation.
 
 use std::time::Duration;
 

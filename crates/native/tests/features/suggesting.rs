@@ -55,7 +55,7 @@ async fn a_commit_message_is_made_of_what_has_changed() {
     let method = "workspace/commitMessage/suggest";
     let request = |paths: Value| json!({ "threadId": thread, "paths": paths });
     let mut seen = vec![ask(&mut client, method, request(json!(["boil.txt"]))).await];
-    // Git's own words follow its version.
+    // Git's own text depends on its version.
     let why = seen[0]["error"]["data"]["detail"].take();
     assert!(why.as_str().unwrap().contains("not a git repository"), "{why}");
     git(&root, &["init", "-q"]).await;
@@ -97,7 +97,7 @@ async fn ideas_come_from_the_conversations_that_there_were() {
         .map(|fingerprint| fingerprint.as_str().unwrap().to_owned())
         .collect();
     assert!(fingerprints.len() == 2 && fingerprints[0] != fingerprints[1]);
-    // Which of two that changed at the same moment is newer is not told.
+    // The order of two that changed at the same moment is not defined.
     let idea = &mut seen[1]["result"]["items"][0];
     let prompt = idea["prompt"].take();
     assert!(["Fill the kettle", "Boil"].contains(&prompt.as_str().unwrap()));

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// A core and the means to connect to it.
+/// A core, and functions that connect to it.
 pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) threads: Arc<Threads>,
@@ -41,7 +41,7 @@ impl Server {
         self.workspace.clock.clone()
     }
 
-    /// What a server is that has prompts and models beside its core.
+    /// Returns the services of a server with prompts and models.
     pub(crate) fn services(&self) -> Services {
         let prompts = Prompts::new(
             self.threads.settings().workspace.clone(),
@@ -66,12 +66,12 @@ impl Server {
         Self::link_to(&self.native(self.services()))
     }
 
-    /// Connects to one server, as often as that is wanted.
+    /// Connects to the server; may be called repeatedly.
     pub(crate) fn link_to(server: &Arc<bobbin_native::Server>) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
-        // Ends with its client.
+        // The task ends with its client.
         tokio::spawn(bobbin_native::serve(transport, Endpoint::Stdio, server.clone()));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
@@ -82,7 +82,7 @@ impl Server {
         Client::ready(self.link(), "test", capabilities).await
     }
 
-    /// Writes a conversation down with everything that changes from run to run replaced.
+    /// Records a conversation, with everything replaced that changes from run to run.
     pub(crate) fn redact(&self, messages: &[Value]) -> String {
         bobbin_testkit::redacted(messages, &self.threads.settings().workspace)
     }

@@ -50,7 +50,7 @@ impl Bench {
         Client::ready(link, "test", capabilities).await
     }
 
-    /// Leaves a command in the background once it has said something; returns its id.
+    /// Starts a command that goes to the background after its first output; returns its id.
     async fn leave(&self, thread: &str, line: &str) -> String {
         let root = self.server.threads.settings().workspace.clone();
         let mut environment = Environment::empty();
@@ -77,7 +77,7 @@ impl Bench {
     }
 }
 
-/// Collects what comes up to the answer to a request and a notification.
+/// Collects the messages up to the answer of a request and a notification.
 async fn ask(client: &mut Client, method: &str, params: Value, last: &str) -> Vec<Value> {
     let id = client.request(method, params).await;
     let mut seen = Vec::new();
@@ -111,7 +111,7 @@ async fn a_terminal_from_its_beginning_to_its_removal() {
         "terminal/outputDelta",
     )
     .await;
-    // The answer says what had come by then, which may be nothing yet.
+    // The answer has the output so far, which may be empty.
     written.retain(|message| message["method"] == "terminal/outputDelta");
     seen.append(&mut written);
     let again = client.answer_to("terminal/write", write).await;
@@ -256,7 +256,7 @@ async fn the_capability_is_announced_where_there_are_terminals() {
     assert_eq!(refused["error"]["code"], -32601);
 }
 
-/// 02 §3: what a Thread left running ends when it is put away; what it said is kept.
+/// 02 §3: background commands end when their Thread is archived; their output stays.
 #[tokio::test]
 async fn archiving_a_thread_ends_its_terminals_and_keeps_what_they_said() {
     let bench = Bench::new(Bounds::default()).await;
@@ -278,7 +278,7 @@ async fn archiving_a_thread_ends_its_terminals_and_keeps_what_they_said() {
     bench.terminals.end().await;
 }
 
-/// Design: the same name and the same request, the same answer, done once.
+/// A request that repeats a name gets the same answer, and is executed once.
 #[tokio::test]
 async fn named_stops_and_cleans_are_done_once() {
     let bench = Bench::new(Bounds::default()).await;
@@ -303,7 +303,7 @@ async fn named_stops_and_cleans_are_done_once() {
     let reused = json!({ "sessionId": second, "clientRequestId": "s" });
     let error = client.error("terminal/stop", reused).await;
     assert_eq!(error["data"]["reason"], "clientRequestIdReused");
-    // What failed was not done, and is tried again.
+    // A failed request was not executed, and is tried again.
     let missing = json!({ "sessionId": "term_none", "clientRequestId": "n" });
     for _ in 0..2 {
         assert_eq!(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::Server;
 
-/// What an adapter does before each message of a chat: steps 1 to 3.
+/// The requests of an adapter before each message of a chat: steps 1 to 3.
 async fn look_up(client: &mut Client, chat: &str) -> String {
     let identity = json!({ "channelName": "pigeon", "userId": "u-3", "channelContext": chat });
     let list = client.call("thread/list", json!({ "identity": identity })).await;
@@ -55,7 +55,7 @@ async fn a_chat_leads_to_the_same_thread_until_it_is_put_away() {
             "channelContext": "roof:7", "groupId": "roof:7",
         })
     );
-    // Somebody paused it: look it up again, which takes it up.
+    // Another client has paused it; the look-up resumes it.
     client.call("thread/pause", json!({ "threadId": roof })).await;
     assert_eq!(
         client.error("turn/start", says(&roof, "say x")).await["code"],
@@ -66,7 +66,7 @@ async fn a_chat_leads_to_the_same_thread_until_it_is_put_away() {
     let mut again = server.client_with(adapter).await;
     assert_eq!(look_up(&mut again, "roof:7").await, roof);
     assert_eq!(look_up(&mut again, "barn:1").await, barn);
-    // `/new`: put away, and the next message begins another.
+    // `/new` archives the Thread, and the next message starts another.
     again.call("thread/archive", json!({ "threadId": roof })).await;
     let new = look_up(&mut client, "roof:7").await;
     assert!(new != roof && new != barn);

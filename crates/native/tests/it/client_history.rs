@@ -1,4 +1,4 @@
-//! Threads whose history the client keeps (02 §5.1 `historyMode`, 03 §2.1 `messages`).
+//! Threads whose history the client stores (02 §5.1 `historyMode`, 03 §2.1 `messages`).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::Server;
 
-/// A model that notes what it is asked and says so, or never says anything.
+/// A model that records its prompts and answers each, or never answers.
 #[derive(Clone, Default)]
 struct Notes {
     asked: Arc<Mutex<Vec<Vec<String>>>>,
@@ -124,7 +124,7 @@ async fn the_model_is_given_the_clients_history_and_nothing_of_what_the_server_h
     client.wait_for("turn/completed").await;
     assert_eq!(notes.last()[..5], GIVEN);
     assert_eq!(notes.last()[5..], ["user: Second"]);
-    // For people the server keeps what happened, and nothing of what it was given.
+    // For users, the server stores the events, but not the given history.
     let read = json!({ "threadId": id, "includeTurns": true });
     let thread = client.call("thread/read", read).await["thread"].clone();
     let turns = thread["turns"].as_array().unwrap();
@@ -163,7 +163,7 @@ async fn messages_against_the_history_mode_are_refused_and_start_nothing() {
             "'messages[0]'",
         ),
         ("turn/start", turn(&theirs, "x", Some(orphan)), "'messages[0]'"),
-        // A queued input would begin by itself, without its history.
+        // A queued input would start by itself, without its history.
         ("turn/enqueue", enqueue, "'messages'"),
     ] {
         let error = client.error(method, params).await;

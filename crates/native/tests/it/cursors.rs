@@ -1,4 +1,4 @@
-//! Clients that say where they stopped (`eventCursors`, `afterSeq`): nothing twice, nothing missed.
+//! Clients that say where they stopped (`eventCursors`, `afterSeq`) miss nothing and get nothing twice.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn subscribe(client: &mut Client, thread: &str, after: u64) -> Value {
         .await
 }
 
-/// Everything numbered that comes until the replay's end, which is left out.
+/// Returns all numbered messages up to the replay's end, without that one.
 async fn until_synced(client: &mut Client) -> Vec<Value> {
     let mut seen = client.until("thread/synced").await;
     let synced = seen.pop().expect("the end");
@@ -34,7 +34,7 @@ fn seq(message: &Value) -> Option<u64> {
     message["params"]["seq"].as_u64()
 }
 
-/// Runs one Turn that does a little of everything; returns all that a subscriber was told of it.
+/// Runs one Turn with events of many kinds; returns all messages of a subscriber.
 async fn watched_turn(server: &Server) -> (String, Vec<Value>) {
     let mut client = server.client_with(capabilities()).await;
     let thread = client.start_thread().await;
@@ -88,7 +88,7 @@ async fn what_was_stored_is_given_exactly_after_a_restart_too() {
     let (thread, seen) = watched_turn(&server).await;
     server.threads.stop().await;
     let threads = server.reopen().await;
-    // Pieces of text that became part of a whole Item, and passing news, are not stored.
+    // Deltas of a completed Item, and ephemeral news, are not stored.
     let stored = |message: &&Value| {
         let method = message["method"].as_str().unwrap();
         !method.ends_with("elta") && method != "thread/runtimeChanged" || method == "item/usage/delta"
@@ -119,7 +119,7 @@ async fn a_number_that_cannot_be_followed_is_answered_with_a_snapshot_to_read() 
         .await;
     assert!(read["seq"].as_u64().unwrap() >= last);
     assert!(answer["seq"].as_u64().unwrap() <= read["seq"].as_u64().unwrap());
-    // And what comes after it is numbered above.
+    // Later messages have greater numbers.
     client.start_turn(&thread, "say more").await;
     let started = client.wait_for("turn/started").await;
     assert!(seq(&started) > read["seq"].as_u64());
@@ -144,7 +144,7 @@ async fn the_beginning_and_the_end_of_a_thread_are_numbered_where_it_is_followed
     let server = Server::start().await;
     let mut client = server.client_with(capabilities()).await;
     let thread = client.start_thread().await;
-    // What everybody is told has no number.
+    // Broadcasts have no number.
     assert_eq!(seq(&client.wait_for("thread/started").await), None);
     let begun = subscribe(&mut client, &thread, 0).await;
     let started = client.wait_for("thread/started").await;

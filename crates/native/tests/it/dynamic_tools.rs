@@ -1,4 +1,4 @@
-//! Tools that a client brings along and runs itself (02 §5.1.1, 03 §5.9, 04 §7), with the real engine.
+//! Tools that a client declares and runs (02 §5.1.1, 03 §5.9, 04 §7), with the real engine.
 
 use std::time::Duration;
 
@@ -195,12 +195,12 @@ async fn a_call_without_an_answer_times_out_after_120_seconds() {
     tokio::time::resume();
     let ended = client.wait_for("turn/completed").await;
     assert_eq!(call_of(&ended)["errorCode"], "DynamicToolTimeout");
-    // A late answer is taken without a word.
+    // A late answer is ignored.
     client.reply(&asked, json!({ "success": true })).await;
     assert_eq!(client.error("no/such", json!({})).await["code"], -32601);
 }
 
-/// 01 §12, 02 §5.1.1: the tools go with the connection; the Turn goes on.
+/// 01 §12, 02 §5.1.1: the tools end with the connection; the Turn goes on.
 #[tokio::test]
 async fn a_call_fails_when_its_client_leaves_and_the_tools_are_gone_for_the_next() {
     let server = server().await;
@@ -269,7 +269,7 @@ async fn a_client_that_resumes_without_tools_does_not_take_them_from_the_one_tha
     assert!(seen.iter().all(|message| message["method"] != "item/tool/call"));
     assert_eq!(call_of(seen.last().unwrap())["success"], true);
     viewer.find("idle", is_idle).await;
-    // One that brings its own takes their place.
+    // A client that declares its own tools replaces them.
     let tools = json!([timer()]);
     viewer
         .call("thread/resume", json!({ "threadId": id, "dynamicTools": tools }))
@@ -314,7 +314,7 @@ async fn only_the_client_that_brought_a_tool_is_asked_to_run_it() {
     assert_eq!(call_of(seen.last().unwrap())["success"], true);
 }
 
-/// 04 §1: `remoteResource` is asked; §7: what was refused is not sent.
+/// 04 §1: `remoteResource` needs an Approval; §7: a refused call is not sent.
 #[tokio::test]
 async fn a_declared_question_comes_before_the_call_and_a_no_keeps_it_back() {
     let server = server().await;
@@ -347,7 +347,7 @@ async fn a_declared_question_comes_before_the_call_and_a_no_keeps_it_back() {
     assert_eq!(call_of(&ended)["success"], true);
 }
 
-/// 04 §1: the switch for what is outside the workspace counts for every tool.
+/// 04 §1: the switch for paths outside the workspace applies to every tool.
 #[tokio::test]
 async fn a_file_outside_the_workspace_is_asked_about_or_refused_as_for_any_tool() {
     let server = server().await;
@@ -396,7 +396,7 @@ async fn a_file_outside_the_workspace_is_asked_about_or_refused_as_for_any_tool(
     }
 }
 
-/// 03 §2.2: what runs is completed as cancelled before the Turn's end.
+/// 03 §2.2: running calls are completed as cancelled before the Turn's end.
 #[tokio::test]
 async fn interrupting_ends_a_call_that_waits_for_its_client() {
     let server = server().await;
@@ -413,7 +413,7 @@ async fn interrupting_ends_a_call_that_waits_for_its_client() {
     assert_eq!(client.error("no/such", json!({})).await["code"], -32601);
 }
 
-/// ID-6: names that are there twice are told apart by their namespaces.
+/// ID-6: namespaces distinguish tools of the same name.
 #[tokio::test]
 async fn two_tools_of_one_name_are_called_by_their_namespaces() {
     let server = server().await;
@@ -434,7 +434,7 @@ async fn two_tools_of_one_name_are_called_by_their_namespaces() {
     assert_eq!(call_of(&ended)["toolName"], "set_timer");
 }
 
-/// 02 §5.10: nobody says what such a tool does, so plan mode withholds it.
+/// 02 §5.10: the effects of such a tool are unknown, so plan mode withholds it.
 #[tokio::test]
 async fn plan_mode_withholds_the_tools_of_clients() {
     let server = server().await;

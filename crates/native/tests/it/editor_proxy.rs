@@ -1,4 +1,4 @@
-//! An editor's files and terminals, by way of the client that declared them (04 §8), with the real engine and tools.
+//! An editor's files and terminals, through the client that declared them (04 §8), with the real engine and tools.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ async fn a_file_is_written_by_the_editor_and_the_diff_follows_the_disk() {
         asked["params"],
         json!({ "threadId": id, "path": path(&server, "notes.md"), "content": "# Notes\n" })
     );
-    // An editor writes what it was told.
+    // An editor does as the request says.
     write(&server, "notes.md", "# Notes\n");
     client.reply(&asked, json!({ "success": true })).await;
     let seen = client.until("turn/completed").await;
@@ -178,7 +178,7 @@ async fn the_editor_of_a_thread_is_the_one_that_started_or_last_resumed_it() {
     let can = json!({ "fsReadTextFile": true });
     let (mut first, id) = editor(&server, can.clone()).await;
     let mut plain = server.client().await;
-    // No editor: the first stays.
+    // A client without an editor does not replace the first.
     plain.call("thread/resume", json!({ "threadId": id })).await;
     plain.start_turn(&id, "read notes.md").await;
     let asked = first.wait_for("ext/acp/fs/readTextFile").await;
@@ -201,7 +201,7 @@ async fn the_editor_of_a_thread_is_the_one_that_started_or_last_resumed_it() {
     );
 }
 
-/// The same workspace checks and questions come first.
+/// The workspace checks and Approvals are the same.
 #[tokio::test]
 async fn an_editor_is_not_asked_for_what_nobody_allowed() {
     let server = server().await;

@@ -1,4 +1,4 @@
-//! What is refused, and what is not told.
+//! Refused requests, and causes that errors do not reveal.
 
 use bobbin_testkit::Client;
 use serde_json::json;
@@ -245,7 +245,7 @@ async fn a_message_lists_its_pictures_on_the_servers_disk() {
     let ended = client.wait_for("turn/completed").await;
     let items = ended["params"]["turn"]["items"].as_array().unwrap();
     assert_eq!(items[0]["payload"]["images"], json!([picture]));
-    // The model is given the picture, not its name (03 §5.1).
+    // The model gets the picture, not its name (03 §5.1).
     let given = &items[0]["payload"]["materializedInputParts"];
     assert_eq!(given[1], items[0]["payload"]["nativeInputParts"][1]);
     assert_eq!(given[1]["path"], "/srv/tea/pot.png");

@@ -1,5 +1,5 @@
-//! A method group as a crate above brings it: with a feature of its own, a capability on both sides, news to every client,
-//! and something to send when a client is there.
+//! A method group of a higher crate, with its own feature, a capability on both sides, news for every client, and a
+//! message to each new client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const READY: &str = "bell/ready";
 #[derive(Default)]
 struct Bell(AtomicU64);
 
-/// Params of the notification, and the news that becomes it.
+/// Params of the notification, and the broadcast that becomes it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Rung {
     times: u64,
@@ -53,7 +53,7 @@ static GROUP: Group = Group {
         if let Some(bell) = bell(client) {
             let (peer, times) = (client.peer().clone(), bell.0.load(Ordering::SeqCst));
             client.spawn(async move {
-                // A client that has left needs none.
+                // A client that has left needs no message.
                 drop(peer.notify(READY, &Rung { times }).await);
             });
         }

@@ -1,4 +1,4 @@
-//! What is let in: broken input, too much of it, and what a client may leave out.
+//! The limits of input: broken input, too much input, and members that a client may omit.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::Server;
 /// Requests of one connection that may be unanswered at once (01 §11).
 const IN_FLIGHT: usize = 32;
 
-/// Sends lines as they are and returns everything up to the answer to a request behind them.
+/// Sends lines unchanged, and returns all messages up to the answer to a request after them.
 async fn answers_to(client: &mut Client, lines: &[&str]) -> Vec<Value> {
     for line in lines {
         client.send_text(*line).await;
@@ -54,7 +54,7 @@ async fn ids_come_back_as_they_came_and_what_needs_no_answer_gets_none() {
     let seen = answers_to(
         &mut client,
         &[
-            // Blank lines, notifications and answers to nothing.
+            // Blank lines, notifications and unexpected answers.
             "",
             r#"{"jsonrpc":"2.0","method":"no/such"}"#,
             r#"{"jsonrpc":"2.0","id":null,"method":"no/such"}"#,
@@ -79,7 +79,7 @@ async fn the_thirty_third_request_in_flight_is_told_to_come_later() {
     let id = client.start_thread().await;
     client.start_turn(&id, "go").await;
     client.wait_for("item/agentMessage/delta").await;
-    // Waits for the end of the Turn, and everything about this Thread behind it.
+    // Waits for the end of the Turn; later requests about this Thread wait behind it.
     let delete = client.request("thread/delete", json!({ "threadId": id })).await;
     let rename = json!({ "threadId": id, "displayName": "x" });
     let mut waiting = Vec::new();

@@ -1,7 +1,6 @@
-//! An engine that stops in the middle of a message, and does not listen.
+//! An engine that stops in the middle of a message, and ignores interrupts.
 //!
-//! Says the first half, waits to be let go, says the rest. An interrupt does not hurry it, so that a test
-//! decides how long a Turn stays as it is.
+//! It writes the first half, waits for its release, and writes the rest. So a test decides how long a Turn runs.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-/// See the module's page.
+/// See the module.
 #[derive(Clone)]
 pub(crate) struct HalfwayEngine(Arc<Semaphore>);
 

@@ -1,4 +1,4 @@
-//! How long a client has for its handshake, by a clock that the test moves.
+//! The time limit of the handshake, by a clock that the test moves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::Server;
 
-/// Serves a connection; returns the client's end of it and the task.
+/// Serves a connection; returns the client's end and the task.
 fn serve(server: &Server, endpoint: Endpoint) -> (tokio::io::DuplexStream, JoinHandle<()>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
@@ -32,7 +32,7 @@ fn link(stream: tokio::io::DuplexStream) -> Link {
 }
 
 async fn pass(seconds: u64) {
-    // Lets the connections start before the clock moves.
+    // The connections start before the clock moves.
     tokio::task::yield_now().await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;

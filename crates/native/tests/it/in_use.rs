@@ -1,4 +1,4 @@
-//! What clients in use stumble over: each of them was seen to.
+//! Behaviour that clients in use depend on; each case was observed.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ fn method(message: &Value) -> &str {
     message["method"].as_str().unwrap_or("answer")
 }
 
-/// Terminal clients and desktops show the pieces of a text and of arguments, and not what an Item completes with.
+/// Terminal clients and desktops show Deltas of text and arguments, and ignore the text of a completed Item.
 #[tokio::test]
 async fn a_replay_from_the_store_gives_whole_texts_as_pieces_and_begins_with_a_turn() {
     let server = Server::start().await;
@@ -61,7 +61,7 @@ async fn a_replay_from_the_store_gives_whole_texts_as_pieces_and_begins_with_a_t
     assert_eq!(texts, 3, "{seen:#?}");
 }
 
-/// A desktop takes no answer to an Approval in a Thread without a Turn whose status is `running`.
+/// A desktop accepts no answer to an Approval in a Thread without a Turn of status `running`.
 #[tokio::test]
 async fn a_turn_that_waits_for_an_answer_runs_for_clients_that_read_by_no_number() {
     let server = Server::start().await;
@@ -80,7 +80,7 @@ async fn a_turn_that_waits_for_an_answer_runs_for_clients_that_read_by_no_number
     client.wait_for("turn/completed").await;
 }
 
-/// A desktop reads a Thread and subscribes to it at once, and drops what it is asked before it has read.
+/// A desktop reads a Thread and subscribes to it at once, and drops questions that come before it has read.
 #[tokio::test]
 async fn an_open_question_is_asked_again_behind_the_answers_to_what_came_with_the_subscription() {
     let server = Server::start().await;
@@ -153,7 +153,7 @@ async fn the_answer_to_a_deletion_comes_before_what_it_causes() {
             }
         }
         assert_eq!(caused[0], "turn/cancelled", "{caused:?}");
-        // Others need not wait for that.
+        // Other clients need not wait for the answer.
         watcher.wait_for("thread/deleted").await;
     }
 }

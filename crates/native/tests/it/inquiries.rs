@@ -1,4 +1,4 @@
-//! What a model wants to know from a person (04 §10), with the real engine.
+//! A model's questions to a user (04 §10), with the real engine.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ async fn everybody_who_can_is_asked_and_the_first_answer_counts() {
     plain.call("thread/subscribe", json!({ "threadId": id })).await;
     starter.start_turn(&id, ASK).await;
     let first = starter.wait_for(REQUEST).await;
-    // Who comes later is asked, too.
+    // A client that comes later is asked, too.
     let mut second = asked_client(&server).await;
     second.call("thread/subscribe", json!({ "threadId": id })).await;
     let asked = second.wait_for(REQUEST).await;
@@ -104,7 +104,7 @@ async fn everybody_who_can_is_asked_and_the_first_answer_counts() {
     second.reply(&asked, answer("black")).await;
     let closed = starter.wait_for(RESOLVED).await;
     assert_eq!(closed["params"]["requestId"], first["params"]["requestId"]);
-    // Too late, and taken without a word.
+    // A late answer is ignored.
     starter.reply(&first, answer("green")).await;
     let seen = plain.until("turn/completed").await;
     assert_eq!(result_of(seen.last().unwrap()), ("black", true));
@@ -134,12 +134,12 @@ async fn a_client_that_cannot_answer_does_not_answer_for_the_others() {
     one.start_turn(&id, ASK).await;
     let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);
     cannot(&one, &first).await;
-    // What was sent before has been read.
+    // Earlier messages have been read.
     assert_eq!(one.error("no/such", json!({})).await["code"], -32601);
     other.reply(&second, answer("black")).await;
     let ended = one.wait_for("turn/completed").await;
     assert_eq!(result_of(&ended), ("black", true));
-    // Where nobody can, nobody is waited for.
+    // If no client can answer, the model does not wait.
     one.find("idle", is_idle).await;
     one.start_turn(&id, ASK).await;
     let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);

@@ -1,4 +1,4 @@
-//! Who is shown what: late readers, numbers, channels, and who is asked.
+//! The messages that each client gets: late readers, numbers, channels, and questions.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ async fn unsubscribing_leaves_a_turn_that_was_started_here() {
     let stop = json!({ "threadId": id, "turnId": "" });
     client.call("turn/interrupt", stop.clone()).await;
     client.wait_for("turn/cancelled").await;
-    // And no further: the next one is somebody else's.
+    // The cursor ends here: the next Turn is another client's.
     let mut other = server.client().await;
     other.start_turn(&id, "say hi").await;
     other.wait_for("turn/completed").await;
@@ -163,7 +163,7 @@ async fn unsubscribing_ends_the_delivery_of_a_turn_that_was_started_while_subscr
     client.call("channel/list", json!({})).await;
     while client.unread() > 0 {
         let message = client.next().await.unwrap();
-        // What came before it is kept here too.
+        // The unread messages include those before `idle`.
         assert_ne!(message["method"], "turn/completed", "{message}");
         assert_ne!(message["params"]["item"]["type"], "agentMessage", "{message}");
     }
@@ -222,11 +222,11 @@ async fn the_first_answer_settles_it_and_a_later_one_is_taken_without_a_word() {
     let seen = first.until("turn/completed").await;
     assert!(!methods(&seen).contains(&"item/approval/resolved"));
     assert_eq!(server.engine.effects(), Vec::<String>::new());
-    // The late answer did no harm to its connection.
+    // The late answer did not close its connection.
     assert_eq!(first.error("no/such", json!({})).await["code"], -32601);
 }
 
-/// 04 §6: asked are those who subscribed or started the Turn, not whoever did something in the Thread.
+/// 04 §6: subscribers and the client that started the Turn are asked, but not other clients that acted in the Thread.
 #[tokio::test]
 async fn a_passer_by_is_not_asked() {
     let server = Server::start().await;
@@ -243,7 +243,7 @@ async fn a_passer_by_is_not_asked() {
     passer.wait_for("thread/resumed").await;
     starter.reply(&asked, json!({ "decision": "accept" })).await;
     starter.wait_for("turn/completed").await;
-    // The end of the Turn was told to everybody, so a question would have come before it.
+    // The end of the Turn was broadcast, so a question would have come before it.
     passer
         .find("idle", |m| m["params"]["runtime"]["running"] == false)
         .await;
@@ -253,7 +253,7 @@ async fn a_passer_by_is_not_asked() {
     }
 }
 
-/// 04 §6: who gives guidance to somebody else's Turn sees what becomes of it and is not asked about it.
+/// 04 §6: a client that steers another's Turn sees the outcome, but is not asked about it.
 #[tokio::test]
 async fn who_steers_a_turn_of_another_is_not_asked() {
     let server = Server::start().await;
@@ -277,7 +277,7 @@ async fn who_steers_a_turn_of_another_is_not_asked() {
     assert!(!methods(&seen).contains(&"item/approval/request"));
 }
 
-/// 04 §3: of something beyond this machine nothing is remembered for ever, whatever a client answers.
+/// 04 §3: a permission beyond this machine is never stored for ever, whatever a client answers.
 #[tokio::test]
 async fn always_is_not_offered_for_what_is_beyond_this_machine_and_counts_for_the_thread_only() {
     let server = Server::start().await;
@@ -301,13 +301,13 @@ async fn always_is_not_offered_for_what_is_beyond_this_machine_and_counts_for_th
     client.reply(&asked, json!({ "decision": "decline" })).await;
     client.wait_for("turn/completed").await;
     assert_eq!(server.engine.effects(), ["pigeon:7", "pigeon:7"]);
-    // What is on this machine has all five, which is what an absent list means.
+    // An operation on this machine has all five answers, which an absent list means.
     client.start_turn(&other, "ask make tea").await;
     let asked = client.wait_for("item/approval/request").await;
     assert_eq!(asked["params"]["availableDecisions"], json!(null));
 }
 
-/// 02 §5.6: a dialog that is on the screen can be answered after its client has turned to another Thread.
+/// 02 §5.6: a dialog on the screen can be answered after its client has gone to another Thread.
 #[tokio::test]
 async fn what_was_asked_before_unsubscribing_can_still_be_answered() {
     let server = Server::start().await;
@@ -320,12 +320,12 @@ async fn what_was_asked_before_unsubscribing_can_still_be_answered() {
     let asked = watcher.wait_for("item/approval/request").await;
     watcher.call("thread/unsubscribe", target.clone()).await;
     watcher.reply(&asked, json!({ "decision": "accept" })).await;
-    // A second question finds nobody who could be asked.
+    // No client can be asked a second question.
     starter.wait_for("turn/completed").await;
     assert_eq!(server.engine.effects(), ["make tea"]);
 }
 
-/// 02 §5.6, also where the client has done something else in the Thread meanwhile.
+/// 02 §5.6, also if the client has acted in the Thread meanwhile.
 #[tokio::test]
 async fn what_was_asked_before_unsubscribing_can_be_answered_after_other_requests() {
     let server = Server::start().await;
@@ -343,14 +343,14 @@ async fn what_was_asked_before_unsubscribing_can_be_answered_after_other_request
     let request = json!({ "threadId": id, "input": input });
     watcher.call("turn/enqueue", request).await;
     watcher.wait_for("thread/queue/updated").await;
-    // The cursors that brought those two have ended by the time something else is answered.
+    // The cursors of those two have ended before the next answer.
     watcher.call("channel/list", json!({})).await;
     watcher.reply(&asked, json!({ "decision": "accept" })).await;
     starter.wait_for("turn/completed").await;
     assert_eq!(server.engine.effects(), ["make tea"]);
 }
 
-/// Who comes back is asked anew, and either dialog counts.
+/// A client that comes back is asked anew, and either dialog counts.
 #[tokio::test]
 async fn who_subscribes_again_is_asked_again_and_may_answer_either_question() {
     for answered in [0, 1] {
@@ -370,7 +370,7 @@ async fn who_subscribes_again_is_asked_again_and_may_answer_either_question() {
         watcher.reply(asked, json!({ "decision": "accept" })).await;
         starter.wait_for("turn/completed").await;
         assert_eq!(server.engine.effects(), ["make tea"]);
-        // The other one is taken without a word.
+        // The other answer is ignored.
         watcher
             .reply([&second, &first][answered], json!({ "decision": "decline" }))
             .await;
@@ -378,7 +378,7 @@ async fn who_subscribes_again_is_asked_again_and_may_answer_either_question() {
     }
 }
 
-/// Invariant 4: what everyone was told is not told again by a replay.
+/// Invariant 4: a replay does not repeat broadcasts.
 #[tokio::test]
 async fn a_replay_does_not_repeat_what_everyone_was_told() {
     let server = Server::start().await;
@@ -416,7 +416,7 @@ async fn a_replay_reaches_back_behind_a_restart() {
     assert_eq!(told["params"]["turn"]["id"], "turn_001");
 }
 
-/// 03 §4: an input that waited while its Thread was paused is not stranded there.
+/// 03 §4: an input that was queued while its Thread was paused runs later.
 #[tokio::test]
 async fn taking_a_paused_thread_up_again_goes_on_with_its_queue_after_a_good_turn_only() {
     for (end, goes_on) in [("wait", true), ("wait\nfail no tea", false)] {

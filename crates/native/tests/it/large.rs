@@ -1,4 +1,4 @@
-//! What is larger than the queue of a connection: told all the same, and what follows too.
+//! Messages larger than a connection's queue are sent, and so are the messages after them.
 
 use serde_json::json;
 
@@ -62,7 +62,7 @@ async fn a_rollback_says_where_to_go_on_when_not_all_that_is_left_fits() {
     assert_eq!((turns.len(), &turns[1]["id"]), (2, &json!("turn_002")));
     let again = client.call("thread/rollback", request).await;
     assert_eq!(again["turnPage"], left["turnPage"]);
-    // What fits is all there is.
+    // All remaining Turns fit into this answer.
     let request = json!({ "threadId": id, "numTurns": 2 });
     let left = client.call("thread/rollback", request).await;
     assert_eq!(left.get("turnPage"), None);

@@ -1,4 +1,4 @@
-//! Requests that their client named (`clientRequestId`): repeated, they are answered and not done again.
+//! Requests with a `clientRequestId`: a repeated one is answered, but not executed again.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_turn_is_started_once_even_across_a_restart() {
     client.wait_for("turn/completed").await;
     let again = client.call("turn/start", request.clone()).await;
     assert_eq!(again, first);
-    // A connection that does not follow the Thread is shown the Turn it asks about.
+    // A connection that does not follow the Thread gets the Turn of its request.
     let mut other = server.client().await;
     assert_eq!(other.call("turn/start", request.clone()).await, first);
     let shown = other.until("turn/completed").await;
@@ -131,7 +131,7 @@ async fn changes_of_a_thread_are_made_once_and_not_again_after_others() {
     }
     let read = client.call("thread/read", json!({ "threadId": thread })).await;
     assert_eq!(read["thread"]["displayName"], "Coffee");
-    // One that changed nothing counts as done too.
+    // A request that changed nothing counts as executed too.
     for (name, id) in [("Coffee", "3"), ("Cocoa", "4"), ("Coffee", "3")] {
         client.call("thread/rename", rename(name, id)).await;
     }
@@ -162,7 +162,7 @@ async fn a_stop_is_asked_for_once() {
     let request = json!({ "threadId": thread, "turnId": turn, "clientRequestId": "stop" });
     client.call("turn/interrupt", request.clone()).await;
     client.wait_for("turn/cancelled").await;
-    // Without the name it would be told that nothing runs.
+    // Without the name the answer would be that nothing runs.
     client.call("turn/interrupt", request).await;
 }
 
@@ -200,7 +200,7 @@ async fn what_was_refused_is_decided_anew() {
     assert_eq!(started["turn"]["id"], "turn_002");
 }
 
-/// More than is read back for a client that is behind.
+/// More than a client that is behind reads back.
 fn much() -> String {
     "flood 1\n".repeat(10)
 }
@@ -224,7 +224,7 @@ async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
     let ended = again.wait_for("turn/completed").await;
     assert_eq!(ended["params"]["turn"]["id"], first["turn"]["id"]);
     client.wait_for("turn/completed").await;
-    // When it is over there is nothing to go on with.
+    // After the end there is no Turn to follow.
     let mut late = server.client().await;
     assert_eq!(late.call("turn/start", request).await, first);
     late.call("channel/list", json!({})).await;
@@ -306,7 +306,7 @@ async fn repeating_what_changed_a_queue_does_not_tell_the_old_queue_as_news() {
     }
 }
 
-/// 01 §1.1: names of members are matched without case, this one too.
+/// 01 §1.1: names of members match without case, this one too.
 #[tokio::test]
 async fn a_name_counts_however_its_member_is_written() {
     let server = Server::start().await;

@@ -1,11 +1,11 @@
-//! Subagents as clients see them: told of, listed, asked for, closed, opened, put away.
+//! Subagents as clients see them: announced, listed, asked for, closed, resumed, archived.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
 
 use crate::support::Server;
 
-/// Starts a Turn that has a subagent, and waits for its end. Returns the two Threads and what was told.
+/// Runs a Turn that has a subagent. Returns the two Threads and the messages.
 async fn with_subagent(client: &mut Client, task: &str) -> (String, String, Vec<Value>) {
     let thread = client.start_thread().await;
     client
@@ -66,7 +66,7 @@ async fn subagents_are_listed_closed_and_opened_again() {
     );
     let ended = &seen.last().unwrap()["params"]["turn"];
     assert_eq!(ended["tokenUsage"]["totalTokens"], 86, "{ended}");
-    // Its own Items go to those who subscribe to it.
+    // Its own Items go to its subscribers.
     let foreign = |message: &&Value| {
         let method = message["method"].as_str().unwrap_or_default();
         (method.starts_with("item/") || method.starts_with("turn/"))
@@ -136,7 +136,7 @@ async fn lists_show_subagents_to_those_who_want_them() {
     both.sort();
     assert_eq!(ids(&listed), both);
 
-    // Alone it is not put away or deleted; with the Thread above it is.
+    // It is archived or deleted only with its parent.
     for method in ["thread/archive", "thread/unarchive", "thread/delete"] {
         let refused = client.error(method, json!({ "threadId": child })).await;
         assert_eq!(refused["code"], -32602, "{method}: {refused}");
@@ -183,7 +183,7 @@ async fn what_a_subagent_asks_is_answered_by_whoever_follows_the_root() {
     assert_eq!(asked["params"]["operation"], "boil");
     let also = other.wait_for("item/approval/request").await;
     assert_eq!(also["params"]["requestId"], asked["params"]["requestId"]);
-    // Who comes later is asked what is open.
+    // A client that comes later is asked the open questions.
     let mut late = server.client_with(json!({ "approvalSupport": true })).await;
     late.call("thread/subscribe", json!({ "threadId": root })).await;
     late.wait_for("item/approval/request").await;
@@ -198,7 +198,7 @@ async fn what_a_subagent_asks_is_answered_by_whoever_follows_the_root() {
     let text = ended["params"]["turn"]["items"].to_string();
     assert!(text.contains("boiled"), "{text}");
     assert_eq!(server.engine.effects(), ["boil"]);
-    // Somebody who follows neither is told that it waits, and asked nothing.
+    // A client that follows neither is notified that it waits, and is not asked.
     stranger
         .find("it waited", |message| {
             message["method"] == "thread/runtimeChanged"
@@ -247,7 +247,7 @@ async fn a_refused_deletion_stops_and_deletes_nothing() {
     client.call("thread/rename", rename).await;
     let turn = client.start_turn(&parent, "hang").await;
     for method in ["thread/delete", "thread/archive"] {
-        // The name stands for something else.
+        // The name belongs to another request.
         let request = json!({ "threadId": parent, "clientRequestId": "name" });
         client.error(method, request).await;
     }

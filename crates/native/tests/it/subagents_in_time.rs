@@ -1,5 +1,5 @@
-//! What is bounded about subagents: what takes its time because of them holds up nothing else of its connection, and so
-//! many are open.
+//! The bounds of subagents: slow requests about them delay no other request of the connection, and their number is
+//! limited.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::support::Server;
 
-/// An engine that starts a subagent and hears no interrupt.
+/// An engine that starts a subagent and ignores interrupts.
 struct Deaf(Arc<Notify>);
 
 impl Engine for Deaf {
@@ -64,7 +64,7 @@ async fn holds_up_no_other(method: &str) {
         if message.get("method").is_none() && [slow, quick].map(|id| json!(id)).contains(&message["id"]) {
             assert!(message.get("error").is_none(), "{message}");
             answers.push(message["id"].clone());
-            // Not before: the one has to wait for it.
+            // Not earlier: this request must wait for the other.
             released.notify_one();
         }
     }
@@ -95,7 +95,7 @@ async fn a_person_cannot_open_more_than_there_may_be() {
     let full = client.error("subagent/resume", edges[1].clone()).await;
     let why = full["data"]["detail"].as_str().unwrap();
     assert!(why.contains("close one first"), "{full}");
-    // One that is open takes no more room.
+    // A subagent that is open already needs no further room.
     client.call("subagent/resume", edges[0].clone()).await;
     client.call("subagent/close", edges[0].clone()).await;
     client.call("subagent/resume", edges[1].clone()).await;
@@ -106,7 +106,7 @@ async fn a_list_of_subagents_has_as_many_threads_as_fit() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let parent = client.start_thread().await;
-    // Each subagent has the configuration of the Thread above.
+    // Each subagent has the configuration of its parent.
     let large = json!({ "threadId": parent, "config": { "mode": "agent", "note": "x".repeat(400 << 10) } });
     client.call("thread/config/update", large).await;
     client

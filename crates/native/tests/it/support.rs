@@ -12,7 +12,7 @@ use bobbin_prompts::{Machine, Prompts};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
 use serde_json::{Value, json};
 
-/// A core and the means to connect to it.
+/// A core, and functions that connect to it.
 pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
@@ -78,18 +78,18 @@ impl Server {
         Self::link_beside(&Arc::new(bobbin_native::Server::new(threads, services, groups)))
     }
 
-    /// Connects to one server, as often as that is wanted.
+    /// Connects to the server; may be called repeatedly.
     pub(crate) fn link_beside(server: &Arc<bobbin_native::Server>) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
-        // Ends with its client.
+        // The task ends with its client.
         tokio::spawn(bobbin_native::serve(transport, Endpoint::Stdio, server.clone()));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
     }
 
-    /// What a server is that has nothing beside its core.
+    /// Returns the services of a server that has only its core.
     pub(crate) fn services() -> Services {
         Services {
             version: "0.0.0",
@@ -105,7 +105,7 @@ impl Server {
         Client::ready(self.link(), "test", capabilities).await
     }
 
-    /// Writes a conversation down with everything that changes from run to run replaced.
+    /// Records a conversation, with everything replaced that changes from run to run.
     pub(crate) fn redact(&self, messages: &[Value]) -> String {
         bobbin_testkit::redacted(messages, &self.threads.settings().workspace)
     }

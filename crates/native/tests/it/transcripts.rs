@@ -1,4 +1,4 @@
-//! What each method answers and causes, word for word.
+//! The answers and effects of each method, word for word.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn ask(client: &mut Client, method: &str, params: Value, last: Option<&str
     seen
 }
 
-/// Waits until a Thread is idle and forgets what was said meanwhile.
+/// Waits until a Thread is idle, and drops the messages meanwhile.
 async fn settle(client: &mut Client) {
     client
         .find("idle", |message| {

@@ -1,8 +1,8 @@
-//! `command/*`: slash commands (AppServer protocol 05 §6). A custom one becomes a text that the client sends; the
-//! server's own do something themselves.
+//! `command/*`: slash commands (AppServer protocol 05 §6). A custom command becomes a text that the client sends; a
+//! built-in command acts itself.
 //!
-//! `/stop` is for administrators in a conversation that several share: a sender must have that role. Without a sender it is
-//! the user of the workspace, who could interrupt as well.
+//! `/stop` is for administrators in a shared conversation: a sender must have that role. A request without a sender
+//! comes from the user of the workspace, who could interrupt as well.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
 use crate::wire::{self, RpcError};
 use crate::{convert, errors};
 
-/// Role of a sender who may run what is for administrators.
+/// Role of a sender who may run commands for administrators.
 const ADMIN: &str = "admin";
 
 const STOP: &str = "/stop";
 
-/// One of the server's own.
+/// A built-in command.
 struct BuiltIn {
     name: &'static str,
     description: &'static str,
     requires_admin: bool,
 }
 
-/// By name.
+/// The built-in commands by name.
 const BUILT_IN: [BuiltIn; 3] = [
     BuiltIn {
         name: "/help",
@@ -145,20 +145,20 @@ pub(super) async fn execute(
         }
     };
     if in_order {
-        // What the connection sends next may be the Turn after the one that is stopped.
+        // The connection's next request may be the Turn after the stopped one.
         work.await;
     } else {
-        // Several steps, so that the connection's next request does not wait for them.
+        // The connection's next request does not wait for these steps.
         client.spawn(work);
     }
 }
 
-/// Returns a command's name with its slash, and what stands behind it.
+/// Returns a command's name with its slash, and the rest of the text.
 fn split(typed: &str) -> (String, String) {
     let typed = typed.trim();
     let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     let name = format!("/{}", name.trim_start_matches('/'));
-    // Telephones begin a message with a capital letter. Commands in files are found by their reader.
+    // Phones start a message with a capital letter. Commands in files are found by their reader.
     let compact = format!("/{COMPACT}");
     let own = BUILT_IN.iter().map(|own| own.name).chain(OF_SERVICES);
     let own = own.chain([&*compact]).find(|own| own.eq_ignore_ascii_case(&name));
@@ -280,7 +280,7 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
     let stopped = answer(|reply| client.command(thread, Command::Interrupt { turn: running, reply }));
     let said = match stopped.await {
         Ok(()) => "Stopped.",
-        // It ended by itself meanwhile.
+        // The Turn has ended by itself meanwhile.
         Err(CoreError::Refused(Refused::TurnNotRunning(_))) => "Nothing is running.",
         Err(error) => return Err(error.into()),
     };
@@ -306,7 +306,7 @@ async fn compact(
     Ok(handled(Some("The conversation is being compacted.".to_owned())))
 }
 
-/// Starts a Thread of the same owner in the same place, and archives this one.
+/// Starts a Thread of the same owner in the same workspace, and archives this one.
 async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
     let header = client.threads().snapshot(thread).await?.state.header.clone();
     let request = NewThread {
@@ -337,7 +337,7 @@ async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::Comm
     })
     .await;
     if let Err(error) = &archived {
-        // As when it was archived meanwhile, or by this request when it was sent before.
+        // The Thread may be archived already, by another request or by an earlier copy of this one.
         tracing::debug!(%error, "the old thread of a new one is not archived");
     }
     let new = &started.state;
@@ -354,7 +354,7 @@ async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::Comm
     })
 }
 
-/// Hands a command over and waits for its answer.
+/// Sends a command and waits for its answer.
 async fn answer<T, F>(send: impl FnOnce(Reply<T>) -> F) -> Result<T, CoreError>
 where
     T: Send + 'static,
@@ -362,14 +362,14 @@ where
 {
     let (tell, told) = oneshot::channel();
     send(Box::new(move |answer| {
-        // Nobody waits any more when the connection is gone.
+        // The receiver is gone if the connection is.
         drop(tell.send(answer));
     }))
     .await;
     told.await.unwrap_or(Err(CoreError::Stopping))
 }
 
-/// Does what waits for the disk.
+/// Runs work that waits for the disk.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, PromptError> + Send + 'static,
 ) -> Result<T, RpcError> {

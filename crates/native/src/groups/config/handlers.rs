@@ -1,6 +1,7 @@
-//! `workspace/config/*`: between the wire and the files. Served where the files are.
+//! `workspace/config/*`: between the wire and the configuration files. Served if the server has them.
 //!
-//! `workspace/config/update` takes no name of a request: sent twice, it does the same, and its answer may have a key in it.
+//! `workspace/config/update` has no `clientRequestId`: a repeated request does the same, and its answer may have a key
+//! in it.
 
 use std::sync::Arc;
 
@@ -109,7 +110,7 @@ fn provider(provider: wire::ProviderSetting) -> service::ProviderChange {
     }
 }
 
-/// Returns a policy as files spell it.
+/// Returns a policy in the spelling of the files.
 fn spelled(policy: DefaultApprovalPolicy) -> &'static str {
     match policy {
         DefaultApprovalPolicy::Default => "default",

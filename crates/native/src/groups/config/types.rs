@@ -125,7 +125,7 @@ pub enum ProviderWire {
     Messages,
 }
 
-/// Reads members by hand: elsewhere a member that is `null` counts as absent, here it removes a setting.
+/// Reads members by hand, because here a member that is `null` removes a setting instead of counting as absent.
 impl<'de> Deserialize<'de> for WorkspaceConfigUpdateParams {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         fn read<T: DeserializeOwned, E: Error>(name: &str, value: Value) -> Result<Option<Nullable<T>>, E> {

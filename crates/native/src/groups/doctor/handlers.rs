@@ -12,7 +12,7 @@ pub(super) fn run(client: &Client, doctor: &Doctor, _: IgnoredAny, responder: Re
     let peer = client.peer().clone();
     client.spawn(async move {
         let cancelled = responder.token().clone();
-        // Checks that run are not stopped: what they have started ends with them.
+        // Running checks are not stopped: the processes that they have started end with them.
         let permit = tokio::select! {
             biased;
             () = peer.closed() => return,

@@ -1,4 +1,4 @@
-//! `doctor/run`: what is missing on the server's machine, and what mends it.
+//! `doctor/run`: problems of the server's machine, and their repairs.
 
 pub(crate) mod handlers;
 pub mod types;
@@ -17,12 +17,12 @@ type Run = dyn Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync;
 #[derive(Clone)]
 pub struct Doctor {
     run: Arc<Run>,
-    /// The checks start processes and ask the model's provider, so one client runs them at a time; others wait.
+    /// The checks start processes and call the model's provider, so one client runs them at a time; others wait.
     permits: Arc<Semaphore>,
 }
 
 impl Doctor {
-    /// Returns the checks that `run` makes.
+    /// Returns a doctor that runs its checks by `run`.
     pub fn new(run: impl Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync + 'static) -> Self {
         Self {
             run: Arc::new(run),

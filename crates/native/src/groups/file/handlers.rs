@@ -1,4 +1,4 @@
-//! The handler of `workspace/files/find`. A search ends after so many entries, and waits for its turn.
+//! The handler of `workspace/files/find`. A search is bounded, and waits for a permit.
 
 use crate::client::{Client, refuse};
 use bobbin_files::search::{MAX_FILES, search};
@@ -7,7 +7,7 @@ use bobbin_peer::Responder;
 use super::FileNames;
 use crate::wire::{self, RpcError};
 
-/// Files in an answer when the client does not say.
+/// Default limit of files in an answer.
 const USUAL: usize = 50;
 /// Longest query, in bytes: paths are rarely longer.
 const MAX_QUERY: usize = 1000;

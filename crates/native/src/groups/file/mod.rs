@@ -11,17 +11,17 @@ use tokio::sync::Semaphore;
 
 use crate::wire::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 
-/// Searches of all clients at once; others wait.
+/// Limit of concurrent searches of all clients; others wait.
 const AT_ONCE: usize = 2;
 
-/// The files of the workspace, by their names.
+/// The names of the workspace's files.
 pub struct FileNames {
     root: Arc<PathBuf>,
     permits: Arc<Semaphore>,
 }
 
 impl FileNames {
-    /// Returns the names below the workspace's root.
+    /// Returns the names of the files in the workspace's root.
     pub fn new(root: PathBuf) -> Self {
         Self {
             root: Arc::new(root),

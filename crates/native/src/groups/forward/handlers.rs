@@ -1,5 +1,4 @@
-//! `forward/*`. A forward belongs to the connection that started it, and ends with it: nothing listens that no user is
-//! there to know of.
+//! `forward/*`. A forward ends with the connection that started it, so no port listens without its user's knowledge.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ pub(super) fn start(
     asked: wire::ForwardStartParams,
     responder: Responder,
 ) {
-    // Who may not approve what a command reaches may not open a way to it.
+    // A client that may not approve a command's network access may not open a way to the command.
     if !client.capabilities().approval_support {
         let detail = "A client that cannot approve anything cannot forward a port.";
         let error = RpcError::invalid_request(detail).with_reason("approvalNotSupported");

@@ -1,4 +1,4 @@
-//! `forward/*`: ports of a Thread's commands on the machine's loopback. Served where commands can have a network of their own.
+//! `forward/*`: ports of a Thread's commands on the machine's loopback. Served if commands can have their own network.
 
 pub(crate) mod handlers;
 pub mod types;

@@ -1,4 +1,4 @@
-//! What each side says it can do, once, in `initialize`.
+//! The capabilities that each side declares once, in `initialize`.
 //!
 //! AppServer protocol 01 §5 (client) and §6 (server). Unknown keys are ignored on both sides.
 
@@ -63,7 +63,7 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Returns the name of the external channel that the client says it is the adapter of.
+    /// Returns the external channel for which the client says it is the adapter.
     pub fn channel_name(&self) -> Option<String> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

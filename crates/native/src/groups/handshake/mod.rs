@@ -1,4 +1,4 @@
-//! The handshake (AppServer protocol 01 §4): `connection` serves it itself.
+//! The handshake (AppServer protocol 01 §4), which `connection` serves.
 
 pub mod capabilities;
 pub mod types;

@@ -1,4 +1,4 @@
-//! Extension: `turn/diff/read`, what a Turn has changed in files.
+//! Extension: `turn/diff/read`, the changes of a Turn in files.
 
 use crate::client::{Client, fail, handle, refuse};
 use bobbin_model::TurnId;

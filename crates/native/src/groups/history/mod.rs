@@ -1,4 +1,4 @@
-//! History: finding text in it, what a Turn was shown and what it changed, undoing that, and a copy as a Thread of its own.
+//! History: searching it, a Turn's pictures and changes, undoing these, and a fork as a Thread of its own.
 
 pub(crate) mod diff;
 pub(crate) mod fork;

@@ -1,4 +1,4 @@
-//! Extension: `turn/picture/read`, a picture that was handed in as bytes, for clients that show it.
+//! Extension: `turn/picture/read`, a picture of an input, for clients that show it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `turn/revert`: undoing what a Turn did to files. Who keeps their earlier contents is the core's business.
+//! `turn/revert`: undoes a Turn's changes of files. The core has their earlier contents.
 
 use crate::client::{Client, fail, handle};
 use bobbin_agent_api::undo::ChangedSince;

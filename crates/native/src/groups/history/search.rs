@@ -8,11 +8,11 @@ use bobbin_peer::Responder;
 
 use crate::wire::{self, RpcError};
 
-/// Places in an answer when the client does not say.
+/// Default number of hits in an answer.
 const PAGE: u32 = 20;
 /// Longest query, in bytes: each word is looked up.
 const MAX_QUERY: usize = 1000;
-/// Characters of a snippet before what was found, and from there on.
+/// Characters of a snippet before the hit, and from the hit on.
 const BEFORE: usize = 40;
 const AFTER: usize = 120;
 
@@ -22,7 +22,7 @@ pub(super) fn search(client: &Client, params: wire::ThreadSearchParams, responde
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
     let threads = client.threads().clone();
-    // What was found is whole Items until a line is cut out of each.
+    // The store returns whole Items, of which one line each is sent.
     client.answer_large(responder, async move |responder| {
         let words = filter.words.clone();
         let filter = SearchFilter {
@@ -99,7 +99,7 @@ fn snippet(text: &str, word: &str) -> String {
     format!("{}{line}{}", cut(from > 0), cut(to < chars.len()))
 }
 
-/// Returns a letter without its case, where that is one letter.
+/// Returns a letter in lower case, if that is one letter.
 fn folded(letter: char) -> char {
     let mut lower = letter.to_lowercase();
     match (lower.next(), lower.next()) {

@@ -1,6 +1,6 @@
-//! Asking a person: the question, and the five answers.
+//! Approvals: the question to a user, and the five answers.
 //!
-//! AppServer protocol 04 §3 and §5. What an answer means for the Turn is decided in `core`.
+//! AppServer protocol 04 §3 and §5. `core` decides how an answer affects the Turn.
 
 use bobbin_model::{ApprovalKind, Decision};
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ pub struct ApprovalRequestResult {
 }
 
 impl ApprovalRequestResult {
-    /// Reads a client's answer. Cannot fail: an answer that is no clear yes is a no.
+    /// Reads a client's answer. Cannot fail: any answer other than a clear yes is a no.
     pub fn read(result: Option<&RawValue>) -> Self {
         let decision = result
             .and_then(|raw| decode::lenient::<GivenResult>(raw).ok())

@@ -1,4 +1,4 @@
-//! What a tool brings back to be shown: texts and pictures.
+//! The output of a tool for display: texts and pictures.
 //!
 //! AppServer protocol 03 §5.8.
 

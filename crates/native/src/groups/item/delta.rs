@@ -1,6 +1,6 @@
-//! Pieces of Items while they are being made. Previews: `item/completed` is the truth.
+//! Pieces of Items while these are being made. They are previews: `item/completed` has the final text.
 //!
-//! AppServer protocol 03 §6. Empty deltas are never sent; joined in order they are the final text.
+//! AppServer protocol 03 §6. Empty deltas are never sent; joined in order, they are the final text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

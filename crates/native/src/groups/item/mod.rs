@@ -1,4 +1,4 @@
-//! `item/*`: what happens in a Turn, and what the user is asked about it (AppServer protocol 03 and 04).
+//! `item/*`: the Items of a Turn, and the questions about it to the user (AppServer protocol 03 and 04).
 
 pub mod approval;
 pub mod content;

@@ -1,7 +1,6 @@
-//! What an Item can be, type by type.
+//! The payloads of Items, type by type.
 //!
-//! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in
-//! `tool_payload`.
+//! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in `tool_payload`.
 
 use bobbin_model::{ApprovalKind, Decision, DeliveryMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

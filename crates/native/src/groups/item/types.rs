@@ -1,7 +1,7 @@
 //! The Item: one unit in a Turn.
 //!
-//! AppServer protocol 03 §1.2. What the payload looks like depends on the sibling member `type`, and
-//! `payloadKind` repeats that value; here the payload alone says it, so the three cannot disagree.
+//! AppServer protocol 03 §1.2. The member `type` gives the payload's shape, and `payloadKind` repeats it. Here the
+//! payload alone gives both, so the three cannot disagree.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a model wants to know, as a request to a client (AppServer protocol 04 §10).
+//! A model's question as a request to a client (AppServer protocol 04 §10).
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
@@ -14,7 +14,7 @@ pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> QuestionReply
     let method = wire::ITEM_TOOL_REQUEST_USER_INPUT;
     match peer.call_raw(method, &request(question), None).await {
         Ok(result) => QuestionReply::Answered(answer(decode::result(&result).ok())),
-        // "I cannot answer that" is no answer (04 §5), and none for others who were asked too.
+        // An error means that this client cannot answer (04 §5); other clients still may.
         Err(CallError::Remote(_)) => QuestionReply::Passed,
         Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
             QuestionReply::Gone
@@ -43,7 +43,7 @@ fn request(question: &Question) -> wire::RequestUserInputParams {
     }
 }
 
-/// Returns what a client says; what cannot be read says nothing.
+/// Returns a client's answer; an unreadable one is no answer.
 fn answer(result: Option<wire::RequestUserInputResult>) -> QuestionAnswer {
     let said = result.and_then(|mut result| result.answers.remove(ONLY));
     let said = said.map(|said| said.answers.join("\n"));
@@ -53,7 +53,7 @@ fn answer(result: Option<wire::RequestUserInputResult>) -> QuestionAnswer {
     }
 }
 
-/// Returns the notification of a question that is settled.
+/// Returns the notification that a question is settled.
 pub(crate) fn resolved(question: &Question) -> wire::UserInputResolvedNotification {
     wire::UserInputResolvedNotification {
         thread_id: question.thread.to_string(),

@@ -1,4 +1,4 @@
-//! Asking a person what a model wants to know: questions with answers to choose from.
+//! A model's questions to a user, with suggested answers.
 //!
 //! AppServer protocol 04 §10 names the method; the shape is that of the servers that have it.
 

@@ -14,10 +14,10 @@ use crate::convert::time;
 use crate::message;
 use crate::wire::{self, McpTransport, Seconds};
 
-/// Returns a configuration as it came from a client.
+/// Returns a configuration that a client sent.
 ///
 /// # Errors
-/// What is wrong with it: a sentence for the user.
+/// The reason why it cannot be used, as a sentence for the user.
 pub(crate) fn config_in(config: wire::McpServerConfig) -> Result<ToolServerConfig, String> {
     let transport = config.transport.unwrap_or(if config.url.is_some() {
         McpTransport::StreamableHttp
@@ -83,7 +83,7 @@ fn time_in(name: &str, seconds: Option<Seconds>) -> Result<Option<Duration>, Str
         .ok_or_else(|| format!("'{name}' must be a positive number of seconds."))
 }
 
-/// Returns a configuration as clients are shown it.
+/// Returns a configuration as clients see it.
 pub(crate) fn config_out(server: &ConfiguredServer) -> wire::McpServerConfig {
     let config = &server.config;
     let base = wire::McpServerConfig {
@@ -140,7 +140,7 @@ fn seconds(time: Duration) -> Seconds {
     Seconds(time.as_secs_f64())
 }
 
-/// Returns how a server is, as clients are shown it.
+/// Returns the status of a server as clients see it.
 pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
     wire::McpServerStatus {
         name: server.name.clone(),
@@ -174,7 +174,7 @@ fn origin(origin: ServerOrigin, name: &str) -> wire::McpServerOrigin {
     }
 }
 
-/// Returns the notification of a tool server's or the configuration's news.
+/// Returns the notification of news of a tool server or the configuration.
 pub(crate) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
     if let Some(ToolServerNews(server)) = news.get() {
         let server = status(server);

@@ -1,4 +1,4 @@
-//! `mcp/*`: tool servers (AppServer protocol 05 §8). Served where the server runs them.
+//! `mcp/*`: tool servers (AppServer protocol 05 §8). Served if the server runs them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::convert;
 use crate::client::{Client, refuse};
 use crate::wire::{self, RpcError};
 
-/// Word for a failed `mcp/test`.
+/// The error word of a failed `mcp/test`.
 const TEST_FAILED: &str = "McpServerTestFailed";
 
 type Servers = Arc<dyn ToolServers>;
@@ -96,7 +96,7 @@ pub(super) fn test(
     let (peer, servers) = (client.peer().clone(), servers.clone());
     client.spawn(async move {
         let tested = tokio::select! {
-            // Nobody waits for the answer any more; the server is killed.
+            // The client is gone; the server is killed.
             () = peer.closed() => return,
             tested = servers.test(config) => tested,
         };
@@ -145,7 +145,7 @@ pub(super) async fn log_out(
     }
 }
 
-/// Returns the wire's error for one about tool servers.
+/// Returns the wire's error for an error of tool servers.
 pub(super) fn wire_error(error: &ToolServerError) -> RpcError {
     match error {
         ToolServerError::NotFound(name) => RpcError::mcp_server_not_found(name),

@@ -1,4 +1,4 @@
-//! What MCP servers have: tools, resources and prompts, in pages. Extensions of the protocol.
+//! The tools, resources and prompts of MCP servers, in pages. Extensions of the protocol.
 
 use std::collections::BTreeMap;
 

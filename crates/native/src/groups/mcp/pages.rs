@@ -1,5 +1,5 @@
-//! What MCP servers have, page by page. A cursor is the number of entries before the page, so it costs nothing here; a
-//! list that changes meanwhile may repeat an entry or leave one out. A page is bounded by entries and bytes.
+//! Tools, resources and prompts of MCP servers, in pages. A cursor is the number of entries before the page, so the
+//! server stores none. A list that changes meanwhile may repeat or omit an entry. Entries and bytes bound a page.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use bobbin_peer::Responder;
 use super::handlers::wire_error;
 use crate::wire::{self, RpcError};
 
-/// Entries of a page when nothing is said, and most of them.
+/// Default and largest number of entries of a page.
 const USUAL: u32 = 100;
 const MOST: u32 = 256;
-/// Bytes of descriptions and schemas after which a page of tools ends: below the longest message.
+/// Bytes of descriptions and schemas that end a page of tools: less than the longest message.
 const MAX_BYTES: usize = 1 << 20;
 
 type Servers = Arc<dyn ToolServers>;
@@ -111,7 +111,7 @@ fn is_known(servers: &Servers, name: &str) -> bool {
         .any(|server| server.name.to_lowercase() == name.to_lowercase())
 }
 
-/// Returns one page, and where the next begins.
+/// Returns one page and the cursor of the next.
 fn page<T>(
     servers: &Servers,
     wire::McpPageParams {

@@ -1,7 +1,6 @@
-//! MCP servers: their configuration, how they are, and the methods about them.
+//! MCP servers: their configuration, status and methods.
 //!
-//! AppServer protocol 05 §8. Values of variables and headers are secrets: they are given back as they are stored and
-//! never logged.
+//! AppServer protocol 05 §8. Values of variables and headers are secrets: they are returned as stored and never logged.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +37,7 @@ impl Serialize for Seconds {
             reason = "checked to be whole and in range"
         )]
         if self.0.fract() == 0.0 && (0.0..1e15).contains(&self.0) {
-            // As people write it.
+            // The usual form in files.
             serializer.serialize_u64(self.0 as u64)
         } else {
             serializer.serialize_f64(self.0)

@@ -1,7 +1,7 @@
-//! `model/list`: the models that a Thread can be given. It asks providers, in a task of its own.
+//! `model/list`: the models that a Thread can use. It asks providers in a task of its own.
 //!
-//! The answer is the last of those that the client waits for: a terminal client in use takes the first answer after a
-//! request for the request's own, and asks for the models while it reconnects.
+//! The answer comes after all other answers that the client waits for. A terminal client in use takes the first answer
+//! after a request for the request's own, and requests the models while it reconnects.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAn
     client.spawn(async move {
         tokio::select! {
             biased;
-            // The client waits no longer.
+            // The client no longer waits.
             () = cancelled.cancelled() => drop(responder),
             listed = listed(&asking, &*models) => responder.ok(result(listed)),
         }
@@ -47,7 +47,7 @@ pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: Ignor
     });
 }
 
-/// Lists the models, and waits meanwhile for the answers to the client's other requests.
+/// Lists the models, and waits for the answers to the client's other requests.
 async fn listed(client: &Client, models: &dyn ModelCatalog) -> Result<Vec<ListedModel>, ListModelsError> {
     let (listed, ()) = tokio::join!(models.list(), client.answered_otherwise());
     listed

@@ -1,4 +1,4 @@
-//! `model/list`: the models that a Thread can be given (AppServer protocol 05 §7).
+//! `model/list`: the models that a Thread can use (AppServer protocol 05 §7).
 
 pub(crate) mod handlers;
 pub mod types;

@@ -1,4 +1,4 @@
-//! `policy/explain`: what would happen to a command, and which rule decides. Runs, asks and remembers nothing.
+//! `policy/explain`: the outcome of a command, and the rule that decides. Runs, asks and stores nothing.
 
 use bobbin_agent_api::policy::{AppliedRule, Judgement};
 use bobbin_agent_api::tool::ToolEnvironment;
@@ -9,7 +9,7 @@ use bobbin_peer::Responder;
 use crate::client::{Client, fail, handle, refuse};
 use crate::wire::{self, RpcError};
 
-/// Longest command, bytes (that of the shell tool).
+/// Longest command, in bytes (the shell tool's limit).
 const MAX_COMMAND_BYTES: usize = 64 << 10;
 
 pub(super) async fn explain(client: &Client, params: wire::PolicyExplainParams, responder: Responder) {
@@ -50,12 +50,12 @@ async fn answer(
 ) -> Result<wire::PolicyExplainResult, CoreError> {
     let settings = client.threads().settings();
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
-    // Of the Turn that runs, else of one that this client would start.
+    // The running Turn's features, or those of a Turn that this client would start.
     let live = snapshot.and_then(|snapshot| snapshot.state.live.as_ref());
     let turn = live.map_or_else(|| client.turn_features(), |live| live.features.clone());
     let environment = settings.environment_of(config, &turn);
     let ToolEnvironment { root, policy, .. } = environment;
-    // It parses, and looks where paths lead.
+    // Blocking: parses the command and looks up paths.
     let judge = move || {
         let ruled = policy.command(&command, &root);
         let scopes = [
@@ -70,7 +70,7 @@ async fn answer(
     let outcome = match ruled.ruling.judgement {
         Judgement::Allow => wire::PolicyOutcome::Runs,
         Judgement::Deny => wire::PolicyOutcome::Refused,
-        // Bubblewrap hides the rest from it.
+        // Bubblewrap hides reserved paths from the command.
         Judgement::Ask if ruled.shows_reserved && settings.approval_policy.confines() => {
             wire::PolicyOutcome::Runs
         }

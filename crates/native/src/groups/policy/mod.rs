@@ -1,4 +1,4 @@
-//! `policy/explain` and `approval/rules/*`: what the rules say, and what is always allowed.
+//! `policy/explain` and `approval/rules/*`: the outcome of commands by the rules, and the user's standing permissions.
 
 pub(crate) mod explain;
 pub(crate) mod rules;

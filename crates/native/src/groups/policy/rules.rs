@@ -1,4 +1,4 @@
-//! `approval/rules/*`: the rules in force, and what users always allow, which they can remove.
+//! `approval/rules/*`: the rules in force, and the user's standing permissions, which can be removed.
 
 use bobbin_core::{CoreError, Threads};
 use bobbin_model::StandingAnswer;
@@ -10,7 +10,7 @@ use crate::client::{Client, fail};
 use crate::errors;
 use crate::wire;
 
-/// Bytes of a digest that name an answer among those of one workspace.
+/// Bytes of the digest that identifies an answer within a workspace.
 const ID_BYTES: usize = 8;
 
 pub(super) fn list(client: &Client, _: wire::EmptyParams, responder: Responder) {
@@ -44,7 +44,7 @@ pub(super) async fn remove(client: &Client, params: wire::ApprovalRulesRemovePar
     }
 }
 
-/// Removes the answers of these ids, or all, and returns those that are left.
+/// Removes the answers of these ids, or all, and returns the others.
 async fn removed(threads: &Threads, ids: Option<&[String]>) -> Result<Vec<StandingAnswer>, CoreError> {
     let answers = match ids {
         Some(ids) => {
@@ -68,9 +68,9 @@ fn answer(answer: StandingAnswer) -> wire::StandingAnswer {
     }
 }
 
-/// Returns the name of an answer: a digest of what it covers.
+/// Returns the id of an answer: a digest of its scope.
 fn id(answer: &StandingAnswer) -> String {
-    // Neither part has a zero byte but as the record divides it.
+    // Unambiguous: the parts have no zero byte except the record's own separators.
     let operation = answer.recorded_operation();
     let record = format!("{:?}\0{}\0{operation}", answer.kind, answer.target);
     let digest = Sha256::digest(record.as_bytes());

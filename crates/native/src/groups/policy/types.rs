@@ -1,5 +1,5 @@
-//! Extensions: `policy/explain`, what the rules say of a command before it runs, and `approval/rules/*`, the rules in force
-//! and what is always allowed.
+//! Extensions: `policy/explain`, the outcome of a command before it runs, and `approval/rules/*`, the rules in force
+//! and the user's standing permissions.
 
 use bobbin_model::Judgement;
 use schemars::JsonSchema;

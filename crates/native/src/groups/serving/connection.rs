@@ -1,8 +1,8 @@
-//! What a connection does for Threads: the requests that the server sends to it (AppServer protocol 04 §7 and §8).
+//! The requests that the server sends to a client for its Threads (AppServer protocol 04 §7 and §8).
 //!
-//! One for each connection that has finished its handshake. Every request has its time limit; a connection that is
-//! gone fails what it was asked at once. It serves at most [`MAX_SERVED`] Threads; of more, the oldest is given up,
-//! and a resume takes it up again.
+//! There is one for each connection that has finished its handshake. Every request has a time limit, and fails at once
+//! when the connection ends. A connection serves at most [`MAX_SERVED`] Threads. With more, it stops serving the
+//! oldest, which a resume starts again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use serde::de::DeserializeOwned;
 use super::dynamic;
 use crate::wire::{self, decode};
 
-/// How long a client has to run a tool (04).
+/// Time that a client has to run a tool (04).
 const TOOL_LIMIT: Duration = Duration::from_mins(2);
-/// How long a call waits for what it belongs to to be written.
+/// Longest wait until the events before a call are written.
 const TELL_LIMIT: Duration = Duration::from_secs(10);
-/// How long an editor has to answer (04).
+/// Time that an editor has to answer (04).
 const EDITOR_LIMIT: Duration = Duration::from_secs(30);
-/// What an editor has beyond the time that a command was given.
+/// Time that an editor has beyond a command's own limit.
 const WAIT_MARGIN: Duration = Duration::from_secs(5);
-/// Threads that one connection serves (a guess: more than a person opens in a day).
+/// Limit of Threads that one connection serves (a guess: more than a user opens in a day).
 const MAX_SERVED: usize = 1024;
-/// Longest text of a client's error that is passed on.
+/// Longest text of a client's error that is passed on, in bytes.
 const MAX_ERROR: usize = 4 << 10;
 
-/// Where the tools of a Thread come from that a connection takes up.
+/// The origin of the tools of a Thread that a connection starts to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
-    /// It declared them with this request.
+    /// This connection declared them with its request.
     Brought,
-    /// They were declared before, perhaps by another client: that one stays while it is there.
+    /// They were declared before, perhaps by another client, which serves them while it is connected.
     Known,
 }
 
-/// One connection as a servant of Threads.
+/// One connection, as it serves its Threads.
 pub(crate) struct Serving {
     peer: PeerHandle,
     session: Arc<Session>,
@@ -72,7 +72,7 @@ impl Serving {
         })
     }
 
-    /// Takes up a Thread that this connection started or resumed.
+    /// Starts to serve a Thread that this connection started or resumed.
     pub(crate) fn serve(self: &Arc<Self>, clients: &Clients, thread: &ThreadState, tools_are: Tools) {
         let tools = !thread.tools.is_empty();
         let editor = self.editor().is_some();
@@ -105,7 +105,7 @@ impl Serving {
         }
     }
 
-    /// Gives up every Thread: the connection is gone.
+    /// Stops serving every Thread: the connection is gone.
     pub(crate) fn leave(self: Arc<Self>, clients: &Clients) {
         let client: Arc<dyn ThreadClient> = self;
         clients.leave(&client);
@@ -144,7 +144,7 @@ impl ThreadClient for Serving {
 
     fn run_tool(&self, call: ClientToolCall) -> BoxFuture<'_, Answered<ToolAnswer>> {
         async move {
-            // The call's Item first (04 §7); a client that does not read is called all the same, and times out.
+            // The call's Item comes first (04 §7). A client that does not read is called all the same, and times out.
             drop(tokio::time::timeout(TELL_LIMIT, self.session.flushed(&call.thread)).await);
             let params = wire::ToolCallParams {
                 thread_id: call.thread.to_string(),

@@ -1,4 +1,4 @@
-//! Tools that clients run, as the wire shows them: declarations in, calls out, answers in. Pure.
+//! Tools that clients run, on the wire: reads declarations and answers, writes calls. Pure.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use bobbin_model::{DynamicApproval, DynamicOperation, DynamicTool, ToolAnswer, T
 
 use crate::wire::{self, RpcError};
 
-/// Most pieces of content in one answer.
+/// Limit of content pieces in one answer.
 const MAX_PIECES: usize = 256;
-/// Most bytes of one answer: it stands in the record of its Turn and goes to every reader of that.
+/// Limit of bytes of one answer: the record of its Turn has it, and every reader of the Turn gets it.
 const MAX_ANSWER: usize = 2 << 20;
-/// Longest code and longest message of an answer.
+/// Longest code or message of an answer, in bytes.
 const MAX_WORDS: usize = 4 << 10;
 
 /// Returns the tools that a client declares.
 ///
 /// # Errors
-/// -32602, naming the first that breaks a rule.
+/// -32602, naming the first tool that breaks a rule.
 pub(crate) fn declared_in(specs: Vec<wire::DynamicToolSpec>) -> Result<Arc<[DynamicTool]>, RpcError> {
     let tools: Result<Vec<DynamicTool>, RpcError> = specs
         .into_iter()
@@ -60,7 +60,7 @@ fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, Rpc
     })
 }
 
-/// Returns the payload of a call: of a plugin's function where an external channel has the tool.
+/// Returns the payload of a call: that of a plugin's function if the tool is an external channel's.
 pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
     let answer = call.answer.unwrap_or_default();
     let content_items = Some(answer.content)
@@ -93,10 +93,10 @@ pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
     }
 }
 
-/// Returns what a client answered.
+/// Returns the answer of a client.
 ///
 /// # Errors
-/// It is larger than an answer may be; the text says how large that is.
+/// It is larger than allowed; the text gives the limit.
 pub fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, String> {
     let pieces = result.content_items.unwrap_or_default();
     if pieces.len() > MAX_PIECES {

@@ -1,4 +1,4 @@
-//! `ext/*`, and the rest of what the server asks of a client (AppServer protocol 04 §7 to §9).
+//! `ext/*` and the server's other requests to a client (AppServer protocol 04 §7 to §9).
 
 pub(crate) mod connection;
 pub(crate) mod dynamic;

@@ -1,7 +1,7 @@
 //! Requests that the server sends to a client, other than approvals.
 //!
-//! AppServer protocol 04 §7 to §9. Custom editor methods (`ext/acp/FAMILY/METHOD`) have shapes of their
-//! own, which the server does not look into.
+//! AppServer protocol 04 §7 to §9. The shapes of custom editor methods (`ext/acp/FAMILY/METHOD`) are opaque to the
+//! server.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
-//! `skills/*`: what agents can look at when it is of use (AppServer protocol 05 §4). Served where the server has
-//! prompts. Files are read in tasks that end with the connection.
+//! `skills/*`: instructions that agents read when they are of use (AppServer protocol 05 §4). Served if the server has
+//! prompts. Tasks that end with the connection read the files.
 //!
-//! `skills/setEnabled` and `skills/uninstall` take no name of a request: sent twice, the one does the same and the other
-//! finds nothing. Nothing is ever adapted for a workspace, so `skills/restoreOriginal` finds the original.
+//! `skills/setEnabled` and `skills/uninstall` have no `clientRequestId`: repeated, the first does the same and the
+//! second finds nothing. No skill is ever adapted for a workspace, so `skills/restoreOriginal` always finds the
+//! original.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use crate::client::{Client, refuse};
 use crate::errors;
 use crate::wire::{self, RpcError};
 
-/// Regions of the configuration that clients read again.
+/// The parts of the configuration that clients must read again.
 const REGIONS: &[&str] = &["skills"];
 
-/// Does blocking work with the skills and answers with what it returns, in a task of its own.
+/// Runs blocking work on the skills in a task of its own, and answers with its result.
 fn work<P, R>(
     client: &Client,
     prompts: &Arc<Prompts>,
@@ -35,7 +36,7 @@ fn work<P, R>(
     client.spawn(answered(prompts.clone(), params, responder, work));
 }
 
-/// Does as [`work`] and tells every client when it was done, before the connection's next request is served.
+/// As [`work`], but notifies every client and makes the connection's next request wait.
 async fn change<P, R>(
     client: &Client,
     prompts: &Arc<Prompts>,

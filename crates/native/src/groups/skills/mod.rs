@@ -1,4 +1,4 @@
-//! `skills/*`: what agents look at when it is of use (AppServer protocol 05 §4).
+//! `skills/*`: instructions that agents read when they are of use (AppServer protocol 05 §4).
 
 pub(crate) mod handlers;
 pub mod types;

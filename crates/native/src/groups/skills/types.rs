@@ -1,4 +1,4 @@
-//! Skills: instructions that an agent looks at when they are of use.
+//! Skills: instructions that an agent reads when they are of use.
 //!
 //! AppServer protocol 05 §4.
 

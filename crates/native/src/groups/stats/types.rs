@@ -1,6 +1,6 @@
 //! Extension: `server/stats`, the server's own counters.
 //!
-//! The names of the connection's counters are those of the peer specification, section 12.
+//! The connection's counters have the names of the peer specification, section 12.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

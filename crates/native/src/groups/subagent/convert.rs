@@ -6,10 +6,10 @@ use bobbin_model as model;
 use crate::convert::time;
 use crate::wire;
 
-/// The usual profile.
+/// The default profile.
 const NATIVE: &str = "native";
 
-/// Returns the name of a subagent's profile, and what runs it.
+/// Returns the name of a subagent's profile, and its runtime.
 fn profile(source: &model::SubAgentSource) -> (Option<String>, Option<String>) {
     let profile = source.profile.as_ref();
     let name = profile.map_or(NATIVE, |profile| &profile.name);
@@ -17,7 +17,7 @@ fn profile(source: &model::SubAgentSource) -> (Option<String>, Option<String>) {
     (Some(name.to_owned()), Some(runtime.name().to_owned()))
 }
 
-/// What can be done with a subagent whose edge is so.
+/// The possible actions on a subagent, by the status of its edge.
 struct Can {
     send_input: bool,
     resume: bool,
@@ -35,8 +35,8 @@ impl Can {
     }
 }
 
-/// Returns where a Thread comes from. What can be done with a subagent is what can be done with an open one: its edge
-/// stands elsewhere.
+/// Returns the origin of a Thread. A subagent has the actions of an open one here: the status of its edge is sent
+/// elsewhere.
 pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
     let Some(below) = source.sub_agent() else {
         return wire::ThreadSource::User;
@@ -61,7 +61,7 @@ pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
     }
 }
 
-/// Returns the edge of a Thread to the one above, if it has one.
+/// Returns the edge between a Thread and its parent, if it has one.
 pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> Option<wire::SubagentEdge> {
     let (source, edge) = (header.source.sub_agent()?, edge?);
     let can = Can::with(edge.status);
@@ -84,7 +84,7 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
     })
 }
 
-/// Returns what an edge is like that was just opened or closed.
+/// Returns an edge that was just opened or closed.
 pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTargetResult {
     let (source, can) = (&edged.source, Can::with(edged.edge.status));
     let (profile_name, runtime_type) = profile(source);
@@ -102,7 +102,7 @@ pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTar
     }
 }
 
-/// Returns how far a subagent is.
+/// Returns the progress of a subagent.
 pub(crate) fn progress(progress: &model::SubAgentProgress) -> wire::SubagentProgress {
     wire::SubagentProgress {
         label: progress.label.clone(),

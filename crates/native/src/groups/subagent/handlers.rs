@@ -1,4 +1,4 @@
-//! Subagents: listed, closed, opened again (AppServer protocol 05 §10.2).
+//! Lists, closes and resumes subagents (AppServer protocol 05 §10.2).
 
 use bobbin_core::{Closed, Command, CoreError, Edged, Reply};
 use bobbin_model::{EdgeStatus, ThreadId};
@@ -9,11 +9,11 @@ use crate::client::{Client, fail, handle};
 use crate::convert as shared;
 use crate::wire;
 
-/// Bytes of Threads in one answer, about; of the subagents beyond there are the edges, and each Thread can be read by
-/// itself. (A guess: some hundred of ordinary ones.)
+/// Approximate limit of bytes of Threads in one answer (a guess: some hundred ordinary Threads). Further subagents have
+/// only their edges, and each Thread can be read by itself.
 const MAX_THREADS_BYTES: usize = 1 << 20;
 
-/// Returns how large a Thread is on the wire.
+/// Returns the size of a Thread on the wire, in bytes.
 fn bytes(thread: &wire::Thread) -> usize {
     serde_json::to_string(thread).map_or(0, |text| text.len())
 }
@@ -88,7 +88,7 @@ async fn change(
     client.command(&child, command).await;
 }
 
-/// Whether one more may be open, or this request has opened it before.
+/// Checks that one more subagent may be open, or that this request has opened it before.
 async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
     if let Some(once) = &client.once
         && client.threads().carried_out(Some(child), once).await?.is_some()

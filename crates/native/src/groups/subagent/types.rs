@@ -1,4 +1,4 @@
-//! Subagents: the Threads below a Thread, and the edges between them.
+//! Subagents: the children of a Thread, and the edges between Threads.
 //!
 //! AppServer protocol 05 §10.2. Their news is in [`crate::groups::system`].
 

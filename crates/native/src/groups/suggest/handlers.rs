@@ -1,4 +1,4 @@
-//! `workspace/commitMessage/suggest` and `welcome/suggestions` (AppServer protocol 03 §14): they ask a model, in tasks
+//! `workspace/commitMessage/suggest` and `welcome/suggestions` (AppServer protocol 03 §14). They call a model, in tasks
 //! that end with the connection.
 
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::convert;
 use crate::groups::thread::read::{as_stored, visible_to};
 use crate::wire::{self, RpcError};
 
-/// Most ideas.
+/// Limit of suggestions.
 const MAX_ITEMS: u32 = 4;
-/// Conversations that ideas are made from.
+/// Number of conversations that suggestions are based on.
 const CONVERSATIONS: u32 = 20;
-/// Characters of changes, when the client does not say.
+/// Default limit of the characters of changes.
 const USUAL_DIFF_CHARS: u64 = 100_000;
 
 pub(super) async fn commit_message(
@@ -52,7 +52,7 @@ pub(super) async fn commit_message(
         };
         let made = tokio::select! {
             biased;
-            // The client waits no longer.
+            // The client no longer waits.
             () = cancelled.cancelled() => return drop(responder),
             made = work => made,
         };
@@ -130,7 +130,7 @@ pub(super) fn welcome(
     });
 }
 
-/// Returns the wire's error for one about suggestions.
+/// Returns the wire's error for an error of suggestions.
 fn wire_error(error: &SuggestError) -> RpcError {
     match error {
         SuggestError::Invalid(detail) => RpcError::invalid_params(detail.clone()),

@@ -1,4 +1,4 @@
-//! Small helps: a commit message, and ideas for a first input.
+//! Suggestions: a commit message, and ideas for a first input.
 //!
 //! AppServer protocol 03 §14.
 

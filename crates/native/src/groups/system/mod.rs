@@ -1,4 +1,4 @@
-//! `system/*`: what the server did by itself (AppServer protocol 03 §11).
+//! `system/*`: actions of the server itself (AppServer protocol 03 §11).
 
 pub mod types;
 

@@ -11,7 +11,7 @@ use crate::convert;
 use crate::message;
 use crate::wire;
 
-/// Returns a terminal as clients are shown it.
+/// Returns a terminal as clients see it.
 pub(crate) fn terminal(terminal: &Terminal) -> wire::BackgroundTerminal {
     let facts = &terminal.facts;
     wire::BackgroundTerminal {
@@ -39,7 +39,7 @@ pub(crate) fn terminal(terminal: &Terminal) -> wire::BackgroundTerminal {
     }
 }
 
-/// Returns the notification of a terminal's news.
+/// Returns the notification of news of a terminal.
 pub(crate) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
     let TerminalNews { change, terminal: of } = news.get()?;
     let terminal = terminal(of);

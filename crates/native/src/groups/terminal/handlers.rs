@@ -1,6 +1,6 @@
-//! `terminal/*`: commands in the background (AppServer protocol 03 §13). Served where commands can be left there.
+//! `terminal/*`: commands in the background (AppServer protocol 03 §13). Served if commands can run there.
 //!
-//! Answers that wait for a command or for the disk come from tasks of their own, which end with the connection.
+//! Tasks that end with the connection send the answers that wait for a command or the disk.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::convert::terminal;
 use crate::client::{Client, refuse};
 use crate::wire::{self, RpcError};
 
-/// Time for a command to answer what was typed, when the client does not say.
+/// Default time for a command to react to input, in milliseconds.
 const USUAL_YIELD_MS: u64 = 1000;
 
 pub(super) fn list(
@@ -60,7 +60,7 @@ pub(super) fn write(
     let (peer, once) = (client.peer().clone(), client.once().cloned());
     let wait = Duration::from_millis(asked.yield_time_ms.unwrap_or(USUAL_YIELD_MS));
     let chars = characters(asked.max_output_chars);
-    // Typed here and now, in the order of requests; what waits is the answer.
+    // The write happens now, in the order of requests; only the answer waits.
     let written = terminals.write(&asked.session_id, asked.input, wait, chars, once);
     client.spawn(async move {
         tokio::select! {
@@ -125,10 +125,10 @@ fn characters(asked: Option<u64>) -> Option<usize> {
     asked.map(|chars| usize::try_from(chars).unwrap_or(usize::MAX))
 }
 
-/// Returns the wire's error for one about background terminals.
+/// Returns the wire's error for an error of background terminals.
 fn wire_error(error: &TerminalError) -> RpcError {
     match error {
-        // A borrowed code, as clients know it (01 §10.2).
+        // A borrowed code that clients know (01 §10.2).
         TerminalError::NotFound(id) => RpcError::thread_not_found(id),
         TerminalError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
         TerminalError::RequestIdReused(_) => RpcError::client_request_id_reused(),

@@ -1,7 +1,7 @@
-//! Configuration of one Thread: the members the protocol knows, typed, and every other member kept.
+//! Configuration of one Thread: the protocol's members, typed, and every other member unchanged.
 //!
-//! AppServer protocol 02 §2.4. Clients read the object, change one member and send it back whole, so
-//! nothing may be lost on the way.
+//! AppServer protocol 02 §2.4. Clients read the object, change one member and send it back whole, so no member may be
+//! lost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,7 +76,7 @@ pub enum AgentControlToolAccess {
     AllowList,
 }
 
-/// Reads each listed member into its field and everything else into `extra`.
+/// Reads each listed member into its field, and all others into `extra`.
 macro_rules! read_members {
     ($map:ident, $($name:literal => $field:ident),+ $(,)?) => {{
         const KNOWN: &[&str] = &[$($name),+];
@@ -91,8 +91,8 @@ macro_rules! read_members {
     }};
 }
 
-// By hand because a derived `flatten` would buffer the members it keeps and lose their text, and because
-// it would keep `Model` as an unknown member beside `model`.
+// A derived `flatten` would buffer the other members and lose their text. It would also store `Model` as an unknown
+// member beside `model`.
 impl<'de> Deserialize<'de> for ThreadConfiguration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct MemberVisitor;

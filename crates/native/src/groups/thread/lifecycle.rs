@@ -78,7 +78,7 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
             serving.serve(threads.clients(), &resumed.snapshot.state, tools_are);
             let thread = native.thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
-            // Not subscribed: `thread/resumed` comes once, behind the answer.
+            // The client has not subscribed: it receives `thread/resumed` once, after the answer.
             let lifetime = Lifetime::Seq(resumed.last);
             session.subscribe(&SubscribeOptions {
                 handle: attached,
@@ -135,8 +135,8 @@ pub(super) async fn delete(client: &Client, params: wire::ThreadTargetParams, re
     with_below(client, params.thread_id, responder, Beforehand::Stop, delete).await;
 }
 
-/// Does something to a Thread, and before that to its subagents, where it has any: that takes time, and the requests behind
-/// do not wait for it.
+/// Applies a command to a Thread after its subagents. If there are subagents, later requests do not wait, since this
+/// takes time.
 async fn with_below(
     client: &Client,
     thread: String,
@@ -144,7 +144,7 @@ async fn with_below(
     beforehand: Beforehand,
     command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
 ) {
-    // The answer precedes the end of the Turn, and what becomes of subagents (01 §8.1).
+    // The answer precedes the end of the Turn and the news of subagents (01 §8.1).
     let held = (beforehand == Beforehand::Stop).then(|| client.session.hold());
     if !client
         .threads()
@@ -161,8 +161,8 @@ async fn with_below(
     });
 }
 
-/// Does to the subagents of a Thread what is to be done to it, or answers why that cannot be (02 §3). What was done
-/// before under the request's name is not done again.
+/// Applies a command to the subagents of a Thread, or answers with the error (02 §3). A repeated request skips the
+/// subagents.
 async fn below(
     client: &Client,
     thread: &str,
@@ -175,7 +175,7 @@ async fn below(
         match client.threads().carried_out(Some(&id), once).await {
             Ok(Some(_)) => return Some(responder),
             Ok(None) => {}
-            // What is refused in the end must not have stopped or deleted anything before.
+            // A request that is refused in the end must not have stopped or deleted anything.
             Err(error) => {
                 fail(responder, &error);
                 return None;
@@ -183,7 +183,7 @@ async fn below(
         }
     }
     match client.threads().for_descendants(&id, beforehand, command).await {
-        // The look-up of the Thread answers what is wrong with the Thread itself.
+        // The look-up of the Thread answers errors of the Thread itself.
         Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
         Err(error) => {
             fail(responder, &error);
@@ -216,7 +216,7 @@ pub(super) async fn configure(client: &Client, params: wire::ThreadConfigUpdateP
     .await;
 }
 
-/// Hands over a command whose answer is empty.
+/// Sends a command whose answer is empty.
 pub(crate) async fn change(
     client: &Client,
     thread: &str,
@@ -226,7 +226,7 @@ pub(crate) async fn change(
     change_held(client, thread, responder, None, command).await;
 }
 
-/// As [`change`]; what the client is not sent yet it is sent behind the answer.
+/// As [`change`]; the frames that a pause has delayed follow the answer.
 async fn change_held(
     client: &Client,
     thread: &str,
@@ -238,7 +238,7 @@ async fn change_held(
     if let Some(once) = &client.once
         && let Ok(Some(_)) = client.threads().carried_out(Some(&id), once).await
     {
-        // Done before, whatever has become of the Thread since.
+        // Done before, whatever has happened to the Thread since.
         return responder.ok(wire::EmptyResult {});
     }
     let Some((thread, responder)) = handle(client, thread, responder).await else {

@@ -1,7 +1,7 @@
 //! Notifications about Threads.
 //!
-//! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` stands where a Thread's log is read, not in
-//! broadcasts.
+//! AppServer protocol 02 §6. `native` decides which clients receive them. Notifications of a followed Thread have
+//! `seq`; broadcasts do not.
 
 use bobbin_model::{Runtime, ThreadStatus};
 use schemars::JsonSchema;

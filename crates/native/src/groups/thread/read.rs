@@ -1,4 +1,4 @@
-//! Lists and reads. They wait for the disk in tasks of their own.
+//! Lists and reads. Tasks of their own wait for the disk.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::convert;
 use crate::cursor;
 use crate::wire::{self, Nullable};
 
-/// Most Threads of a list that is asked for in pages.
+/// Largest page of a list.
 pub const MAX_PAGE: u32 = 100;
-/// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
+/// Limit of a list without pages: about 4 MiB. A longer list ends with the cursor of the rest.
 const MAX_LIST: u32 = 5000;
-/// Text of Turns in one answer: half of what a connection's write queue takes.
+/// Limit of the text of Turns in one answer, in bytes: half of a connection's write queue.
 pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
-/// Most channels whose Threads a list shows beside its own (a guess: a workspace has a handful).
+/// Limit of channels whose Threads a list shows beside its own (a guess: a workspace has a handful).
 const MAX_ORIGINS: usize = 256;
-/// What is said of a cursor that we did not give out.
+/// The error for a cursor that the server did not send.
 pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
@@ -39,7 +39,8 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         Some(None) => return refuse_params(responder, NO_CURSOR),
     };
     let limit = params.limit.unwrap_or(MAX_LIST);
-    // Users and chats of two platforms may have the same names: an adapter finds the Threads of its own channel.
+    // Users and chats of two platforms may have the same names, so an adapter finds only the Threads of its own
+    // channel.
     let is_for_others = params.cross_channel_origins.is_some();
     let own = || client.adapter_of().filter(|_| !is_for_others);
     let filter = ListFilter {
@@ -49,7 +50,7 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
         origin_channel: params.channel_name.or_else(own),
         title: params.query.filter(|text| !text.is_empty()),
         after,
-        // One more tells whether there are more.
+        // One more shows whether there is another page.
         limit: Some(limit + 1),
         ..visible_to(client, params.identity.unwrap_or_default())
     };
@@ -69,10 +70,10 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
     });
 }
 
-/// Refuses more channels than one question to the store takes.
+/// Refuses more channels than one query of the store allows.
 ///
 /// # Errors
-/// The sentence for the client.
+/// The error, as a sentence for the client.
 pub fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
     match origins {
         Some(origins) if origins.len() > MAX_ORIGINS => Err(format!(
@@ -82,7 +83,7 @@ pub fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
     }
 }
 
-/// Returns the filter with its workspace as Threads carry it. A path of a client's can lie on a disk that does not answer.
+/// Returns the filter with its workspace as Threads store it. A client's path may lie on a disk that does not answer.
 pub async fn as_stored(threads: &Arc<Threads>, filter: ListFilter) -> ListFilter {
     ListFilter {
         workspace_path: threads.normal_path_in_time(filter.workspace_path).await,
@@ -90,7 +91,7 @@ pub async fn as_stored(threads: &Arc<Threads>, filter: ListFilter) -> ListFilter
     }
 }
 
-/// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
+/// Returns the filter of the Threads that an identity may see (02 §5.3), with the workspace as the client wrote it.
 pub fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
     let workspace = client
         .threads()
@@ -136,7 +137,7 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
             };
             let plan = snapshot.state.plan.clone();
             let spent = client.threads().spent(&snapshot).await?.cost_micros;
-            // The cost of the running Turn arrives with its end.
+            // The cost of the running Turn is added when it ends.
             let running = snapshot
                 .state
                 .live
@@ -161,7 +162,7 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
     });
 }
 
-/// Returns a page of Turns, the one that runs at the end of the last page, and where the page before begins.
+/// Returns a page of Turns, with the running Turn at the end of the last page, and the cursor of the page before.
 async fn turns(
     client: &Client,
     snapshot: &Snapshot,
@@ -186,14 +187,14 @@ async fn turns(
     let page = wire::TurnPage {
         next_cursor: first.filter(|_| more).map(|turn| turn.to_string()),
     };
-    // A client that asks for no pages gets one only where there is more than an answer can hold.
+    // A client that requests no pages gets one only if the Turns exceed an answer.
     let asked = limit < usize::MAX || before.is_some();
     let page = (asked || more).then_some(page);
     let turns = finished.iter().chain(live);
     Ok((turns.map(|turn| client.native.turn(id, turn)).collect(), page))
 }
 
-/// Reads a list's cursor: where the last page ended.
+/// Parses a list's cursor: the end of the last page.
 fn place_in_list(cursor: &str) -> Option<(UnixMillis, ThreadId)> {
     let (at, id) = cursor.split_once('_')?;
     Some((UnixMillis(at.parse().ok()?), ThreadId::new(id)))

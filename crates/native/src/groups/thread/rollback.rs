@@ -1,4 +1,4 @@
-//! Taking the newest Turns out of a conversation (AppServer protocol 02 §5.12).
+//! Removes the newest Turns from a conversation (AppServer protocol 02 §5.12).
 
 use bobbin_core::{Command, Newest, Reply, RolledBack};
 use bobbin_peer::Responder;
@@ -12,12 +12,12 @@ pub(super) async fn rollback(client: &Client, params: wire::ThreadRollbackParams
     if params.num_turns < 1 {
         return refuse_params(responder, "'numTurns' must be at least 1.");
     }
-    // More than any Thread has is refused by the Thread.
+    // The Thread refuses a count that is larger than its own.
     let count = u32::try_from(params.num_turns).unwrap_or(u32::MAX);
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    // Before anything is changed: a refusal leaves all as it was.
+    // Before any change, so a refusal leaves all as it was.
     let permit = match client.large_answer().await {
         Ok(permit) => permit,
         Err(error) => return refuse(responder, error),

@@ -1,4 +1,4 @@
-//! Subscribing to a Thread and ceasing to.
+//! Subscribes to a Thread, and ends a subscription.
 
 use bobbin_core::{Backlog, CoreError, ThreadHandle};
 use bobbin_peer::Responder;
@@ -16,7 +16,7 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
         Ok(start) => start,
         Err(error) => return fail(responder, &error),
     };
-    // What the answer says and where reading begins are the same place.
+    // The answer and the subscription start at the same place.
     let visible = thread.log().visible();
     responder.ok(wire::ThreadSubscribeResult {
         seq: client.native.numbers().then(|| cursor::behind(visible)),
@@ -73,13 +73,14 @@ async fn start_of(
     if !params.replay_recent {
         return Ok((Start::Now, None));
     }
-    // From the start of a Turn (02 §5.5): clients print again what they are given again, and take a whole text from its pieces alone.
+    // From the start of a Turn (02 §5.5): clients print replayed text again, and build a whole text from its pieces
+    // alone.
     let start = client.threads().recent_start(thread).await?;
     Ok((start.map_or(Start::Now, Start::Replay), None))
 }
 
-/// Finds where a client that says where it stopped goes on; [`Start::Now`] when what it missed cannot be given
-/// to it exactly.
+/// Returns the start for a client that says where it stopped; [`Start::Now`] if the missed events cannot be sent
+/// exactly.
 async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result<Start, CoreError> {
     let (start, skip) = match cursor::stopped(after) {
         Stopped::Within(seq, skip) => (seq, skip),
@@ -88,14 +89,14 @@ async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result
     };
     let log = thread.log();
     if start > log.visible().next() {
-        // Numbers of another life of this Thread.
+        // The numbers come from an earlier Thread of this id.
         return Ok(Start::Now);
     }
     let begin = Start::After(start, skip);
     if start >= log.first() {
         return Ok(begin);
     }
-    // Whether it can be read back is seen by reading it back; the pump does it again when it sends it.
+    // Reading the backlog shows whether it can be read. The pump reads it again to send it.
     Ok(
         match client.threads().backlog(thread, start, |_, _| None).await? {
             Backlog::Frames { .. } => begin,

@@ -1,4 +1,5 @@
-//! `workspace/trust/*`: what the folder brings along, and the user's word about it. Served where that word lies.
+//! `workspace/trust/*`: the items of the folder that need trust, and the user's decision. Served if the server stores
+//! that decision.
 
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub(super) async fn set(
     }
 }
 
-/// Sends one sentence to a client that would not ask, if something waits for its user's word.
+/// Sends one sentence to a client that would not ask, if an item waits for its user's decision.
 pub(super) fn send_notice(client: &Client) {
     if !client.capabilities().workspace_trust
         && client.wants(SYSTEM_EVENT)
@@ -103,14 +104,14 @@ fn item(item: TrustItem) -> wire::TrustItem {
     }
 }
 
-/// Returns the notification of what the user has said.
+/// Returns the notification of the user's decision.
 pub(super) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
     let TrustNews { trusted } = *news.get()?;
     let params = wire::WorkspaceTrustChangedNotification { trusted };
     Some(message(WORKSPACE_TRUST_CHANGED, &params))
 }
 
-/// Returns the wire's error for one about trust in the folder.
+/// Returns the wire's error for an error of trust.
 fn wire_error(error: &TrustError) -> RpcError {
     match error {
         TrustError::Changed => RpcError::invalid_params(error.to_string()),

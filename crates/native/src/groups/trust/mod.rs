@@ -1,4 +1,4 @@
-//! `workspace/trust/*`: what the folder brings along, and what the user says about it.
+//! `workspace/trust/*`: the items of the folder that need trust, and the user's decision.
 
 pub(crate) mod handlers;
 pub mod types;

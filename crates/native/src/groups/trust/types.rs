@@ -1,4 +1,4 @@
-//! Extension: `workspace/trust/*`, the user's word about a folder and what it brings along.
+//! Extension: `workspace/trust/*`, the user's decision about a folder and its items that need trust.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

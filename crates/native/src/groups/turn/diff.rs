@@ -1,4 +1,4 @@
-//! What a Turn has changed in files so far (AppServer protocol 03 §9), and what it waits for.
+//! A Turn's changes of files so far (AppServer protocol 03 §9), and the reason for which it waits.
 
 use bobbin_model::FileChange;
 use schemars::JsonSchema;

@@ -1,7 +1,8 @@
-//! The conversation that a client hands in with a Turn (AppServer protocol 03 §2.1 `messages`), read.
+//! Reads the conversation that a client sends with a Turn (AppServer protocol 03 §2.1 `messages`).
 //!
-//! The protocol leaves its shape open. Ours is `{role, content, toolCalls?, toolCallId?}`; the spellings of the Chat
-//! Completions wire are taken too, as that is what clients have at hand. What is no text is named in its place. Pure.
+//! The protocol leaves its shape open. Bobbin's is `{role, content, toolCalls?, toolCallId?}`. The spellings of the
+//! Chat Completions wire are accepted too, because clients have them at hand. A part without text becomes `[TYPE: not
+//! shown]`. Pure.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::wire::{self, RpcError};
 
-/// A message as it comes.
+/// A message as the client sends it.
 #[derive(Debug, Deserialize)]
 struct Said {
     role: String,
@@ -23,7 +24,7 @@ struct Said {
     tool_call_id: Option<String>,
 }
 
-/// A call in it: `{id, name, arguments}` or `{id, function: {name, arguments}}`.
+/// A call of a message: `{id, name, arguments}` or `{id, function: {name, arguments}}`.
 #[derive(Debug, Deserialize)]
 struct Call {
     id: String,
@@ -42,7 +43,7 @@ struct Function {
     arguments: Option<Value>,
 }
 
-/// Reads a conversation. Where its last message is the input itself, that is left out: the Turn says it.
+/// Reads a conversation. A last message that equals the input is left out, because the Turn has it.
 ///
 /// # Errors
 /// -32602, naming the first message that cannot be read.
@@ -118,7 +119,7 @@ fn call(call: Call) -> Result<GivenCall, String> {
     }
     let arguments = match arguments {
         None | Some(Value::Null) => None,
-        // As that wire writes them: an object as text.
+        // Chat Completions writes an object as text.
         Some(Value::String(text)) => Json::object(&text),
         Some(object @ Value::Object(_)) => Json::of(&object).ok(),
         Some(_) => return Err("has a call whose 'arguments' are no object".to_owned()),

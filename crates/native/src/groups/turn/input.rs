@@ -1,4 +1,4 @@
-//! What a client hands in, checked and normalised (AppServer protocol 03 §3).
+//! Checks and normalises the input of a client (AppServer protocol 03 §3).
 
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
@@ -9,17 +9,17 @@ use super::picture;
 use crate::errors;
 use crate::wire::{self, RpcError};
 
-/// Commands that are no input: they are run with `command/execute`.
+/// Commands that are no input: `command/execute` runs them.
 pub const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
 
-/// Most bytes of the commands and skills of one input.
+/// Limit of bytes of the commands and skills of one input.
 const MAX_NAMED_BYTES: usize = 1 << 20;
 
-/// Normalises an input, with the texts of the commands and skills it names as they are now.
+/// Normalises an input, and adds the current texts of the commands and skills that it names.
 ///
 /// # Errors
-/// `-32602` for a built-in command, for a command or skill that does not exist, for bytes that are no picture, and when
-/// nothing is left.
+/// `-32602` for a built-in command, for an unknown command or skill, for bytes that are no picture, and for an empty
+/// result.
 pub(crate) async fn read(
     parts: Vec<wire::InputPart>,
     thread: &ThreadId,
@@ -37,7 +37,7 @@ pub(crate) async fn read(
         return Ok(parts);
     }
     let filling = tokio::task::spawn_blocking(move || {
-        // A few bytes name many: what they come to is bounded before it is there.
+        // A few bytes can name many long texts, so their sum is bounded while they are read.
         let mut room = MAX_NAMED_BYTES;
         let filled = parts.into_iter().map(|part| {
             let part = filled(part, prompts.as_deref())?;
@@ -62,7 +62,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Returns the prompt of an MCP server that a command names, filled in. `None` where it names none.
+/// Returns the filled-in prompt of an MCP server that a command names; `None` if it names none.
 pub async fn filled_prompt(
     servers: Option<&dyn ToolServers>,
     name: &str,
@@ -131,7 +131,7 @@ fn filled(part: InputPart, prompts: Option<&Prompts>) -> Result<InputPart, Promp
     })
 }
 
-/// Normalises an input: unknown and blank parts are dropped, markers stripped.
+/// Normalises an input: drops unknown and blank parts, and strips markers.
 fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
     let mut usable = Vec::with_capacity(parts.len());
     for part in parts {
@@ -190,7 +190,7 @@ fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
     Ok(usable)
 }
 
-/// Takes the markers of attached files off the front of a text; returns the rest.
+/// Strips the markers of attached files from the start of a text; returns the rest.
 fn attached<'a>(mut text: &'a str, parts: &mut Vec<InputPart>) -> &'a str {
     while let Some((path, rest)) = text
         .trim_start()

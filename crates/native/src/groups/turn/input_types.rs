@@ -1,7 +1,7 @@
-//! What a user hands in, part by part.
+//! A user's input, part by part.
 //!
-//! AppServer protocol 03 §3. Parts of an unknown type are kept as they came, so that whoever takes the
-//! input decides to drop them.
+//! AppServer protocol 03 §3. Parts of an unknown type are retained unchanged, so that the reader of the input decides
+//! to drop them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};

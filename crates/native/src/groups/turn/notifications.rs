@@ -1,7 +1,7 @@
 //! Notifications about Turns and Items, except for deltas.
 //!
-//! AppServer protocol 03 §6 and §7; the order is kept by `core`. `threadId` and `turnId` stand beside
-//! `turn` because event filters of some clients look only there.
+//! AppServer protocol 03 §6 and §7; `core` ensures the order. `threadId` and `turnId` are beside `turn`, because event
+//! filters of some clients look only there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
-//! Pictures that clients hand in as bytes: stored with their Thread.
+//! Pictures that clients send as bytes; they are stored with their Thread.
 //!
-//! A picture's bytes say what it is, not the name or type that a client gives. A frame's limit bounds what comes in.
+//! A picture's bytes determine its type, not the name or type that a client gives. The limit of a frame bounds the
+//! size.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,10 +13,10 @@ use crate::wire::{self, LocalImagePart, RpcError};
 /// Longest name that is stored, in characters.
 const MAX_NAME: usize = 120;
 
-/// Puts the name of a stored file in place of each picture that comes as bytes.
+/// Replaces each picture that comes as bytes by the name of a stored file.
 ///
 /// # Errors
-/// `-32602` for bytes that are no picture or that cannot be stored.
+/// `-32602` for bytes that are no picture or cannot be stored.
 pub(super) async fn stored(
     mut parts: Vec<wire::InputPart>,
     thread: &ThreadId,
@@ -54,7 +55,7 @@ fn data(url: &str) -> Option<&str> {
     if !scheme.eq_ignore_ascii_case("data:") {
         return None;
     }
-    // Without the marker it is no base64, and nothing is decoded.
+    // Without the marker the text is no base64; "?" fails to decode.
     Some(rest.split_once(";base64,").map_or("?", |(_, data)| data))
 }
 
@@ -73,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes what the first bytes say is a picture.
+    /// Accepts files whose first bytes are a picture's.
     struct Shelf;
 
     impl PictureFiles for Shelf {
@@ -111,7 +112,7 @@ mod tests {
             ("image/webp", b"RIFF\0\0\0\0WEBPVP8 "),
         ];
         for (kind, bytes) in kinds {
-            // What the client calls it does not count.
+            // The name that the client gives does not matter.
             let url = format!("DATA:text/html;base64,{}", STANDARD.encode(bytes));
             let expected = serde_json::json!({
                 "type": "localImage", "path": format!("/state/thread_1/picture_{}", bytes.len()),

@@ -1,4 +1,4 @@
-//! The queue of inputs that wait for the running Turn to end.
+//! The queue of inputs that wait until the running Turn ends.
 
 use bobbin_core::{Command, Enqueued, Reply, Steered, Unqueued};
 use bobbin_model::QueuedInputId;
@@ -27,7 +27,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
                 queued_input: convert::queued(id, &enqueued.entry),
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
-            // An answer that repeats an old one is not the queue's newest state.
+            // A repeated answer is not the queue's newest state.
             if enqueued.started.is_none() && enqueued.seq <= attached.log().visible() {
                 return;
             }
@@ -99,7 +99,7 @@ pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, respon
             if !steered.running {
                 return;
             }
-            // A client that has not subscribed still sees what becomes of it.
+            // A client that has not subscribed still receives the outcome.
             let (start, lifetime) = (Start::At(steered.seq), Lifetime::OthersTurnEnds(steered.turn));
             session.subscribe(&SubscribeOptions {
                 handle: attached,

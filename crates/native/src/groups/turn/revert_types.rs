@@ -1,4 +1,4 @@
-//! Extension: what a Turn did to files was undone.
+//! Extension: undone changes of a Turn in files.
 
 use bobbin_model::RevertedFile;
 use schemars::JsonSchema;

@@ -14,7 +14,7 @@ use crate::convert;
 use crate::groups::thread::lifecycle;
 use crate::wire;
 
-/// Most rules of one Turn.
+/// Limit of rules of one Turn.
 const MAX_ALLOWED: usize = 64;
 
 pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
@@ -66,10 +66,11 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     client.command(&thread, command).await;
 }
 
-/// Checks what a client allows its Turn. Only a program of the server's user may: one that has read the key of the socket.
+/// Checks the permissions that a client gives its Turn. Only a program of the server's user, which has read the
+/// socket's key, may give any.
 ///
 /// # Errors
-/// It may not, or a rule cannot be used: a sentence for its user.
+/// The client may not, or a rule cannot be used: a sentence for its user.
 fn check_permissions(client: &Client, features: &TurnFeatures) -> Result<(), String> {
     if features.allow.is_empty() && features.sandbox.is_none() {
         return Ok(());
@@ -91,8 +92,8 @@ fn check_permissions(client: &Client, features: &TurnFeatures) -> Result<(), Str
     checked.map(drop).map_err(|why| format!("'allow': {why}."))
 }
 
-/// Has an adapter asked what a Turn of its channel waits for: after a restart of either side nothing else of the chat asks
-/// its user, and the chat is refused every message until that is answered.
+/// Puts the open questions of a channel's Turn to its adapter. After a restart of either side, no other event of the
+/// chat does, and the chat's messages are refused until the user answers.
 fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
     let Some(channel) = client.adapter_of() else {
         return;

@@ -1,4 +1,4 @@
-//! The Turn: one user input and all the agent does about it.
+//! The Turn: one user input and all the agent's work for it.
 //!
 //! AppServer protocol 03 §1.1.
 

@@ -14,7 +14,7 @@ use crate::wire::{
     TurnStartParams,
 };
 
-/// One member of every kind that decoding treats in its own way.
+/// One member of every kind that decoding treats differently.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Sample {
@@ -238,7 +238,7 @@ fn a_client_request_id_has_1_to_128_characters() {
     assert!(with("").is_err());
 }
 
-/// Gives each member name a case of its own and writes integers as text where asked to.
+/// Changes the case of each member name, and writes integers as text on request.
 fn disguise(value: serde_json::Value, upper: &mut impl Iterator<Item = bool>) -> serde_json::Value {
     use serde_json::Value;
     let mut recase = |name: &str| -> String {

@@ -1,4 +1,4 @@
-//! Items of every type, there and back.
+//! Items of every type, encoded and decoded.
 
 use rstest::rstest;
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use super::*;
 use crate::wire::{TextPayload, decode};
 
 fn on_the_wire(kind: &str, payload: &str) -> String {
-    // A desktop looks for it beside the payload.
+    // A desktop reads it beside the payload.
     let message = match kind {
         "error" => r#""message":"nobody answered","#,
         _ => "",
