@@ -23,11 +23,11 @@ pub struct WorkspaceConfigSchemaResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigSection {
-    /// Its name: `Core` for what stands at the top of a file.
+    /// Its name: `Core` for the top level of a file.
     pub section: String,
     /// Its place among the sections, from 0 on.
     pub order: u32,
-    /// The member of a file that its settings stand in; absent at the top of a file.
+    /// The member of a file that has its settings; absent for the top level.
     pub path: Option<String>,
     /// Its settings.
     pub fields: Vec<ConfigField>,
@@ -38,30 +38,30 @@ pub struct ConfigSection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigField {
-    /// Its name; a dot stands between the names of objects.
+    /// Its name; dots separate the names of objects.
     pub key: String,
     /// How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Whether its value is a secret.
     pub sensitive: bool,
-    /// The words that it can be, with `select`.
+    /// The possible values of a `select`.
     pub options: Option<Vec<String>>,
     /// The least number.
     pub min: Option<Value>,
     /// The greatest number.
     pub max: Option<Value>,
-    /// What it is for.
+    /// A description for users.
     pub hint: Option<String>,
-    /// When a change counts.
+    /// When a change takes effect.
     pub reload: ConfigReload,
-    /// What counts where no file says anything.
+    /// The value that is used if no file sets one.
     pub default_value: Option<Value>,
-    /// Extension: what the files say, as far as it counts. Left out too for what can have a secret in it.
+    /// Extension: the files' value that is in effect. Left out for settings that may have secrets.
     pub value: Option<Value>,
 }
 
-/// When a changed setting counts.
+/// When a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ConfigReload {
@@ -76,7 +76,7 @@ pub enum ConfigReload {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceConfigUpdateParams {
-    /// The usual model; `Default` removes it too. Threads keep theirs.
+    /// The default model; `Default` removes it too. Threads with a model of their own do not change.
     pub model: Option<Nullable<String>>,
     /// Key for `endPoint`. Goes into the user's own file.
     pub api_key: Option<Nullable<String>>,
@@ -105,7 +105,7 @@ pub struct WorkspaceConfigUpdateParams {
 pub struct ProviderSetting {
     /// Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in.
     pub name: String,
-    /// What it speaks; `chat` when left out.
+    /// Its API; `chat` when left out.
     pub wire: Option<ProviderWire>,
     /// Its address. A built-in provider has one, and must have none here.
     pub base_url: Option<String>,
@@ -113,7 +113,7 @@ pub struct ProviderSetting {
     pub api_key: Option<String>,
 }
 
-/// What a provider speaks.
+/// The API of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ProviderWire {
@@ -164,31 +164,31 @@ pub enum DefaultApprovalPolicy {
     Default,
     /// Accept without asking.
     AutoApprove,
-    /// Extension: accept what the sandbox confines, ask about the rest.
+    /// Extension: accept operations that the sandbox confines, and ask about the rest.
     Sandboxed,
-    /// Extension: as `sandboxed` in Turns that a person starts, where bubblewrap confines commands and nothing in the folder
-    /// waits for trust; as `default` elsewhere.
+    /// Extension: as `sandboxed` in Turns that a person starts, if bubblewrap confines commands and no item of the
+    /// folder waits for trust; otherwise as `default`.
     Automatic,
     /// Extension: ask the user, also about each change of a file in the workspace.
     AskWrites,
 }
 
-/// Result of `workspace/config/update`: what the files say, each `null` where they say nothing.
+/// Result of `workspace/config/update`: the values in the files; `null` for a setting that no file has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceConfigResult {
-    /// The usual model.
+    /// The default model.
     pub model: Nullable<String>,
-    /// Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it.
+    /// Key for `endPoint`. `null` on a server that other machines can reach, unless this request set it.
     pub api_key: Nullable<String>,
     /// Address of a provider.
     pub end_point: Nullable<String>,
     /// Whether `welcome/suggestions` suggests anything.
     pub welcome_suggestions_enabled: Nullable<bool>,
-    /// What is stored for other programs.
+    /// Stored for other programs.
     pub skills_self_learning_enabled: Nullable<bool>,
-    /// What is stored for other programs.
+    /// Stored for other programs.
     pub memory_auto_consolidate_enabled: Nullable<bool>,
-    /// The policy of Threads that have none, as the file spells it.
+    /// The policy of Threads that have none, in the file's spelling.
     pub default_approval_policy: Nullable<String>,
 }

@@ -8,22 +8,22 @@ use serde_with::skip_serializing_none;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorRunResult {
-    /// What was found, in the order of the checks. Those of one subject follow each other.
+    /// The findings, in the order of the checks. Those of one subject follow each other.
     pub findings: Vec<DoctorFinding>,
 }
 
-/// What one check has found.
+/// The finding of one check.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorFinding {
     /// How good or bad it is.
     pub level: DoctorLevel,
-    /// What was checked, in a word or two, as `sandbox` or `MCP server`.
+    /// The subject of the check, in a word or two, as `sandbox` or `MCP server`.
     pub subject: String,
-    /// What was found, for users. It has no secret in it.
+    /// The finding, for users. It has no secret in it.
     pub message: String,
-    /// What mends it, where something does. Commands and settings stand between backquotes.
+    /// The repair, if there is one. Commands and settings are in backquotes.
     pub mend: Option<String>,
 }
 

@@ -21,17 +21,17 @@ pub struct ApprovalRequestParams {
     pub turn_id: String,
     /// The `approvalRequest` Item.
     pub item_id: String,
-    /// Tells approvals apart across Items; 12 hexadecimal digits.
+    /// Distinguishes approvals across Items; 12 hexadecimal digits.
     pub request_id: String,
-    /// What kind of thing is asked about.
+    /// The kind of operation.
     pub approval_type: ApprovalKind,
     /// The command line, or what is done to the target.
     pub operation: String,
     /// Working directory, absolute path, or id of the resource.
     pub target: String,
-    /// What `acceptForSession` would cover.
+    /// The scope of `acceptForSession`.
     pub scope_key: String,
-    /// What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member.
+    /// The scope of `acceptAlways`, if that is more than exactly this operation. Bobbin's own member.
     pub always_scope_key: Option<String>,
     /// Whether the sandbox confines it, so that it would run unasked under the policy `sandboxed`. Bobbin's own member.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -39,9 +39,9 @@ pub struct UserMessagePayload {
     pub channel_context: Option<String>,
     /// Pictures that came with it.
     pub images: Option<Vec<MessageImage>>,
-    /// What gave the input, when it was no user.
+    /// The trigger, if the input came from no user.
     pub trigger_kind: Option<TriggerKind>,
-    /// What the trigger is called.
+    /// The name of the trigger.
     pub trigger_label: Option<String>,
     /// Id of the job or task.
     pub trigger_ref_id: Option<String>,
@@ -54,7 +54,7 @@ pub use bobbin_model::TriggerKind;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageImage {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// Its media type.
     pub mime_type: Option<String>,
@@ -73,15 +73,15 @@ pub struct TextPayload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequestPayload {
-    /// What kind of thing is asked about.
+    /// The kind of operation.
     pub approval_type: ApprovalKind,
     /// The command line, or what is done to the target.
     pub operation: String,
     /// Working directory, absolute path, or id of the resource.
     pub target: String,
-    /// Tells approvals apart across Items.
+    /// Distinguishes approvals across Items.
     pub request_id: String,
-    /// What `acceptForSession` would cover.
+    /// The scope of `acceptForSession`.
     pub scope_key: String,
     /// A sentence for the user.
     pub reason: String,
@@ -116,9 +116,9 @@ pub struct ErrorPayload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemNoticePayload {
-    /// What it did.
+    /// The action.
     pub kind: SystemNoticeKind,
-    /// What made it do so.
+    /// The cause.
     pub trigger: NoticeTrigger,
     /// How it compacted.
     pub mode: Option<CompactionMode>,
@@ -132,17 +132,17 @@ pub struct SystemNoticePayload {
     pub cleared_tool_results: Option<u64>,
 }
 
-/// What the server did to the conversation.
+/// An action of the server on a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SystemNoticeKind {
-    /// Summed it up to make room.
+    /// It compacted the conversation to make room.
     Compacted,
-    /// Put what is worth keeping into memory.
+    /// It stored useful facts in memory.
     MemoryConsolidated,
 }
 
-/// What made the server do something to the conversation.
+/// The cause of such an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeTrigger {

@@ -59,8 +59,8 @@ impl Serialize for Item {
 
 /// One unit in a Turn.
 ///
-/// `type` says what it is and what `payload` looks like; `payloadKind` has the same value. Types that a
-/// client does not know must not stop it.
+/// `type` names the Item's type and the shape of `payload`; `payloadKind` has the same value. A client must tolerate
+/// types that it does not know.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ItemFrame {
@@ -68,7 +68,7 @@ struct ItemFrame {
     id: String,
     /// The Turn.
     turn_id: String,
-    /// What it is.
+    /// Its type.
     #[serde(rename = "type")]
     kind: String,
     /// Same as `type`.
@@ -85,7 +85,7 @@ struct ItemFrame {
     /// When it was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
-    /// What it holds.
+    /// Its content.
     payload: Json,
 }
 

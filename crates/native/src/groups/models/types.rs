@@ -16,30 +16,30 @@ pub struct ModelListResult {
     pub success: bool,
     /// The models; none when it could not.
     pub models: Vec<ModelInfo>,
-    /// What the trouble is.
+    /// The error of a provider.
     pub error_code: Option<ModelListErrorCode>,
-    /// The trouble, for the user.
+    /// The error, for the user.
     pub error_message: Option<String>,
 }
 
-/// Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else.
+/// Result of `workspace/defaults/read`: the values for a Thread whose configuration has none.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceDefaultsResult {
     /// The model; `offline` answers without a provider.
     pub model: String,
-    /// Why that one.
+    /// The reason for this model.
     pub model_source: DefaultModelSource,
     /// The variable of the environment whose key chose the model.
     pub key_variable: Option<String>,
-    /// The values of `reasoningEffort` that the model can be asked for.
+    /// The values of `reasoningEffort` that the model accepts.
     pub reasoning_efforts: Vec<Effort>,
     /// The policy that `default` means.
     pub approval_policy: ApprovalPolicy,
-    /// Whether a setting says which; if not, a client may have its user choose.
+    /// Whether a setting names the policy; if not, a client may have its user choose.
     pub approval_policy_set: bool,
-    /// What a user should know of a model that no setting names, as one line.
+    /// A note for the user about a model that no setting names, as one line.
     pub notice: Option<String>,
 }
 
@@ -60,12 +60,12 @@ pub enum DefaultModelSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// What a Thread's configuration names it by.
+    /// The id for a Thread's configuration.
     pub id: String,
-    /// Who made it; may be empty.
+    /// Its maker; may be empty.
     pub owned_by: String,
-    /// When; 1970 when nobody says.
+    /// When it was made; 1970 if unknown.
     pub created_at: Timestamp,
-    /// The values of `reasoningEffort` that it can be asked for.
+    /// The values of `reasoningEffort` that it accepts.
     pub reasoning_efforts: Option<Vec<Effort>>,
 }

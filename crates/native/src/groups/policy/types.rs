@@ -15,30 +15,30 @@ use crate::wire::{ApprovalKind, ClientRequestId};
 pub struct PolicyExplainParams {
     /// The command line, as a shell would get it. 1 to 65,536 bytes.
     pub command: String,
-    /// A Thread whose settings and earlier answers count; those of the workspace when left out.
+    /// A Thread whose settings and earlier answers apply; those of the workspace when left out.
     pub thread_id: Option<String>,
 }
 
-/// Result of `policy/explain`. Nothing was run, asked or remembered.
+/// Result of `policy/explain`. Nothing was run, asked or stored.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyExplainResult {
-    /// What the rules say.
+    /// The judgement of the rules.
     pub judgement: Judgement,
-    /// What would happen if the agent wanted to run it now.
+    /// The outcome if the agent ran the command now.
     pub outcome: PolicyOutcome,
-    /// Why the rules say so: half a sentence.
+    /// The reason for the judgement: half a sentence.
     pub reason: String,
-    /// The rule that decides, when one does.
+    /// The rule that decides, if one does.
     pub rule: Option<PolicyRule>,
-    /// The commands that were found in the line, those inside of others included.
+    /// The commands in the line, with those inside other commands.
     pub commands: Vec<PolicyCommand>,
-    /// What keeps the line as a whole from running without a question; half sentences.
+    /// Reasons why the whole line needs a question, as half sentences.
     pub concerns: Vec<String>,
 }
 
-/// What happens to a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PolicyOutcome {
@@ -48,13 +48,13 @@ pub enum PolicyOutcome {
     Asks,
     /// It runs: the user has allowed it before.
     Answered,
-    /// It runs: the approval policy accepts what would be asked.
+    /// It runs: the approval policy accepts it instead of asking.
     AutoApproved,
-    /// It runs where the sandbox confines it, and a user is asked elsewhere: the approval policy says so.
+    /// It runs in the sandbox if that confines it; otherwise the user is asked. The approval policy decides so.
     RunsSandboxed,
-    /// The Turn ends: the approval policy says so instead of asking.
+    /// The Turn ends: the approval policy does so instead of asking.
     Interrupts,
-    /// It is refused, and the agent told why.
+    /// It is refused, and the agent gets the reason.
     Refused,
 }
 
@@ -67,7 +67,7 @@ pub struct PolicyRule {
     pub text: String,
     /// The file it is written in.
     pub source: String,
-    /// Why, in the words of who wrote it.
+    /// The reason, in the words of its author.
     pub reason: Option<String>,
 }
 
@@ -78,11 +78,11 @@ pub struct PolicyRule {
 pub struct PolicyCommand {
     /// Its words, as the shell would see them, joined by spaces; at most 200 characters.
     pub command: String,
-    /// What the rules say of it.
+    /// The judgement of the rules.
     pub judgement: Judgement,
-    /// Why: half a sentence.
+    /// The reason: half a sentence.
     pub reason: String,
-    /// The rule that decides, when one does.
+    /// The rule that decides, if one does.
     pub rule: Option<PolicyRule>,
 }
 
@@ -92,15 +92,15 @@ pub struct PolicyCommand {
 pub struct ApprovalRulesListResult {
     /// The rules in force, in the order in which they are written.
     pub rules: Vec<PolicyRule>,
-    /// The answers `acceptAlways` that count in this workspace, at most 1,000.
+    /// The `acceptAlways` answers in effect in this workspace, at most 1,000.
     pub answers: Vec<StandingAnswer>,
 }
 
-/// An answer `acceptAlways`: exactly this operation is not asked about.
+/// An `acceptAlways` answer: exactly this operation runs without a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StandingAnswer {
-    /// Names it in `approval/rules/remove`.
+    /// Its id for `approval/rules/remove`.
     pub id: String,
     /// Kind of operation.
     pub approval_type: ApprovalKind,
@@ -108,7 +108,7 @@ pub struct StandingAnswer {
     pub operation: String,
     /// Working directory or absolute path.
     pub target: String,
-    /// What it depends on beside the operation: a program with its digest, or that there is no sandbox.
+    /// Conditions besides the operation: a program with its digest, or that there is no sandbox.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
 }
@@ -118,7 +118,7 @@ pub struct StandingAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRulesRemoveParams {
-    /// The ids of answers; all of them when left out. One that is not there is none that has to be removed.
+    /// The ids of answers; all of them when left out. Unknown ids are ignored.
     pub ids: Option<Vec<String>>,
     /// The client's name for the request.
     pub client_request_id: Option<ClientRequestId>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
-/// Whose a skill is.
+/// The owner of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SkillSource {
@@ -30,29 +30,29 @@ pub enum SkillSource {
 pub struct SkillInfo {
     /// Its directory's name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its name for users.
     pub display_name: Option<String>,
     /// Its description in a few words.
     pub short_description: Option<String>,
-    /// What to say to begin with it.
+    /// A first input that uses it.
     pub default_prompt: Option<String>,
-    /// Whose it is.
+    /// Its owner.
     pub source: SkillSource,
     /// The plugin that it comes with.
     pub plugin_id: Option<String>,
     /// That plugin's title.
     pub plugin_display_name: Option<String>,
-    /// Whether the machine has what it needs.
+    /// Whether the machine meets its requirements.
     pub available: bool,
-    /// What is missing.
+    /// The missing requirement.
     pub unavailable_reason: Option<String>,
-    /// Whether agents are told of it.
+    /// Whether agents are offered it.
     pub enabled: bool,
     /// Absolute path of its `SKILL.md`.
     pub path: String,
-    /// What the head of the file says.
+    /// The front matter of the file.
     pub metadata: Option<BTreeMap<String, Value>>,
 }
 
@@ -61,7 +61,7 @@ pub struct SkillInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsListParams {
-    /// Whether those are listed that miss something. Default `true`.
+    /// Whether skills with a missing requirement are listed. Default `true`.
     pub include_unavailable: Option<bool>,
 }
 
@@ -77,7 +77,7 @@ pub struct SkillsListResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillParams {
-    /// Which.
+    /// The skill.
     pub name: String,
 }
 
@@ -86,11 +86,11 @@ pub struct SkillParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsReadResult {
-    /// Which.
+    /// The skill.
     pub name: String,
-    /// The file as it is.
+    /// The file, unchanged.
     pub content: String,
-    /// What its head says.
+    /// Its front matter.
     pub metadata: Option<BTreeMap<String, Value>>,
 }
 
@@ -98,9 +98,9 @@ pub struct SkillsReadResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsViewResult {
-    /// Which.
+    /// The skill.
     pub name: String,
-    /// What an agent reads.
+    /// The text that an agent reads.
     pub content: String,
 }
 
@@ -108,19 +108,19 @@ pub struct SkillsViewResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsRestoreOriginalResult {
-    /// Which.
+    /// The skill.
     pub name: String,
-    /// Whether it was not the original already.
+    /// Whether an adapted skill was replaced by its original.
     pub restored: bool,
 }
 
-/// Params of `skills/setEnabled`. Sent twice it does the same.
+/// Params of `skills/setEnabled`. Repeating them changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsSetEnabledParams {
-    /// Which.
+    /// The skill.
     pub name: String,
-    /// Whether agents are told of it.
+    /// Whether agents are offered it.
     pub enabled: bool,
 }
 
@@ -136,14 +136,14 @@ pub struct SkillsSetEnabledResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillsUninstallResult {
-    /// Which.
+    /// The skill.
     pub name: String,
-    /// Whether it is gone.
+    /// Whether it was removed.
     pub uninstalled: bool,
-    /// Whose it was.
+    /// Its owner.
     pub source: SkillSource,
-    /// Absolute path of the directory that was removed.
+    /// Absolute path of the removed directory.
     pub removed_source_path: String,
-    /// Adaptations of it that went with it.
+    /// Number of adapted copies that were removed with it.
     pub removed_variant_count: u32,
 }

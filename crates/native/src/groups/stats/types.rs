@@ -81,7 +81,7 @@ pub enum ConnectionPhase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogStats {
-    /// Events held.
+    /// Events in memory.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,

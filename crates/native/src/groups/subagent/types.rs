@@ -36,13 +36,13 @@ pub struct SubagentChildrenListResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentChild {
-    /// What joins the two.
+    /// The edge between the two.
     pub edge: SubagentEdge,
-    /// The subagent's Thread, where it was asked for.
+    /// The subagent's Thread, if requested.
     pub thread: Option<Thread>,
 }
 
-/// What joins a subagent to the Thread that started it. Open does not mean at work.
+/// The edge between a subagent and the Thread that started it. An open edge does not mean that the subagent is running.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -55,13 +55,13 @@ pub struct SubagentEdge {
     pub parent_turn_id: Option<String>,
     /// Steps from the top of the tree, 1 for a direct child.
     pub depth: u32,
-    /// What it is called.
+    /// Its name.
     pub agent_nickname: Option<String>,
-    /// What it is for.
+    /// Its role.
     pub agent_role: Option<String>,
     /// The profile it runs with.
     pub profile_name: Option<String>,
-    /// What runs it.
+    /// Its runtime.
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,
@@ -101,13 +101,13 @@ pub struct SubagentTargetResult {
     pub status: EdgeStatus,
     /// A note for the user.
     pub message: Option<String>,
-    /// What it is called.
+    /// Its name.
     pub agent_nickname: Option<String>,
-    /// What it is for.
+    /// Its role.
     pub agent_role: Option<String>,
     /// The profile it runs with.
     pub profile_name: Option<String>,
-    /// What runs it.
+    /// Its runtime.
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,

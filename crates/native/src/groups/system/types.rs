@@ -15,9 +15,9 @@ pub struct SystemEventNotification {
     pub thread_id: Option<String>,
     /// The Turn; consolidation may have none.
     pub turn_id: Option<String>,
-    /// What happened.
+    /// The kind of event.
     pub kind: SystemEventKind,
-    /// In words.
+    /// A sentence for the user.
     pub message: Option<String>,
     /// Free part of the window, 0.0 to 1.0.
     pub percent_left: Option<f64>,
@@ -29,7 +29,7 @@ pub struct SystemEventNotification {
     pub seq: Option<u64>,
 }
 
-/// What happened.
+/// The kind of a system event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SystemEventKind {
@@ -37,7 +37,7 @@ pub enum SystemEventKind {
     CompactWarning,
     /// The window is fuller than the error threshold.
     CompactError,
-    /// A compaction began.
+    /// A compaction started.
     Compacting,
     /// It ended well.
     Compacted,
@@ -45,7 +45,7 @@ pub enum SystemEventKind {
     CompactSkipped,
     /// It failed.
     CompactFailed,
-    /// A consolidation of memory began.
+    /// A consolidation of memory started.
     Consolidating,
     /// It ended well.
     Consolidated,
@@ -57,8 +57,8 @@ pub enum SystemEventKind {
     ChannelRejected,
     /// Extension: the server came back after a crash and the Turn goes on.
     TurnResumed,
-    /// Extension, once per connection, to a client that did not declare `workspaceTrust`: something of the folder waits for
-    /// the word of its user. Has no Thread.
+    /// Extension, once per connection, to a client that did not declare `workspaceTrust`: an item of the folder waits
+    /// for its user's decision. Has no Thread.
     WorkspaceNotTrusted,
 }
 
@@ -67,7 +67,7 @@ pub enum SystemEventKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResultNotification {
-    /// What ran the job.
+    /// The service that ran the job.
     pub source: JobSource,
     /// The job's id.
     pub job_id: Option<String>,
@@ -75,15 +75,15 @@ pub struct JobResultNotification {
     pub job_name: Option<String>,
     /// The Thread it ran in.
     pub thread_id: Option<String>,
-    /// What it said.
+    /// Its output.
     pub result: Option<String>,
-    /// What went wrong.
+    /// Its error.
     pub error: Option<String>,
-    /// What it used.
+    /// Its token usage.
     pub token_usage: Option<JobTokenUsage>,
 }
 
-/// What ran a job.
+/// The service that ran a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum JobSource {
@@ -123,7 +123,7 @@ pub struct SubagentProgressNotification {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentProgress {
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// The tool it uses now; `null` while it thinks.
     #[serialize_always]

@@ -65,9 +65,9 @@ pub struct ThreadDeletedNotification {
 pub struct ThreadStatusChangedNotification {
     /// The Thread.
     pub thread_id: String,
-    /// What it was.
+    /// The earlier status.
     pub previous_status: ThreadStatus,
-    /// What it is.
+    /// The present status.
     pub new_status: ThreadStatus,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     pub seq: Option<u64>,
@@ -80,7 +80,7 @@ pub struct ThreadStatusChangedNotification {
 pub struct ThreadRuntimeChangedNotification {
     /// The Thread.
     pub thread_id: String,
-    /// What it is doing now.
+    /// Its present activity.
     pub runtime: Runtime,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     pub seq: Option<u64>,
@@ -109,8 +109,7 @@ pub struct ThreadSyncedNotification {
     pub seq: u64,
 }
 
-/// Extension: a Thread's configuration is another one, which `thread/read` returns. Only to clients with
-/// `eventCursors`.
+/// Extension: a Thread's configuration has changed; `thread/read` returns it. Only to clients with `eventCursors`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadConfiguredNotification {

@@ -14,11 +14,11 @@ use crate::wire::{ClientRequestId, Json, SessionIdentity, Thread, ThreadConfigur
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStartParams {
-    /// Who starts it; `channelName` must not be blank.
+    /// The starter; `channelName` must not be blank.
     pub identity: SessionIdentity,
     /// Its first configuration.
     pub config: Option<ThreadConfiguration>,
-    /// Who supplies the model's history. Default `server`.
+    /// The supplier of the model's history. Default `server`.
     pub history_mode: Option<HistoryMode>,
     /// Its title; blank means none.
     pub display_name: Option<String>,
@@ -35,7 +35,7 @@ pub struct ThreadStartParams {
 pub struct ThreadResumeParams {
     /// The Thread.
     pub thread_id: String,
-    /// Tools that this connection serves, in place of those there were. Absent: it serves those.
+    /// Tools that this connection serves instead of the earlier ones. Absent: it serves the earlier ones.
     pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
@@ -48,7 +48,7 @@ pub struct ThreadResumeParams {
 pub struct DynamicToolSpec {
     /// A legal function name of at most 64 characters.
     pub name: String,
-    /// What the tool does, for the model.
+    /// A description of the tool for the model.
     pub description: String,
     /// JSON Schema of the arguments, with `"type": "object"`.
     pub input_schema: Json,
@@ -56,22 +56,22 @@ pub struct DynamicToolSpec {
     pub namespace: Option<String>,
     /// A hint that the tool need not be offered at once.
     pub defer_loading: Option<bool>,
-    /// What to ask the user before the tool is called.
+    /// The question to the user before the tool is called.
     pub approval: Option<DynamicToolApproval>,
 }
 
-/// What to ask the user before a tool is called.
+/// The question to the user before a tool is called.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolApproval {
-    /// What kind of thing the tool touches.
+    /// The kind of resource that the tool uses.
     pub kind: ApprovalKind,
-    /// The argument that names it.
+    /// The argument that names the resource.
     pub target_argument: String,
-    /// What is done to it; exactly one of this and `operationArgument`.
+    /// The operation on the resource; exactly one of this and `operationArgument`.
     pub operation: Option<String>,
-    /// The argument that says what is done to it.
+    /// The argument that names the operation.
     pub operation_argument: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub struct ThreadResult {
 pub struct ThreadRollbackResult {
     /// The Thread with the Turns that are left.
     pub thread: Thread,
-    /// Extension, given when not all of them are in this answer: where `thread/read` goes on.
+    /// Extension, if this answer lacks some of them: the page with which `thread/read` continues.
     pub turn_page: Option<TurnPage>,
 }
 
@@ -152,7 +152,7 @@ pub struct ThreadReadParams {
     /// With its Turns and their Items. Default `false`.
     #[serde(default)]
     pub include_turns: bool,
-    /// Extension: at most so many Turns, the latest ones. Absent: all that an answer holds.
+    /// Extension: at most so many Turns, the latest ones. Absent: all that fit into an answer.
     pub turn_limit: Option<u32>,
     /// Extension: the Turns before an earlier answer's `turnPage`.
     pub cursor: Option<String>,
@@ -165,14 +165,14 @@ pub struct ThreadReadParams {
 pub struct ThreadReadResult {
     /// The Thread as it is now.
     pub thread: Thread,
-    /// Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
-    /// answer holds.
+    /// Extension: the next page. Given with `turnLimit` or `cursor`, and without them if the Turns do not fit into one
+    /// answer.
     pub turn_page: Option<TurnPage>,
     /// Extension, for clients that declared `eventCursors`: the last event that this answer contains.
     pub seq: Option<u64>,
 }
 
-/// Where to go on reading a Thread's Turns.
+/// The continuation of a list of Turns.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::wire::{ContextUsage, Nullable, QueuedTurnInput, ThreadConfiguration, Timestamp, Turn};
 
-/// Who is talking, and where.
+/// A user of a channel, with the scope and the workspace.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub struct SessionIdentity {
     pub channel_name: String,
     /// The owner inside that channel.
     pub user_id: Option<String>,
-    /// A free text that tells scopes apart, as in `group:77`.
+    /// A free text that distinguishes scopes, as in `group:77`.
     pub channel_context: Option<String>,
     /// Absolute path; absent or blank means the workspace the server runs in.
     pub workspace_path: Option<String>,
@@ -43,7 +43,7 @@ pub struct Thread {
     pub channel_context: Option<String>,
     /// Its title.
     pub display_name: Option<String>,
-    /// Who started it.
+    /// The starter: a user or another Thread's agent.
     pub source: ThreadSource,
     /// Active, paused or archived.
     pub status: ThreadStatus,
@@ -51,17 +51,17 @@ pub struct Thread {
     pub created_at: Timestamp,
     /// When something last happened in it.
     pub last_active_at: Timestamp,
-    /// Who supplies the model's history.
+    /// The supplier of the model's history.
     pub history_mode: HistoryMode,
     /// Its configuration, when it has one.
     pub configuration: Option<ThreadConfiguration>,
-    /// Free texts; keys that begin with `dotcraft.` are reserved.
+    /// Free texts; keys that start with `dotcraft.` are reserved.
     pub metadata: BTreeMap<String, String>,
-    /// What it is doing now.
+    /// Its present activity.
     pub runtime: Runtime,
     /// Inputs that wait for their Turn.
     pub queued_inputs: Vec<QueuedTurnInput>,
-    /// Its Turns, where the message carries them.
+    /// Its Turns, if the message has them.
     pub turns: Option<Vec<Turn>>,
     /// How full the model's window is, when known.
     pub context_usage: Option<ContextUsage>,
@@ -94,7 +94,7 @@ pub struct ThreadSummary {
     pub channel_context: Option<String>,
     /// Its title.
     pub display_name: Option<String>,
-    /// Who started it.
+    /// The starter: a user or another Thread's agent.
     pub source: ThreadSource,
     /// Active, paused or archived.
     pub status: ThreadStatus,
@@ -104,13 +104,13 @@ pub struct ThreadSummary {
     pub last_active_at: Timestamp,
     /// How many Turns it has.
     pub turn_count: u64,
-    /// What it is doing now, when known.
+    /// Its present activity, when known.
     pub runtime: Option<Runtime>,
     /// Free texts.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Who started a Thread.
+/// The starter of a Thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ThreadSource {
@@ -139,13 +139,13 @@ pub struct SubAgentSource {
     pub root_thread_id: String,
     /// Distance from the root; 1 for a direct child.
     pub depth: u32,
-    /// What it is called.
+    /// Its name.
     pub agent_nickname: Option<String>,
-    /// What it is for.
+    /// Its role.
     pub agent_role: Option<String>,
     /// The profile it runs with.
     pub profile_name: Option<String>,
-    /// What runs it.
+    /// Its runtime.
     pub runtime_type: Option<String>,
     /// Whether it takes further input.
     pub supports_send_input: bool,

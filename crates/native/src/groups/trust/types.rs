@@ -11,10 +11,10 @@ use crate::wire::ClientRequestId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTrustSetParams {
-    /// Whether the folder is trusted; `false` takes back every word about it.
+    /// Whether the folder is trusted; `false` revokes all trust in it.
     pub trusted: bool,
-    /// What the user was shown. With it exactly these things count, and an earlier word stays; without it all that the
-    /// folder brings now.
+    /// Fingerprints of the items that the user has seen. Exactly these take effect, and earlier ones stay. Absent: all
+    /// items that the folder has now take effect.
     pub fingerprints: Option<Vec<String>>,
     /// The client's name for the request.
     pub client_request_id: Option<ClientRequestId>,
@@ -24,44 +24,45 @@ pub struct WorkspaceTrustSetParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTrustResult {
-    /// Whether the user trusts the folder: what it says as text counts then.
+    /// Whether the user trusts the folder; its texts are used only then.
     pub trusted: bool,
-    /// What does not count yet.
+    /// Items that are not in effect yet.
     pub waiting: Vec<TrustItem>,
-    /// What counts.
+    /// Items in effect.
     pub counted: Vec<TrustItem>,
-    /// Whether a setting counts, or does not count any more, only from the next start of the server.
+    /// Whether a setting takes or loses effect only at the next start of the server.
     pub restart_needed: bool,
 }
 
-/// One thing that a folder brings.
+/// An item of a folder that needs trust.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrustItem {
-    /// What it does once it counts.
+    /// The effect of the item.
     pub kind: TrustKind,
-    /// What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
+    /// Its name: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
     pub name: String,
-    /// What it says, for the user to judge. Written by the author of the folder.
+    /// Its content, for the user to judge. Written by the author of the folder.
     pub detail: Option<String>,
-    /// Stands for its content; texts have none.
+    /// Identifies its content; absent for texts.
     pub fingerprint: Option<String>,
 }
 
-/// What a thing does once it counts.
+/// The effect of an item once it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrustKind {
     /// It starts a program, or sends something to an address.
     Server,
-    /// It loosens what the user's own configuration says.
+    /// It loosens the user's own configuration.
     Setting,
     /// It is read as an instruction.
     Text,
 }
 
-/// Params of `workspace/trustChanged`: the user has said something about the folder. `workspace/trust/get` says what.
+/// Params of `workspace/trustChanged`: the user has decided about the folder. `workspace/trust/get` returns the
+/// decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTrustChangedNotification {
