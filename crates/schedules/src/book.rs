@@ -1,6 +1,6 @@
-//! All jobs of the workspace, and what may be done with them: decisions return changes and change nothing.
+//! All jobs of the workspace. Each decision returns the changes it needs and modifies nothing.
 //!
-//! The owner task stores the changes and then applies them. Bounded by [`MAX_JOBS`] and [`MAX_TEMPLATES`].
+//! The owner task stores the changes and then applies them. [`MAX_JOBS`] and [`MAX_TEMPLATES`] bound the book.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use crate::due::{LeftOut, Verdict};
 use crate::job::{Job, Key, Kind, MAX_JOBS, MAX_RUNNING, Run, RunEnd};
 use crate::template::{MAX_TEMPLATES, Template};
 
-/// Why something is not done.
+/// Reason why a request about a job was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
-    /// There is no such job.
+    /// No job has this id.
     #[error("there is no job '{0}'")]
     Unknown(String),
-    /// There is a job of this id.
+    /// Another job already has this id.
     #[error("there is a job '{0}' already")]
     Exists(String),
-    /// The Thread of a task is not there, or takes no Turns.
+    /// The Thread that a task is bound to does not exist or accepts no Turns.
     #[error("thread '{0}' is not there or is archived")]
     Binding(String),
-    /// Something of it cannot be used; a sentence.
+    /// A value of the request is invalid; the text is a sentence.
     #[error("{0}")]
     Invalid(String),
-    /// Not as the job stands; a sentence.
+    /// The job's present state does not allow it; the text is a sentence.
     #[error("{0}")]
     NotNow(String),
 }
@@ -40,7 +40,7 @@ pub(crate) enum Change {
     RemoveTemplate(String),
 }
 
-/// Changes, and what is answered once they are stored.
+/// Changes, and the answer that is sent once they are stored.
 pub(crate) type Decided<R> = Result<(Vec<Change>, R), Refused>;
 
 /// All jobs and templates.
@@ -51,7 +51,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Makes a change. Returns what was there before.
+    /// Applies a change. Returns the job that was there before.
     pub(crate) fn apply(&mut self, change: Change) -> Option<Arc<Job>> {
         match change {
             Change::Put(job) => self.jobs.insert(job.key(), Arc::new(*job)),
@@ -81,7 +81,7 @@ impl Book {
         jobs
     }
 
-    /// Returns the jobs whose run goes on.
+    /// Returns the jobs that are running.
     pub(crate) fn running(&self) -> Vec<Arc<Job>> {
         let running = self.jobs.values().filter(|job| job.state.run.is_some());
         running.cloned().collect()
@@ -117,7 +117,7 @@ impl Book {
         Ok(put(job))
     }
 
-    /// Adds a job whose id was made of its name and the second; a number distinguishes those of one second.
+    /// Adds a job whose id was made of its name and the second. A number distinguishes jobs of the same second.
     pub(crate) fn add_numbered(&self, mut job: Job) -> Decided<Arc<Job>> {
         let id = job.id.clone();
         let mut number = 1;
@@ -128,7 +128,7 @@ impl Book {
         self.add(job)
     }
 
-    /// Changes a job that is there.
+    /// Changes an existing job.
     pub(crate) fn edit(
         &self,
         key: &Key,
@@ -156,8 +156,8 @@ impl Book {
         })
     }
 
-    /// Has a job run as soon as there is room. Returns it, and whether it will: not while a run of it goes on. A task that was
-    /// switched off is on again, since clients have no other way to say so.
+    /// Requests a run as soon as there is room. Returns the job, and `false` if it is running already. A task that was
+    /// switched off is switched on, since clients have no other way to do so.
     pub(crate) fn run_now(&self, key: &Key, now: UnixMillis) -> Decided<(Arc<Job>, bool)> {
         let known = self.job(key.kind, &key.id)?;
         if known.state.run.is_some() {
@@ -172,7 +172,7 @@ impl Book {
         Ok((changes, (job, true)))
     }
 
-    /// Looks at every job: what is due starts, as far as there is room.
+    /// Checks every job and returns the changes: due jobs start as far as there is room.
     pub(crate) fn look(&self, now: UnixMillis) -> Vec<Change> {
         let mut room = MAX_RUNNING.saturating_sub(self.running().len());
         let mut first: Vec<&Arc<Job>> = self.jobs.values().collect();
@@ -232,7 +232,7 @@ impl Book {
         enabled.map(|times| times.due).min()
     }
 
-    /// Notes the Thread of a run, before its Turn starts.
+    /// Records the Thread of a run, before its Turn starts.
     pub(crate) fn note_thread(&self, key: &Key, thread: ThreadId) -> Decided<()> {
         let mut job = (**self.job(key.kind, &key.id)?).clone();
         if let Some(run) = &mut job.state.run {
@@ -241,7 +241,7 @@ impl Book {
         Ok((vec![Change::Put(Box::new(job))], ()))
     }
 
-    /// Notes that a run has ended. Returns the job; `None` where it was removed meanwhile.
+    /// Records that a run has ended. Returns the job, or `None` if it was removed meanwhile.
     pub(crate) fn ended(&self, key: &Key, end: &RunEnd, now: UnixMillis) -> (Vec<Change>, Option<Arc<Job>>) {
         let Ok(known) = self.job(key.kind, &key.id) else {
             return (Vec::new(), None);
@@ -256,7 +256,7 @@ impl Book {
     }
 }
 
-/// Has a job run by the clock again, with all its attempts.
+/// Switches a job on again and resets its failures.
 fn switch_on(job: &mut Job, now: UnixMillis) -> Result<(), Refused> {
     job.enabled = true;
     job.state.failures = 0;

@@ -1,7 +1,7 @@
-//! What is done with a job at a moment: pure, so that sleep of the machine, a clock that jumps and late looks are rows of a table.
+//! Decides whether a job runs now. Pure, so that a sleeping machine, a clock that jumps and a late look are rows of a table.
 //!
-//! However many times of a job have passed, it runs once or not at all, and is then due in the future. A job whose last run
-//! still goes on is left out until its next time.
+//! If several times of a job have passed, the job runs once or not at all; its next due time is in the future. A job whose
+//! last run still goes on skips this time.
 
 use bobbin_model::UnixMillis;
 use schemars::JsonSchema;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{BadSchedule, Schedule};
 
-/// How late a job may come and still be on time: more than the pause between two looks at the clock.
+/// Longest delay of a job that still counts as on time; longer than the pause between two looks at the clock.
 pub(crate) const ON_TIME_MS: i64 = 60_000;
-/// A clock that was set back by more than this was wrong before: due times follow the new time.
+/// Smallest backward correction of the clock, in milliseconds, after which due times follow the new time.
 const CLOCK_CORRECTED_MS: i64 = 3_600_000;
 
 /// What becomes of a time that passed while no server ran, or the machine slept.
@@ -28,45 +28,45 @@ pub enum MissedRun {
 /// The times of a job.
 #[derive(Debug, Clone)]
 pub(crate) struct Times<'a> {
-    /// Its schedule; without one it runs once.
+    /// Its schedule; `None` if it runs once.
     pub(crate) schedule: Option<&'a Schedule>,
     /// When it is due.
     pub(crate) due: UnixMillis,
-    /// The wall clock when `due` was worked out.
+    /// The wall clock when `due` was computed.
     pub(crate) set_at: UnixMillis,
-    /// What happens to a missed time.
+    /// Policy for a missed time.
     pub(crate) when_missed: MissedRun,
-    /// Whether a run of it goes on.
+    /// Whether the job is running.
     pub(crate) running: bool,
 }
 
-/// What is done with a job now.
+/// Decision about a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing.
+    /// It is not due.
     Wait,
     /// It runs.
     Run {
-        /// By how much it is late, where that is worth a word.
+        /// Its delay in milliseconds, if it is more than on time.
         late_ms: Option<i64>,
     },
-    /// It does not run this time.
+    /// It skips this time.
     LeaveOut(LeftOut),
-    /// It gets another due time, since the clock was corrected.
+    /// Its due time is computed again, since the clock was corrected.
     Correct,
 }
 
-/// Why a job does not run at a time of its own.
+/// Reason why a job skips a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeftOut {
-    /// Its last run goes on.
+    /// Its last run still goes on.
     StillRunning,
-    /// The time was missed, and it does not make up for that.
+    /// The time was missed, and the job does not catch up.
     Missed,
 }
 
 impl Times<'_> {
-    /// Decides what is done now.
+    /// Decides about the job at `now`.
     pub(crate) fn look(&self, now: UnixMillis) -> Verdict {
         if self.set_at.0.saturating_sub(now.0) > CLOCK_CORRECTED_MS {
             return Verdict::Correct;
@@ -85,14 +85,14 @@ impl Times<'_> {
         }
     }
 
-    /// Returns when it is due next, once `verdict` has been carried out; `None` when never again.
+    /// Returns the due time after `verdict`, or `None` if the job never runs again.
     ///
     /// # Errors
     /// As [`Schedule::next`].
     pub(crate) fn next(&self, verdict: Verdict, now: UnixMillis) -> Result<Option<UnixMillis>, BadSchedule> {
         match (verdict, self.schedule) {
             (Verdict::Wait, _) => Ok(Some(self.due)),
-            // What runs once has not run yet.
+            // A job that runs once has not run yet.
             (Verdict::Correct, None) => Ok(Some(now)),
             (Verdict::Correct, Some(schedule)) => schedule.first(now).map(Some),
             (Verdict::Run { .. } | Verdict::LeaveOut(_), None) => Ok(None),

@@ -1,8 +1,8 @@
 //! Templates that come with a folder: `.craft/automations/templates/ID/template.md`, and tasks as other servers write them,
 //! `.craft/tasks/ID/task.md` with `workflow.md` beside it (AppServer protocol 05 §12).
 //!
-//! Clients get them once the folder is trusted. Nothing here makes a job: a user does, from a template. So no file says when
-//! a task runs and what it may do. Blocks on the disk, which is read anew each time.
+//! Clients see them once the folder is trusted. A user makes a job from a template; no file makes one, schedules one or grants
+//! it rights. Blocks on the disk, and reads the files anew each time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use crate::template::{MAX_TEMPLATES, Template, is_built_in};
 const TEMPLATES: &str = ".craft/automations/templates";
 const TASKS: &str = ".craft/tasks";
 
-/// Returns the ids of the templates that a folder brings.
+/// Returns the ids of a folder's templates.
 pub fn folder_templates(root: &Path) -> impl Iterator<Item = String> {
     templates(root).into_iter().map(|template| template.id)
 }
 
-/// Returns the templates that a folder brings, by their ids. What cannot be read is left out.
+/// Returns the templates of a folder, by their ids. Leaves out files that cannot be read.
 pub(crate) fn templates(root: &Path) -> Vec<Template> {
     let tasks = directories(&root.join(TASKS)).filter_map(|(id, path)| task(id, &path));
     let templates = directories(&root.join(TEMPLATES)).filter_map(|(id, path)| template(id, &path));
@@ -31,7 +31,7 @@ pub(crate) fn templates(root: &Path) -> Vec<Template> {
     by_id.into_values().take(MAX_TEMPLATES).collect()
 }
 
-/// Returns the directories in another one that have the name of a template; no link among them.
+/// Returns the directories below `path` whose names are ids of templates; symbolic links are left out.
 fn directories(path: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     entries
@@ -74,7 +74,7 @@ fn task(id: String, path: &Path) -> Option<Template> {
     })
 }
 
-/// Returns a field that is a text, as long as a title may be.
+/// Returns a text field, cut to the length of a title.
 fn field(fields: &BTreeMap<String, Value>, name: &str) -> Option<String> {
     let text = fields.get(name)?.as_str()?.trim();
     (!text.is_empty()).then(|| cut(text, MAX_NAME))

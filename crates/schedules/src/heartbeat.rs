@@ -1,4 +1,4 @@
-//! The heartbeat: one job of the workspace that reads `HEARTBEAT.md`. A client has it run; nothing runs it by the clock.
+//! The heartbeat: one job of the workspace that reads `HEARTBEAT.md`. Only a client starts it, not the clock.
 
 use bobbin_model::ThreadConfig;
 use tokio::sync::oneshot;
@@ -7,12 +7,12 @@ use crate::job::{Job, Key, Kind, Rights, RunEnd, State};
 use crate::owner::{ScheduleError, Schedules};
 
 impl Schedules {
-    /// Runs the heartbeat, or joins the run that goes on, and returns how it ended.
+    /// Runs the heartbeat, or joins its present run. Returns how the run ended.
     pub(crate) async fn beat(&self) -> Result<RunEnd, ScheduleError> {
         let around = self.around().ok_or(ScheduleError::Stopping)?;
         let approvals = around.threads.settings().approval_policy.get();
         let (done, ended) = oneshot::channel();
-        // Before the run: its end must find this.
+        // Registered before the run starts, so that its end finds this waiter.
         self.await_beat(done);
         let key = Key::new(Kind::Heartbeat, Kind::Heartbeat.as_str());
         self.ask(move |book, now| {
@@ -42,7 +42,7 @@ impl Schedules {
                 },
                 |job| (**job).clone(),
             );
-            // Its author is the user who triggers it.
+            // The user who triggers it is its author.
             job.rights.approvals = approvals;
             job.state.wanted_now = true;
             Ok((vec![crate::book::Change::Put(Box::new(job))], ()))

@@ -1,4 +1,4 @@
-//! A job: what the server says to an agent by the clock, with whose rights, and what has come of it so far.
+//! A job: its prompt, schedule and rights, and the state of its runs.
 //!
 //! Values only. A job is stored whole, as JSON; members that are added later need a default.
 
@@ -12,31 +12,31 @@ use crate::tool::CRON;
 
 /// Most jobs of a workspace, of all kinds together (a guess: a list that its user still reads).
 pub(crate) const MAX_JOBS: usize = 200;
-/// Most jobs that run at the same time: each is an agent at work.
+/// Most jobs that run at the same time.
 pub(crate) const MAX_RUNNING: usize = 3;
-/// Runs that fail one after the other before a job is switched off.
+/// Failed runs in a row after which a job is switched off.
 pub(crate) const MAX_FAILURES: u32 = 5;
 /// Longest message of a job, in characters.
 pub(crate) const MAX_MESSAGE: usize = 10_000;
 /// Longest name of a job, in characters.
 pub(crate) const MAX_NAME: usize = 200;
-/// Characters of a result that a job keeps (AppServer protocol 05 §2).
+/// Characters of a result that a job stores (AppServer protocol 05 §2).
 const KEPT_RESULT: usize = 500;
 
-/// What kind of job it is.
+/// Kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Kind {
-    /// An agent made it with its tool.
+    /// A cron job, made by an agent with its tool.
     Cron,
-    /// A client made it, as an automation task.
+    /// An automation task, made by a client.
     Task,
-    /// The one that reads `HEARTBEAT.md`.
+    /// The job that reads `HEARTBEAT.md`.
     Heartbeat,
 }
 
 impl Kind {
-    /// Returns the kind's word in the store and in the owner of its Threads.
+    /// Returns the kind's name in the store and in the owner of its Threads.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Cron => "cron",
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns how its messages say where they come from.
+    /// Returns the trigger of its messages.
     pub(crate) fn trigger(self) -> TriggerKind {
         match self {
             Self::Cron => TriggerKind::Cron,
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// Names a job.
+/// Identifies a job.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,
@@ -76,7 +76,7 @@ impl Key {
     }
 }
 
-/// What a job may do: what its author could when the job was made.
+/// Rights of a job: the rights its author had when the job was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Rights {
@@ -87,7 +87,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Returns the configuration of a run, where `workspace` is the workspace's approval policy now.
+    /// Returns the configuration of a run; `workspace` is the workspace's present approval policy.
     pub(crate) fn configuration(&self, workspace: ApprovalPolicy) -> ThreadConfig {
         let mut config = self.config.clone();
         let was_own = config
@@ -98,10 +98,10 @@ impl Rights {
         } else {
             self.approvals.stricter(workspace)
         };
-        // In a Thread's configuration, `default` is whatever the workspace has, which may be freer by now.
+        // In a Thread's configuration, `default` means the workspace's policy, which may allow more by now.
         let freer_now = policy == ApprovalPolicy::Default && workspace != ApprovalPolicy::Default;
         config.approval_policy = Some(if freer_now { ApprovalPolicy::Ask } else { policy });
-        // A job makes no jobs.
+        // A job may not make jobs.
         let denied = config.tool_deny_list.get_or_insert_default();
         if !denied.iter().any(|tool| tool == CRON) {
             denied.push(CRON.to_owned());
@@ -110,7 +110,7 @@ impl Rights {
     }
 }
 
-/// A chat that gets the results.
+/// The chat that gets a job's results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Chat {
     pub(crate) channel: String,
@@ -123,15 +123,15 @@ impl From<Chat> for ChatAddress {
     }
 }
 
-/// What only an automation task has.
+/// Members that only an automation task has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Task {
-    /// What is to be done.
+    /// Task description.
     pub(crate) description: String,
-    /// The policy's word, as its client gave it.
+    /// The policy's name, as the client sent it.
     pub(crate) approval_policy: String,
-    /// The Thread that it runs in, in place of its own.
+    /// The Thread that the task runs in, instead of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bound_to: Option<ThreadId>,
 }
@@ -143,14 +143,14 @@ pub(crate) struct Job {
     pub(crate) kind: Kind,
     pub(crate) id: String,
     pub(crate) name: String,
-    /// When it runs; without one, once.
+    /// Its schedule; `None` if it runs once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schedule: Option<Schedule>,
-    /// What the agent is told: the message, or a task's workflow.
+    /// Prompt of the run: the message of a cron job, or a task's workflow.
     pub(crate) prompt: String,
     pub(crate) rights: Rights,
     pub(crate) enabled: bool,
-    /// Whether it goes once it has run well.
+    /// Whether the job is removed after a run that succeeded.
     #[serde(default)]
     pub(crate) delete_after_run: bool,
     #[serde(default)]
@@ -164,36 +164,36 @@ pub(crate) struct Job {
     pub(crate) state: State,
 }
 
-/// How a job stands.
+/// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct State {
-    /// When it is due.
+    /// Time of the next run.
     pub(crate) due: Option<UnixMillis>,
-    /// The wall clock when that was worked out.
+    /// The wall clock when `due` was computed.
     pub(crate) set_at: UnixMillis,
-    /// A client wants it to run now.
+    /// Whether a client requested a run now.
     pub(crate) wanted_now: bool,
-    /// The run that goes on.
+    /// The present run.
     pub(crate) run: Option<Run>,
     pub(crate) last_run_at: Option<UnixMillis>,
     pub(crate) last_ok: Option<bool>,
     pub(crate) last_error: Option<String>,
     pub(crate) last_result: Option<String>,
-    /// The Thread of its last run, which the next goes on in.
+    /// The Thread of its last run; the next run may use it again.
     pub(crate) thread: Option<ThreadId>,
-    /// Runs that failed, since the last that did not.
+    /// Failed runs since the last that succeeded.
     pub(crate) failures: u32,
-    /// What else there is to say: a time that was left out, a run that a restart interrupted.
+    /// A sentence for users: a skipped time, a run that a restart interrupted, or why the job is off.
     pub(crate) note: Option<String>,
 }
 
-/// A run that goes on.
+/// A run that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Run {
     pub(crate) started_at: UnixMillis,
-    /// By how much it was late.
+    /// Its delay in milliseconds, if it is late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) late_ms: Option<i64>,
     /// Its Thread; stored before its Turn starts.
@@ -205,9 +205,9 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RunEnd {
     pub(crate) thread: Option<ThreadId>,
-    /// What the agent said last.
+    /// The agent's last message.
     pub(crate) result: Option<String>,
-    /// Why it failed; `None` where it did not.
+    /// Why it failed; `None` if it succeeded.
     pub(crate) error: Option<String>,
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
@@ -218,7 +218,7 @@ impl Job {
         Key::new(self.kind, &*self.id)
     }
 
-    /// Returns its times, if it is due at all.
+    /// Returns its times, if it is enabled and has a due time.
     pub(crate) fn times(&self) -> Option<Times<'_>> {
         Some(Times {
             schedule: self.schedule.as_ref(),
@@ -229,7 +229,7 @@ impl Job {
         })
     }
 
-    /// Notes that a run has ended. Returns whether the job goes.
+    /// Records that a run has ended. Returns whether the job is to be removed.
     pub(crate) fn ended(&mut self, end: &RunEnd, now: UnixMillis) -> bool {
         let state = &mut self.state;
         state.run = None;

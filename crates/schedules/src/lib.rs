@@ -1,9 +1,9 @@
 //! Jobs that run by the clock: cron jobs of agents, the heartbeat, automation tasks of clients (AppServer protocol 05 §2, §3,
 //! §12), with their method groups and the agent's tool.
 //!
-//! One task owns all jobs ([`Schedules`]); the database has them, with their due times. A run is an ordinary Thread and Turn
-//! of the core, with its author's rights, never wider than the workspace's now; what needs an
-//! approval is declined unless a client has joined the Thread. Knows no agent and no tool but its own.
+//! One task owns all jobs ([`Schedules`]); the database stores them with their due times. A run is an ordinary Thread and
+//! Turn of the core. It has its author's rights, but never more than the workspace allows now. An Approval is declined unless
+//! a client has joined the Thread. Knows no agent and no tool but its own.
 
 mod book;
 mod due;

@@ -1,7 +1,7 @@
-//! The owner of the jobs: one task that decides, stores, applies and reports, one order after the other.
+//! The owner of the jobs: one task that decides, stores, applies and reports one order after the other.
 //!
-//! Everybody else holds a [`Schedules`] and sends orders; at most [`ORDERS`] wait. A change is applied and reported only after
-//! its commit. The wall clock is looked at every ten seconds at the latest, since a sleep of the machine stops timers.
+//! All other code has a [`Schedules`] and sends orders; at most [`ORDERS`] wait. The owner applies and reports a change only
+//! after its commit. It looks at the wall clock at least every ten seconds, since a sleep of the machine stops timers.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -26,15 +26,15 @@ use crate::template::Template;
 const ORDERS: usize = 64;
 /// Longest pause between two looks at the wall clock (AppServer protocol 05 §2).
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// Shortest pause, so that a clock that is coarse is not asked all the time.
+/// Shortest pause between two looks, for a coarse clock.
 const SHORTEST: Duration = Duration::from_millis(20);
 /// Kind of stored templates.
 const TEMPLATE: &str = "template";
 
-/// Why an order was not carried out.
+/// Reason why an order failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum ScheduleError {
-    /// A rule says no; nothing has changed.
+    /// A rule refuses it; nothing has changed.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// The store failed; nothing has changed.
@@ -57,22 +57,22 @@ struct Inner {
     orders: mpsc::Sender<Decide>,
     waiting: Mutex<Option<mpsc::Receiver<Decide>>>,
     around: OnceLock<Arc<Surroundings>>,
-    /// Whether jobs run by the clock, where they waited at first.
+    /// Whether the clock was started for jobs that waited.
     clock: watch::Sender<bool>,
-    /// Who waits for the end of the heartbeat: at most the requests that clients have in flight.
+    /// Requests that wait for the end of the heartbeat; clients have a bounded number in flight.
     beats: Mutex<Vec<oneshot::Sender<RunEnd>>>,
 }
 
-/// Whether jobs run here by the clock.
+/// Whether jobs run in this process by the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByClock {
     /// They do.
     Runs,
-    /// They wait for another process: this one ends with its one prompt. Jobs can be made here all the same.
+    /// They wait for another process, since this one ends after its prompt. Jobs can still be made here.
     Waits,
 }
 
-/// What the jobs use of the server.
+/// Parts of the server that jobs use.
 pub struct Surroundings {
     /// Whether they run by the clock.
     pub by_clock: ByClock,
@@ -80,12 +80,12 @@ pub struct Surroundings {
     pub threads: Arc<Threads>,
     /// Sends results to chats.
     pub channels: Option<Arc<dyn ChannelDelivery>>,
-    /// Knows whether the folder's texts count.
+    /// Knows whether the user trusts the folder.
     pub trust: Option<Arc<dyn WorkspaceTrust>>,
 }
 
 impl Surroundings {
-    /// Takes what jobs use from the features of a server.
+    /// Takes the parts that jobs use from the features of a server.
     pub fn of(threads: Arc<Threads>, services: &Services, by_clock: ByClock) -> Self {
         Self {
             by_clock,
@@ -95,7 +95,7 @@ impl Surroundings {
         }
     }
 
-    /// Whether the texts of the folder count.
+    /// Whether the user trusts the texts of the folder.
     pub(crate) async fn trusts_folder(&self) -> bool {
         match &self.trust {
             Some(trust) => trust.status().await.is_ok_and(|status| status.trusted),
@@ -105,7 +105,7 @@ impl Surroundings {
 }
 
 impl Schedules {
-    /// Returns jobs that wait for [`Schedules::begin`].
+    /// Makes the jobs, which wait for [`Schedules::begin`].
     pub fn new(store: Arc<dyn ScheduleStore>) -> Self {
         let (orders, waiting) = mpsc::channel(ORDERS);
         Self(Arc::new(Inner {
@@ -118,8 +118,8 @@ impl Schedules {
         }))
     }
 
-    /// Reads the jobs, takes up the runs that went on when the last process ended, and looks at the clock from now on. The
-    /// core joins what this starts. To be called once, before [`Threads::recover`]: a Turn that goes on may want to make a job.
+    /// Reads the jobs, resumes the runs that the end of the last process interrupted, and starts the owner. The core joins the
+    /// tasks. Call it once, before [`Threads::recover`]: a Turn that resumes may make a job.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -147,14 +147,14 @@ impl Schedules {
         Ok(())
     }
 
-    /// Has jobs run by the clock from now on, where they waited at first.
+    /// Runs jobs by the clock from now on, if they waited so far.
     pub fn start_clock(&self) {
         self.0
             .clock
             .send_if_modified(|runs| !std::mem::replace(runs, true));
     }
 
-    /// Adds the jobs to the features of a server, once they have begun.
+    /// Adds the jobs to the features of a server, after [`Schedules::begin`].
     #[must_use]
     pub fn offer(&self, features: Features) -> Features {
         match self.around() {
@@ -163,18 +163,18 @@ impl Schedules {
         }
     }
 
-    /// Returns the slash commands about jobs, once the jobs have begun.
+    /// Returns the slash commands about jobs, after [`Schedules::begin`].
     pub fn slash(&self) -> Option<Arc<dyn SlashCommands>> {
         self.around().map(|_| Arc::new(self.clone()) as _)
     }
 
-    /// Returns what the jobs use of the server, once they have begun.
+    /// Returns the parts of the server that jobs use, after [`Schedules::begin`].
     pub(crate) fn around(&self) -> Option<&Arc<Surroundings>> {
         self.0.around.get()
     }
 
-    /// Decides on something, stores and applies it, and calls `reply` before any client hears of it. The reply is dropped
-    /// when the server goes down.
+    /// Decides, stores and applies, and calls `reply` before any client sees the change. The reply is dropped when the server
+    /// shuts down.
     pub(crate) async fn submit<R: Send + 'static>(
         &self,
         decide: impl FnOnce(&Book, UnixMillis) -> Decided<R> + Send + 'static,
@@ -188,11 +188,11 @@ impl Schedules {
             }
             Err(refused) => (Vec::new(), Box::new(move |_| reply(Err(refused.into())))),
         });
-        // Refused only when the owner has ended with the server.
+        // Fails only if the owner has ended with the server.
         drop(self.0.orders.send(order).await);
     }
 
-    /// Decides on something and waits for the answer.
+    /// Decides and waits for the answer.
     pub(crate) async fn ask<R: Send + 'static>(
         &self,
         decide: impl FnOnce(&Book, UnixMillis) -> Decided<R> + Send + 'static,
@@ -201,21 +201,21 @@ impl Schedules {
             return Err(ScheduleError::Stopping);
         }
         let (done, answered) = oneshot::channel();
-        // The caller may have gone.
+        // The caller may have left.
         self.submit(decide, move |answer| drop(done.send(answer))).await;
         answered.await.unwrap_or(Err(ScheduleError::Stopping))
     }
 
-    /// Has the end of the next heartbeat sent.
+    /// Registers a receiver for the end of the next heartbeat.
     pub(crate) fn await_beat(&self, done: oneshot::Sender<RunEnd>) {
         self.0.beats.lock().push(done);
     }
 
-    /// Sends the end of a heartbeat to all who wait.
+    /// Sends the end of a heartbeat to all receivers.
     pub(crate) fn beaten(&self, end: &RunEnd) {
         let waiting = std::mem::take(&mut *self.0.beats.lock());
         for done in waiting {
-            // Its client may have gone.
+            // The client may have left.
             drop(done.send(end.clone()));
         }
     }
@@ -225,7 +225,7 @@ struct Owner {
     book: Book,
     schedules: Schedules,
     around: Arc<Surroundings>,
-    /// The workspace, as clients are told.
+    /// Path of the workspace, as clients see it.
     root: Arc<str>,
 }
 
@@ -255,7 +255,7 @@ impl Owner {
         }
     }
 
-    /// Takes up the runs that went on when the last process ended.
+    /// Resumes the runs that the end of the last process interrupted.
     async fn take_up(&mut self) {
         let interrupted = self.book.running();
         let notes = interrupted.iter().map(|job| {
@@ -276,10 +276,10 @@ impl Owner {
         self.around.threads.clock().now()
     }
 
-    /// Returns how long there is nothing to look at.
+    /// Returns the time until the next look.
     fn pause(&self) -> Duration {
         let due = self.book.next_due().map(|due| due.0.saturating_sub(self.now().0));
-        // What is due already waits for room, and comes with the end of a run.
+        // A job that is due already waits for room; the end of a run wakes the owner.
         let ahead = due
             .and_then(|wait| u64::try_from(wait).ok())
             .filter(|wait| *wait > 0);
@@ -311,7 +311,7 @@ impl Owner {
         self.send(news);
     }
 
-    /// Stores changes, applies them, and starts the runs that they begin. Returns what clients are to hear.
+    /// Stores changes, applies them, and starts new runs. Returns the broadcasts for clients.
     async fn commit(&mut self, changes: Vec<Change>) -> Result<Vec<News>, StoreError> {
         if changes.is_empty() {
             return Ok(Vec::new());
@@ -357,7 +357,7 @@ impl Owner {
 pub(crate) struct News {
     pub(crate) job: Arc<Job>,
     pub(crate) gone: Gone,
-    /// The workspace.
+    /// Path of the workspace.
     pub(crate) root: Arc<str>,
 }
 
@@ -368,7 +368,7 @@ pub(crate) enum Gone {
     No,
 }
 
-/// Returns what clients are to hear of a change, if they see any.
+/// Returns the job to broadcast, if the change is visible to clients.
 fn news_of(before: Option<Arc<Job>>, now: Option<Arc<Job>>) -> Option<(Arc<Job>, Gone)> {
     match (before, now) {
         (before, Some(now)) if now.kind != Kind::Heartbeat => {

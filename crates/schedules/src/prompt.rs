@@ -1,4 +1,4 @@
-//! What a run says to its agent.
+//! The prompt of a run.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ pub(crate) use bobbin_prompts::front_matter;
 use crate::job::{Job, Kind};
 use crate::owner::Surroundings;
 
-/// The file with what the heartbeat does, in the workspace.
+/// File in the workspace with the instructions of the heartbeat.
 const HEARTBEAT: &str = "HEARTBEAT.md";
 /// Most bytes of that file.
 const MAX_HEARTBEAT: u64 = 64 << 10;
 
-/// Returns the input of a run; `None` where there is nothing to do.
+/// Returns the input of a run, or `None` if there is nothing to do.
 ///
 /// # Errors
-/// Why the job cannot run: a sentence for the user.
+/// The job cannot run; the text is a sentence for the user.
 pub(crate) async fn of(
     job: &Job,
     root: &Path,
@@ -30,11 +30,11 @@ pub(crate) async fn of(
             None => return Ok(None),
         },
     };
-    // The agent knows from the trigger that a job sends it, and how late it comes.
+    // The Turn's trigger names the job and its delay.
     Ok(Some(vec![InputPart::Text { text }]))
 }
 
-/// Returns a task's workflow without its front matter, with the task's words filled in.
+/// Returns a task's workflow without its front matter, with the task's values filled in.
 fn filled(job: &Job) -> String {
     let description = job.task.as_ref().map_or("", |task| task.description.as_str());
     let words = [
@@ -93,7 +93,7 @@ async fn heartbeat(root: &Path, around: &Surroundings) -> Result<Option<String>,
     )))
 }
 
-/// Reads an ordinary file, no link.
+/// Reads a regular file; refuses symbolic links.
 pub(crate) fn read(path: &Path) -> std::io::Result<String> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no ordinary file"));

@@ -1,8 +1,7 @@
 //! One run of a job: a Turn in a Thread, followed to its end.
 //!
-//! The run's Thread is stored before its Turn starts, and the Turn says which job it is of. So a run that the end of the
-//! process interrupted is found again: its Turn goes on as every Turn does, or was never stored and starts now. No Turn of a
-//! run starts twice.
+//! The run stores its Thread before its Turn starts, and the Turn names its job. So a restart finds an interrupted run: its
+//! Turn resumes as every Turn does, or was never stored and starts now. No Turn of a run starts twice.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +18,13 @@ use crate::job::{Job, Kind, RunEnd, cut};
 use crate::owner::{ScheduleError, Schedules, Surroundings};
 use crate::prompt;
 
-/// Longest run (a guess: what goes on for longer waits for something that does not come).
+/// Longest run (a guess: a longer run waits for something that never comes).
 const LONGEST: Duration = Duration::from_hours(2);
-/// Pause before something that could not be read or stored is tried again.
+/// Pause before a failed read or write is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// Turns of a job in one Thread; then another Thread begins, so that none grows without end.
+/// Most Turns of a job in one Thread; the next run starts another Thread, so that no Thread grows without end.
 const TURNS_OF_A_THREAD: u32 = 50;
-/// Turns that are looked through for the one of an interrupted run.
+/// Latest Turns that are searched for an interrupted run.
 const LOOKED_THROUGH: u32 = 16;
 /// Bytes of frames read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -39,11 +38,11 @@ const SENT_RESULT: usize = 16_000;
 /// Broadcast: a run has ended.
 pub(crate) struct JobEnded(pub(crate) Arc<Job>, pub(crate) RunEnd);
 
-/// Why a run has no end to tell of.
+/// Reason why a run has no ended Turn.
 enum Broken {
-    /// It failed; a sentence for the user.
+    /// The run failed; the text is a sentence for the user.
     Failed(String, Option<ThreadId>),
-    /// The server goes down, or the job was removed: nothing is to be noted.
+    /// The server shuts down, or the job was removed: nothing is recorded.
     Over,
 }
 
@@ -56,7 +55,7 @@ impl From<CoreError> for Broken {
     }
 }
 
-/// Runs a job whose run was stored, or goes on with it after a restart.
+/// Runs a job whose run is stored, or resumes it after a restart.
 pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Arc<Job>) {
     let one = One {
         threads: around.threads.clone(),
@@ -116,7 +115,7 @@ impl One {
         tracing::warn!(job = self.job.id, %late, "a run of a job takes too long and is stopped");
         if let Ok(handle) = self.threads.thread(&thread).await {
             let turn = turn.to_string();
-            // One that has ended meanwhile is what was wanted.
+            // The Turn may have ended meanwhile, which is as good.
             drop(handle.ask(|reply| Command::Interrupt { turn, reply }).await);
         }
         let minutes = LONGEST.as_secs() / 60;
@@ -126,7 +125,7 @@ impl One {
         ))
     }
 
-    /// Starts the Turn. Returns where.
+    /// Starts the Turn. Returns its Thread and id.
     async fn start(&self, text: Vec<InputPart>) -> Result<(ThreadId, TurnId), Broken> {
         let bound = self.job.task.as_ref().and_then(|task| task.bound_to.clone());
         if let Some(thread) = bound {
@@ -146,7 +145,7 @@ impl One {
                 self.note_thread(thread).await?;
                 match self.start_in(&handle, text.clone()).await {
                     Ok(turn) => return Ok((thread.clone(), turn)),
-                    // A client was faster.
+                    // A client started a Turn first: use another Thread.
                     Err(CoreError::Refused(_)) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -175,7 +174,7 @@ impl One {
         Ok((id, turn))
     }
 
-    /// Starts the Turn in the Thread that a task is bound to, after the one that runs there.
+    /// Starts the Turn in the Thread that a task is bound to, after the Turn that runs there.
     async fn start_bound(
         &self,
         thread: ThreadId,
@@ -226,7 +225,7 @@ impl One {
             features: TurnFeatures {
                 command_execution: true,
                 tool_execution: true,
-                // No client is there by itself: what needs an answer is declined, unless one has joined the Thread.
+                // No client owns the run: questions are declined unless a client has joined the Thread.
                 approvals: false,
                 person: false,
                 ..TurnFeatures::default()
@@ -234,7 +233,7 @@ impl One {
         }
     }
 
-    /// Returns a Thread; `None` where there is none any more.
+    /// Returns a Thread, or `None` if it no longer exists.
     async fn thread(&self, id: &ThreadId) -> Result<Option<Arc<ThreadHandle>>, Broken> {
         loop {
             match self.threads.thread(id).await {
@@ -289,7 +288,7 @@ impl One {
             match over {
                 Ok(()) => break,
                 Err(CoreError::Stopping) => return Err(Broken::Over),
-                // Its owner ended; there will be another.
+                // The Thread's owner ended; another will start.
                 Err(_) => tokio::time::sleep(RETRY).await,
             }
         }
@@ -305,7 +304,7 @@ impl One {
         }
     }
 
-    /// Waits until a Turn does not run.
+    /// Waits until a Turn no longer runs.
     async fn over(&self, handle: &Arc<ThreadHandle>, turn: TurnId, waker: &Waker) -> Result<(), CoreError> {
         loop {
             let snapshot = self.threads.snapshot(handle).await?;
@@ -340,12 +339,12 @@ impl One {
             ScheduleError::Store(error) => {
                 Broken::Failed(format!("The run could not be stored: {error}."), None)
             }
-            // It was removed.
+            // The job was removed.
             ScheduleError::Refused(_) | ScheduleError::Stopping => Broken::Over,
         })
     }
 
-    /// Stores the end of the run. Returns the job as it is then, or was when it was removed.
+    /// Stores the end of the run. Returns the job after it, or the job of this run if it was removed.
     async fn note(&self, end: &RunEnd) -> Option<Arc<Job>> {
         loop {
             let (key, noted) = (self.job.key(), end.clone());
@@ -383,7 +382,7 @@ fn end_of(thread: ThreadId, turn: &Turn) -> RunEnd {
     }
 }
 
-/// Sends the result to the chat that is to get it. The implementation limits the time.
+/// Sends the result to the job's chat. The implementation limits the time.
 async fn deliver(around: &Surroundings, job: &Job, end: &RunEnd) {
     let (Some(chat), Some(channels)) = (&job.deliver, &around.channels) else {
         return;

@@ -1,8 +1,8 @@
-//! When a job runs: pure functions of a schedule and the wall clock.
+//! Schedules of jobs: pure functions of a schedule and the wall clock.
 //!
-//! A daily time and a cron expression are read in their time zone by `croner`: a time that a change of the clock leaves out
-//! comes at the first moment after it, one that it repeats comes once. An interval counts from its last due time, so a late
-//! run moves no later one.
+//! `croner` reads a daily time and a cron expression in their time zone. A time that a change of the clock skips comes at the
+//! first moment after it; a time that the change repeats comes once. An interval counts from its last due time, so a late run
+//! does not delay later runs.
 
 use std::fmt;
 
@@ -15,49 +15,49 @@ use serde::{Deserialize, Serialize};
 
 /// Shortest interval of a job: each run is at least one request to a model.
 pub(crate) const MIN_EVERY_MS: i64 = 60_000;
-/// Longest interval and delay, in milliseconds: ten years, within what all times here can add up to.
+/// Longest interval and delay, in milliseconds: ten years, so that sums of times do not overflow.
 const MAX_EVERY_MS: i64 = 10 * 366 * 86_400_000;
 /// Longest cron expression, in bytes.
 const MAX_EXPRESSION: usize = 200;
 
-/// When a job runs.
+/// Schedule of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Schedule {
-    /// Again and again after a time.
+    /// Runs at an interval.
     Every {
-        /// The time between two runs.
+        /// Milliseconds between two runs.
         every_ms: i64,
-        /// The time before the first run, where it is another.
+        /// Milliseconds before the first run, if they differ.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         initial_delay_ms: Option<i64>,
     },
-    /// Once.
+    /// Runs once.
     At {
-        /// When.
+        /// Unix milliseconds.
         at_ms: i64,
     },
-    /// Every day at a time of the clock.
+    /// Runs every day at a time of the clock.
     Daily {
         /// 0 to 23.
         daily_hour: u8,
         /// 0 to 59.
         daily_minute: u8,
-        /// IANA name; UTC where there is none.
+        /// IANA name; UTC if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tz: Option<String>,
     },
-    /// As a cron expression of five fields says.
+    /// Runs by a cron expression of five fields.
     Cron {
         /// The expression.
         expr: String,
-        /// IANA name; UTC where there is none.
+        /// IANA name; UTC if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tz: Option<String>,
     },
 }
 
-/// Why a schedule cannot be used: a sentence for who wrote it.
+/// Reason why a schedule is invalid: a sentence for its author.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct BadSchedule(pub(crate) String);
@@ -113,10 +113,10 @@ impl Schedule {
         }
     }
 
-    /// Returns when a job is due again that was due and has been dealt with now; `None` when never again.
+    /// Returns the next time of a job that was due at `due` and has been handled; `None` if there is none.
     ///
     /// # Errors
-    /// The time zone is not known any more, or the expression never comes again.
+    /// The time zone is no longer known, or the expression never comes again.
     pub(crate) fn next(&self, due: UnixMillis, now: UnixMillis) -> Result<Option<UnixMillis>, BadSchedule> {
         match self {
             Self::At { .. } => Ok(None),
@@ -127,7 +127,7 @@ impl Schedule {
                     due.0.saturating_add(every.saturating_mul(passed)),
                 )))
             }
-            // After both: a clock that was set back a little does not bring the same time again.
+            // After both, so that a clock that was set back a little does not repeat the same time.
             Self::Daily { .. } | Self::Cron { .. } => self.after(due.max(now)).map(Some),
         }
     }

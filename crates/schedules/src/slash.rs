@@ -77,7 +77,7 @@ fn line(text: &mut String, job: &Job) {
         Some(due) => format!("next {}", shown(due)),
         None => "off".to_owned(),
     };
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "- `{}` {}: {when}, {next}", job.id, job.name);
     if let Some(note) = &job.state.note {
         let _ = write!(text, ". {note}");

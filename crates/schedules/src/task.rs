@@ -1,4 +1,4 @@
-//! Making automation tasks: their ids, their rights, their workflow.
+//! Makes automation tasks: their ids, rights and workflows.
 
 use bobbin_model::{ApprovalPolicy, ThreadConfig, ThreadId, UnixMillis};
 use jiff::Timestamp;
@@ -9,11 +9,11 @@ use crate::job::{Job, Kind, MAX_MESSAGE, MAX_NAME, Rights, State, Task};
 use crate::schedule::Schedule;
 use crate::template::{MAX_WORKFLOW, Template};
 
-/// Works in the workspace and its sandbox without asking; what reaches out of it is declined.
+/// Works in the workspace and its sandbox without asking; calls that reach out of it are declined.
 pub(crate) const WORKSPACE_SCOPE: &str = "workspaceScope";
 /// Asks about nothing.
 const FULL_AUTO: &str = "fullAuto";
-/// What the workspace's own policy says.
+/// Follows the workspace's own policy.
 const DEFAULT: &str = "default";
 /// The workflow of a task without one.
 pub(crate) const WORKFLOW: &str = "{{ task.description }}";
@@ -22,7 +22,7 @@ const SLUG: usize = 40;
 /// Longest id of a task or template.
 const MAX_ID: usize = 64;
 
-/// A task that is to be made.
+/// Parameters of a new task.
 #[derive(Debug, Default)]
 pub(crate) struct NewTask {
     pub(crate) title: String,
@@ -36,10 +36,10 @@ pub(crate) struct NewTask {
 }
 
 impl NewTask {
-    /// Returns the job, where `workspace` is the workspace's approval policy.
+    /// Returns the job; `workspace` is the workspace's approval policy.
     ///
     /// # Errors
-    /// What of it cannot be used.
+    /// A parameter is invalid.
     pub(crate) fn job(self, workspace: ApprovalPolicy, now: UnixMillis) -> Result<Job, Refused> {
         let invalid = |why: &str| Err(Refused::Invalid(why.to_owned()));
         let title = self.title.trim().to_owned();
@@ -68,7 +68,7 @@ impl NewTask {
         }
         let policy = given(self.approval_policy).or(template.approval_policy);
         let (approval_policy, rights) = rights(policy.as_deref(), workspace)?;
-        // Without a time it runs once, at once.
+        // A task without a time runs once, at once.
         let due = match &self.schedule {
             Some(schedule) => {
                 schedule.check(now).map_err(|bad| Refused::Invalid(bad.0))?;
@@ -103,7 +103,7 @@ impl NewTask {
     }
 }
 
-/// Returns a policy's word, and what it allows.
+/// Returns a policy's name and its rights.
 ///
 /// # Errors
 /// There is no such policy.
@@ -132,7 +132,7 @@ fn rights(policy: Option<&str>, workspace: ApprovalPolicy) -> Result<(String, Ri
     Ok((word.to_owned(), rights))
 }
 
-/// Returns an id made of a title, or of its template, and the time.
+/// Returns an id made of the time and the title, or else the template's id.
 fn task_id(title: &str, template: &str, now: UnixMillis) -> String {
     let words = [slug(title), slug(template), "task".to_owned()];
     let slug = words
@@ -157,7 +157,7 @@ fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// Whether a text is an id of a task or template, and so also the name of a directory that leads nowhere else.
+/// Whether a text is an id of a task or template. Such an id is also a safe name of a directory.
 pub(crate) fn is_id(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphanumeric())

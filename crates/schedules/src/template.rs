@@ -1,4 +1,4 @@
-//! Templates of automation tasks: the built-in ones, and those that users save.
+//! Templates of automation tasks: the built-in templates and those of users.
 
 use bobbin_model::UnixMillis;
 use jiff::tz::TimeZone;
@@ -30,13 +30,13 @@ pub(crate) struct Template {
     pub(crate) updated_at: UnixMillis,
 }
 
-/// One of the server's own.
+/// A built-in template.
 struct BuiltIn {
     id: &'static str,
     title: &'static str,
     icon: &'static str,
     category: &'static str,
-    /// What is to be done; the text of its tasks.
+    /// Description of its tasks.
     task: &'static str,
     when: When,
     needs_thread: bool,
@@ -102,7 +102,7 @@ const BUILT_IN: [BuiltIn; 5] = [
     },
 ];
 
-/// Returns the built-in templates. Times of the day are of the server's time zone.
+/// Returns the built-in templates. Their times of day are in the server's time zone.
 pub(crate) fn built_in() -> Vec<Template> {
     let tz = TimeZone::system().iana_name().map(str::to_owned);
     let schedule = |when: When| match when {

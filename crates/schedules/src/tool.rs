@@ -1,8 +1,8 @@
-//! `Cron`: the tool with which an agent makes, lists and removes jobs. Its name, arguments and results are those that the
-//! protocol's clients show.
+//! `Cron`: the tool with which an agent makes, lists and removes jobs. Clients of the protocol know its name, arguments and
+//! results.
 //!
-//! A job runs later, unattended, as often as its schedule says, so making one is asked about. It gets the rights of the Thread
-//! that made it.
+//! The tool asks the user before it makes a job, since a job runs later, unattended and as often as its schedule says. The job
+//! gets the rights of the Thread that made it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::schedule::Schedule;
 
 /// Name of the tool.
 pub(crate) const CRON: &str = "Cron";
-/// Characters of a message that name a job without a name.
+/// Characters of its message that name a job without a name.
 const NAMING: usize = 30;
 
 const DESCRIPTION: &str = "Manages jobs that run later by the clock, each as a turn of its own that gets your message. \
@@ -55,7 +55,7 @@ struct Arguments {
 }
 
 impl Schedules {
-    /// Returns the tool of agents.
+    /// Returns the tool as a source of tools for agents.
     pub fn tools(&self) -> Arc<dyn ToolSource> {
         let tool = Arc::new(CronTool {
             spec: spec(),
@@ -157,7 +157,7 @@ impl Tool for CronTool {
     }
 }
 
-/// A job that is to be made.
+/// Parameters of a new job.
 struct Added {
     message: String,
     name: String,
@@ -167,7 +167,7 @@ struct Added {
     deliver: Option<(Option<String>, Option<String>)>,
 }
 
-/// When it runs; a delay counts from the call.
+/// Time of a new job; a delay counts from the call.
 enum Time {
     After(i64),
     By(Schedule),
@@ -197,7 +197,7 @@ impl Added {
         })
     }
 
-    /// Returns what users are shown of it before they allow it.
+    /// Returns the text that users approve.
     fn shown(&self) -> String {
         let chat = self.deliver.as_ref().and_then(|(channel, target)| {
             let words = channel.iter().chain(target);
@@ -211,7 +211,7 @@ impl Added {
         format!("schedule {when}{}: {}", chat.unwrap_or_default(), self.message)
     }
 
-    /// Returns when it runs if it is made now.
+    /// Returns its schedule if it is made now.
     fn schedule(&self, now: UnixMillis) -> Schedule {
         match &self.time {
             Time::After(delay) => Schedule::At { at_ms: now.0 + delay },
@@ -417,7 +417,7 @@ pub(crate) fn fresh_id() -> Result<String, String> {
     Ok(hex::encode(bytes))
 }
 
-/// Returns the chat that gets the results: the one that is named, or that the conversation is in.
+/// Returns the chat that gets the results: the named chat, or that of the conversation.
 async fn chat(
     schedules: &Schedules,
     deliver: Option<(Option<String>, Option<String>)>,
@@ -468,7 +468,7 @@ async fn conversation(schedules: &Schedules, context: &CallContext) -> Option<Ch
     };
     let channel = said.channel_name.clone()?;
     let sender = said.sender.as_ref()?;
-    // Adapters answer to the context of their Thread. Their group id can be a bare number, which says no kind of chat.
+    // Adapters reply to the context of their Thread. A group id can be a bare number, which does not name a kind of chat.
     let context = said.channel_context.as_ref().filter(|context| {
         state.header.origin_channel.eq_ignore_ascii_case(&channel) && !context.trim().is_empty()
     });

@@ -14,7 +14,7 @@ use crate::owner::Schedules;
 use crate::task::{NewTask, is_id};
 use crate::template::{MAX_WORKFLOW, Template, built_in, is_built_in};
 
-/// How a task is bound; there is one way.
+/// The only mode of a task's binding.
 const RUN_IN_THREAD: &str = "run-in-thread";
 pub(super) fn list(
     client: &Client,
@@ -80,7 +80,7 @@ pub(super) fn create(
                 let own = book.template(id).map(|template| (**template).clone());
                 let mut others = built_in().into_iter().chain(of_folder);
                 let found = own.or_else(|| others.find(|other| other.id == id));
-                // A request with a workflow of its own says only where that comes from.
+                // If a request has its own workflow, an unknown template is no error.
                 let found = found.or_else(|| has_workflow.then(Template::default));
                 found.ok_or_else(|| Refused::Invalid(format!("There is no template '{id}'.")))
             });
@@ -153,7 +153,7 @@ pub(super) fn bind(
                 if let Some(task) = &mut job.task {
                     task.bound_to = bound_to;
                 }
-                // The Thread of runs elsewhere is not that of the next.
+                // The next run must not go on in the Thread of earlier runs.
                 job.state.thread = None;
                 Ok(())
             })
@@ -167,7 +167,7 @@ fn running() -> Refused {
     Refused::NotNow("The task is running; stop the turn in its thread first, or wait for its end.".to_owned())
 }
 
-/// Returns the Thread that a task is to be bound to, if it is there and takes Turns.
+/// Returns the Thread that a task shall be bound to, if it exists and accepts Turns.
 async fn bound_to(
     client: &Client,
     binding: Option<wire::AutomationThreadBinding>,
@@ -191,7 +191,7 @@ async fn bound_to(
     Ok(Some(id))
 }
 
-/// Returns the templates that the folder brings, if its user trusts it.
+/// Returns the folder's templates, if the user trusts the folder.
 async fn of_folder(schedules: &Schedules) -> Vec<Template> {
     let Some(around) = schedules.around() else {
         return Vec::new();
@@ -217,7 +217,7 @@ pub(super) fn templates(
             Ok(own) => {
                 let mut others = built_in();
                 others.extend(of_folder(&schedules).await);
-                // One that the user saved is in the place of the folder's.
+                // A saved template of the user replaces the folder's template of the same id.
                 others.retain(|other| own.iter().all(|own| own.id != other.id));
                 let others = others.iter().map(|one| template(one, false));
                 let own = own.iter().map(|one| template(one, true));
@@ -266,7 +266,7 @@ pub(super) async fn delete_template(
     change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
-/// Checks the id of a template of a user.
+/// Checks the id of a user's template.
 fn check_id(id: &str) -> Result<(), Refused> {
     if !is_id(id) {
         return Err(Refused::Invalid(
@@ -279,7 +279,7 @@ fn check_id(id: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Returns the template that a client wrote.
+/// Converts a template from the wire.
 fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refused> {
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let id = match given(params.id) {
@@ -326,7 +326,7 @@ fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refus
     Ok(template)
 }
 
-/// Returns a task as clients see it.
+/// Converts a task for the wire.
 pub(super) fn task(job: &Job) -> wire::AutomationTask {
     let (state, task) = (&job.state, job.task.as_ref());
     let due = state.due.filter(|_| job.enabled);
@@ -359,7 +359,7 @@ pub(super) fn task(job: &Job) -> wire::AutomationTask {
     }
 }
 
-/// Returns a template as clients see it.
+/// Converts a template for the wire.
 fn template(template: &Template, is_user: bool) -> wire::AutomationTemplate {
     wire::AutomationTemplate {
         id: template.id.clone(),

@@ -63,7 +63,7 @@ pub(super) async fn run(
     change(client, schedules, Kind::Cron, responder, decide, answer).await;
 }
 
-/// Returns a job as clients see it.
+/// Converts a job for the wire.
 pub(super) fn info(job: &Job) -> wire::CronJobInfo {
     let state = &job.state;
     let running = state.run.as_ref().and_then(|run| run.thread.as_ref());

@@ -1,4 +1,4 @@
-//! The handler of `heartbeat/trigger`, and the results of jobs as clients get them.
+//! The handler of `heartbeat/trigger`, and the notification of a job's result.
 
 use bobbin_native::client::Client;
 use bobbin_native::wire::{JobResultNotification, JobSource, JobTokenUsage};
@@ -8,7 +8,7 @@ use super::{wire, wire_error};
 use crate::job::{Job, Kind, RunEnd};
 use crate::owner::Schedules;
 
-/// The notification of the end of a run; its row is in the group of the system.
+/// Method of the notification that a run has ended; its row is in the system group.
 pub(super) const JOB_RESULT: &str = "system/jobResult";
 
 pub(super) fn trigger(
@@ -23,7 +23,7 @@ pub(super) fn trigger(
     let (schedules, peer) = (schedules.clone(), client.peer().clone());
     client.spawn(async move {
         let ended = tokio::select! {
-            // The run goes on.
+            // The client left; the run goes on.
             () = peer.closed() => return,
             ended = schedules.beat() => ended,
         };
@@ -37,12 +37,12 @@ pub(super) fn trigger(
     });
 }
 
-/// Returns what clients hear of the end of a run, if they are to.
+/// Returns the notification of a run's end, for kinds of jobs that have one.
 pub(super) fn result(job: &Job, end: &RunEnd) -> Option<JobResultNotification> {
     let source = match job.kind {
         Kind::Cron => JobSource::Cron,
         Kind::Heartbeat if end.result.is_some() || end.error.is_some() => JobSource::Heartbeat,
-        // Of a task, clients hear that it has changed.
+        // A task has `automation/task/updated`; a heartbeat that did nothing has no result.
         Kind::Heartbeat | Kind::Task => return None,
     };
     let is_cron = job.kind == Kind::Cron;

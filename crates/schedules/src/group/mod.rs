@@ -43,7 +43,7 @@ const TASK_UPDATED: &str = "automation/task/updated";
 /// The groups of this crate.
 pub static GROUPS: &[&Group] = &[&CRON, &HEARTBEAT, &AUTOMATION];
 
-/// `cron/*`, and the news of all jobs.
+/// `cron/*`, and the notifications of all jobs.
 static CRON: Group = Group {
     methods: rows! {
         request "cron/list" (CronListParams => CronListResult) [] now_with(of Schedules) cron::list:
@@ -114,14 +114,14 @@ static AUTOMATION: Group = Group {
     ..Group::EMPTY
 };
 
-/// What clients see of a job.
+/// A job in the shape of the wire.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Job(wire::CronJobInfo),
     Task(wire::AutomationTask),
 }
 
-/// Returns what clients see of a job.
+/// Converts a job to the shape that clients see.
 pub(crate) fn seen(job: &Job) -> Seen {
     match job.kind {
         Kind::Task => Seen::Task(automation::task(job)),
@@ -187,7 +187,7 @@ fn schedule_out(schedule: &Schedule) -> JobSchedule {
     }
 }
 
-/// Returns a schedule; `None` for `once`.
+/// Converts a schedule from the wire; `None` means `once`.
 fn schedule_in(schedule: Option<JobSchedule>) -> Result<Option<Schedule>, Refused> {
     let Some(schedule) = schedule else { return Ok(None) };
     let missing = |member: &str| {
@@ -224,7 +224,7 @@ fn schedule_in(schedule: Option<JobSchedule>) -> Result<Option<Schedule>, Refuse
     Ok(Some(read))
 }
 
-/// Answers a request with what is read of the jobs; `kind` is what the request is about.
+/// Answers a request that only reads; `kind` is the kind of job that errors name.
 fn read<R: Serialize + Send + 'static>(
     client: &Client,
     schedules: &Schedules,
@@ -241,7 +241,7 @@ fn read<R: Serialize + Send + 'static>(
     });
 }
 
-/// Carries out a request once, and answers it with what `answer` makes of the decision.
+/// Runs a changing request once, and answers with `answer` of its result.
 async fn change<D: Send + 'static, R: Serialize>(
     client: &Client,
     schedules: &Schedules,
@@ -255,7 +255,7 @@ async fn change<D: Send + 'static, R: Serialize>(
     }
 }
 
-/// Returns what answers a request once it is decided.
+/// Returns the callback that answers a request after its decision.
 fn reply<D, R: Serialize>(
     first: Answer,
     kind: Kind,
@@ -267,7 +267,7 @@ fn reply<D, R: Serialize>(
     }
 }
 
-/// Returns the wire's error, where `kind` is what the request is about.
+/// Converts an error for the wire; `kind` is the kind of job that the request is about.
 fn wire_error(kind: Kind, error: &ScheduleError) -> RpcError {
     let refused = match error {
         ScheduleError::Refused(refused) => refused,
