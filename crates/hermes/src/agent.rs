@@ -1,8 +1,8 @@
-//! What the agent may do: read, change and check the document of its Thread, and run commands of extensions.
+//! Tools of the agent: they read, change and check the document of its Thread, and run commands of extensions.
 //!
-//! `Hl7Get`, `Hl7Patch` and `Hl7Validate` are there while the Thread has a document, `ExtensionCommand` while an extension
-//! has commands. A value of the message reaches a model through `Hl7Get` alone, after its user's word. A change is one
-//! step of the document's own undo, and is announced with its origin like any other.
+//! `Hl7Get`, `Hl7Patch` and `Hl7Validate` exist while the Thread has a document, `ExtensionCommand` while an extension has
+//! commands. Only `Hl7Get` gives values of the message to a model, and only after the user allows it. A change is one step of
+//! the document's own undo, and is announced with its origin like any other change.
 
 mod command;
 mod get;
@@ -20,19 +20,19 @@ use serde_json::{Value, json};
 
 use crate::host::Host;
 
-/// What the user says about values of messages.
+/// The user's setting for values of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AgentValues {
-    /// The agent does not work with messages.
+    /// The agent has no tools for messages.
     Withheld,
-    /// A user is asked before a value reaches a model.
+    /// The user is asked before a value reaches a model.
     #[default]
     Ask,
-    /// Values reach models.
+    /// Values reach models without a question.
     Allowed,
 }
 
-/// The tools of the agent, once there is a host.
+/// The tools of the agent; none before [`AgentTools::begin`].
 pub struct AgentTools {
     host: OnceLock<Arc<Host>>,
     values: AgentValues,
@@ -46,7 +46,7 @@ struct Specs {
     command: ToolSpec,
 }
 
-/// What a call works with.
+/// Context of a call.
 #[derive(Clone)]
 pub(crate) struct Place {
     host: Arc<Host>,
@@ -55,7 +55,7 @@ pub(crate) struct Place {
 }
 
 impl AgentTools {
-    /// Returns the tools, which are there from [`AgentTools::begin`] on.
+    /// Returns the tools, which agents get after [`AgentTools::begin`].
     pub fn new(values: AgentValues) -> Self {
         Self {
             host: OnceLock::new(),
@@ -69,9 +69,9 @@ impl AgentTools {
         }
     }
 
-    /// Offers the tools for the documents and extensions of this host.
+    /// Offers the tools for the documents and extensions of `host`. Call it once.
     pub fn begin(&self, host: Arc<Host>) {
-        // Called once.
+        // Fails only on a second call.
         drop(self.host.set(host));
     }
 }
@@ -124,13 +124,13 @@ fn spec(
 
 fn decode<T: DeserializeOwned>(arguments: &Json) -> Result<T, ToolRefusal> {
     let decoded = serde_json::from_str(arguments.get());
-    // A message of serde may quote a value.
+    // The message of a serde error may quote a value.
     decoded.map_err(|_| {
         ToolRefusal::Unusable("the arguments are not usable: see the schema of this tool".to_owned())
     })
 }
 
-/// A question about the document, which a user may answer once for the workspace.
+/// Returns a question about the document, which a user may answer once for the workspace.
 fn ask(operation: &str, target: &str, reason: &str) -> Permission {
     Permission::Ask {
         scope: Scope::new(ApprovalKind::File, operation, target),

@@ -1,4 +1,4 @@
-//! Windows and dialogs of extensions (`ui/*`): checked, shown by a client, answered in the form of the protocol.
+//! Windows and dialogs of extensions (`ui/*`): checks requests, lets a client show them, and answers in the extensions' protocol.
 
 use bobbin_model::ThreadId;
 use bobbin_peer::{ErrorObject, HandlerError, Handlers, Mode};
@@ -15,14 +15,14 @@ use crate::screens::Kind;
 use crate::shared::window_closed;
 use crate::ui;
 
-/// Codes of the protocol of extensions.
+/// Error codes of the extensions' protocol.
 mod codes {
     pub(super) const INVALID_URL: i64 = -32007;
     pub(super) const WINDOW: i64 = -32008;
     pub(super) const DIALOG: i64 = -32012;
 }
 
-/// Adds what shows windows and dialogs.
+/// Adds the handlers of windows and dialogs.
 pub(crate) fn add(handlers: Handlers, asker: &Asker) -> Handlers {
     let (open, close) = (asker.clone(), asker.clone());
     let handlers = handlers
@@ -133,13 +133,13 @@ struct Filter {
     extensions: Vec<String>,
 }
 
-/// Reads the answer to a choice of one path; without one, the user has cancelled it.
+/// Converts the answer to a choice of one path. No path means that the user cancelled.
 fn one(answer: &Value) -> Option<Value> {
     let path = answer.get("path").unwrap_or(&Value::Null);
     (path.is_null() || path.is_string()).then(|| json!({ "path": path }))
 }
 
-/// Reads the answer to a choice of paths.
+/// Converts the answer to a choice of several paths.
 fn many(answer: &Value) -> Option<Value> {
     let paths = answer.get("paths").unwrap_or(&Value::Null);
     let texts = paths
@@ -148,7 +148,7 @@ fn many(answer: &Value) -> Option<Value> {
     (paths.is_null() || texts).then(|| json!({ "paths": paths }))
 }
 
-/// Adds a dialog. `read` makes the extension's result of the client's answer.
+/// Adds the handler of a dialog. `read` converts the client's answer to the extension's result.
 fn dialog<P>(
     handlers: Handlers,
     asker: &Asker,
@@ -244,7 +244,7 @@ async fn open_window(asker: Asker, params: OpenWindow) -> Result<Value, HandlerE
     Ok(json!({ "windowId": id }))
 }
 
-/// Forgets a window unless it was shown, also when the extension ends before.
+/// Removes a window on drop unless a client showed it, so also if the extension ends first.
 struct Unopened<'a> {
     asker: &'a Asker,
     id: Option<&'a str>,
@@ -264,7 +264,7 @@ struct CloseWindow {
     window_id: String,
 }
 
-/// Returns the window if it is one of the extension.
+/// Returns the window's id if the extension has opened it.
 fn closable(asker: &Asker, params: CloseWindow) -> Result<String, HandlerError> {
     let CloseWindow { window_id } = params;
     if asker.shared.screens.is_window_of(&window_id, &asker.spec.id) {

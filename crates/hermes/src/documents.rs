@@ -1,7 +1,7 @@
 //! The open documents: at most one of each Thread.
 //!
-//! Owns the texts. Each has a lock of its own, taken on blocking threads only: a structured text of megabytes takes
-//! longer than the runtime may wait. Changes are announced under that lock, so clients see them in order.
+//! Owns the texts. Each document has its own lock, which only blocking threads take: work on a structured text of megabytes
+//! takes too long for the runtime. Changes are announced under that lock, so clients see them in order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::unsaved::Unsaved;
 
 /// The most open documents of a workspace.
 const MAX_OPEN: usize = 64;
-/// How long a document must be unchanged before its subscribers are notified.
+/// Pause without changes before a document's subscribers are notified.
 const DEBOUNCE: Duration = Duration::from_millis(500);
 
 /// A document as clients see it, without its text.
@@ -46,12 +46,12 @@ pub struct DocumentStatus {
     pub redo_steps: usize,
 }
 
-/// Where a document comes from.
+/// Source of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// This file.
+    /// A file.
     File(PathBuf),
-    /// This text, which has no file.
+    /// A text without a file.
     Text(String),
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Documents {
 
 struct Inner {
     open: Mutex<BTreeMap<ThreadId, Arc<Open>>>,
-    /// When subscribers are to be notified of the changes of a document.
+    /// Times at which subscribers get the changes of documents.
     due: Mutex<BTreeMap<ThreadId, Instant>>,
     changed: Notify,
     unsaved: Unsaved,
@@ -77,7 +77,7 @@ struct Open {
     state: Mutex<State>,
 }
 
-/// What the lock of a document protects.
+/// Data that a document's lock protects.
 pub(crate) struct State {
     pub(crate) document: Document,
     pub(crate) file: Option<File>,
@@ -104,7 +104,7 @@ impl State {
 }
 
 impl Inner {
-    /// Stores the changes of a document, if it is still that of its Thread.
+    /// Stores the changes of a document, if its Thread still has this document.
     fn store(&self, document: &Arc<Open>, state: &State) -> Result<(), DocumentError> {
         let is_current = |open: &Arc<Open>| Arc::ptr_eq(open, document);
         if !self.open.lock().get(&document.thread).is_some_and(is_current) {
@@ -116,7 +116,7 @@ impl Inner {
 }
 
 impl Documents {
-    /// Opens those whose changes are on the disk.
+    /// Opens the documents whose unsaved changes are on the disk.
     pub(crate) fn new(announce: Announce, unsaved: Unsaved) -> Self {
         let stored = unsaved.read(MAX_OPEN).into_iter().map(|(thread, state)| {
             let open = Open {
@@ -136,10 +136,10 @@ impl Documents {
         Self { inner }
     }
 
-    /// Opens a document in a Thread. It replaces one without changes.
+    /// Opens a document in a Thread, in place of one that has no changes or is discarded.
     ///
     /// # Errors
-    /// The Thread has a document with changes and `discard` is false, or the source cannot be read.
+    /// The Thread has a document with changes and `discard` is false, there are too many documents, or the source cannot be read.
     pub(crate) async fn open(
         &self,
         thread: &ThreadId,
@@ -165,14 +165,14 @@ impl Documents {
         };
         let inner = self.inner.clone();
         blocking(move || {
-            // A change of the earlier document that is under way is stored before this one takes its place.
+            // Waits for a change of the earlier document to be stored, so that this document is stored last.
             if let Some(before) = before {
                 drop(before.state.lock());
             }
             inner.store(&document, &document.state.lock())
         })
         .await?;
-        // Versions begin again.
+        // The new document counts its versions from the start.
         self.inner.last.send_modify(|last| drop(last.remove(thread)));
         (self.inner.announce)(News::Document(opened.clone(), Origin::Client));
         Ok(opened)
@@ -200,7 +200,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Returns how all documents are.
+    /// Returns the status of all documents.
     pub(crate) async fn all(&self) -> Vec<DocumentStatus> {
         let open: Vec<_> = self.inner.open.lock().values().cloned().collect();
         let all = move || {
@@ -211,7 +211,7 @@ impl Documents {
         blocking(move || Ok(all())).await.unwrap_or_default()
     }
 
-    /// Returns how the document of a Thread is.
+    /// Returns the status of a Thread's document.
     ///
     /// # Errors
     /// [`DocumentError::NotOpen`].
@@ -226,10 +226,10 @@ impl Documents {
         self.inner.open.lock().contains_key(thread)
     }
 
-    /// Uses the document of a Thread on a blocking thread. A change is announced with `origin`.
+    /// Runs `act` on the document of a Thread, on a blocking thread. A change is stored, and announced with `origin`.
     ///
     /// # Errors
-    /// [`DocumentError::NotOpen`], and those of `act`.
+    /// [`DocumentError::NotOpen`], [`DocumentError::NotStored`], and those of `act`.
     pub(crate) async fn with<R: Send + 'static>(
         &self,
         thread: &ThreadId,
@@ -266,7 +266,7 @@ impl Documents {
         .await
     }
 
-    /// As [`Documents::with`]; a Thread without a document gets an empty one.
+    /// Like [`Documents::with`], but opens an empty document if the Thread has none.
     ///
     /// # Errors
     /// There are too many documents, and those of `act`.
@@ -282,8 +282,8 @@ impl Documents {
         self.with(thread, origin, act).await
     }
 
-    /// Waits until the document of a Thread has changed after a version and is quiet then. Returns its version and who changed
-    /// it last; `None` if nobody does within a time.
+    /// Waits until the document of a Thread has a later version and stays unchanged for a while. Returns its version and the
+    /// origin of the last change; `None` if no change comes within `first`, or the document is closed.
     pub(crate) async fn changed_after(
         &self,
         thread: &ThreadId,
@@ -306,7 +306,7 @@ impl Documents {
         }
     }
 
-    /// Returns the next document whose changes are due. One waiter at a time.
+    /// Returns the next Thread whose document's subscribers are to be notified. Only one task may wait.
     ///
     /// # Cancel safety
     /// Cancel safe.

@@ -1,4 +1,4 @@
-//! What clients and the agent do with documents. The engine is the one that extensions use.
+//! Operations of clients and the agent on documents, with the same engine as for extensions.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,20 +21,20 @@ pub enum Change {
     Edits(Vec<TextEdit>),
     /// Replaces the message.
     Set(String, Format),
-    /// Takes the last change back.
+    /// Undoes the last change.
     Undo,
-    /// Makes the change again that was taken back last.
+    /// Redoes the change that was undone last.
     Redo,
 }
 
 /// The file that a document is saved to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveTo {
-    /// The one that it was read from or saved to last.
+    /// The file that it was read from or saved to last.
     OwnFile,
-    /// This one, unless there is a file that is not the document's own.
+    /// This file, which must be new or the document's own.
     NewFile(PathBuf),
-    /// This one, whatever is in it.
+    /// This file, even if another file is replaced.
     AnyFile(PathBuf),
 }
 
@@ -64,7 +64,7 @@ impl Host {
         self.documents().all().await
     }
 
-    /// Returns the text of a document in a format, and how the document is.
+    /// Returns the text of a document in a format, and its version.
     ///
     /// # Errors
     /// [`DocumentError`].
@@ -82,7 +82,7 @@ impl Host {
         read.await
     }
 
-    /// Returns the text of a document as it is, and its version. Positions of edits are in this text.
+    /// Returns the unconverted text of a document, and its version. Positions of edits count in this text.
     ///
     /// # Errors
     /// [`DocumentError::NotOpen`].
@@ -93,7 +93,7 @@ impl Host {
         read.await
     }
 
-    /// Returns one place of a document as JSON, or as text where it is text, and the version.
+    /// Returns one place of a document, as text or JSON, and the version.
     ///
     /// # Errors
     /// [`DocumentError`].
@@ -111,8 +111,8 @@ impl Host {
         read.await
     }
 
-    /// Sends a command to the first extension that has it, and waits for what it does to the document of a Thread. Returns
-    /// the version then and who changed it last; `None` if it has not changed within a time.
+    /// Sends a command to the first extension that has it, and waits for a change of a Thread's document. Returns the new version
+    /// and the origin of the last change; `None` if no change comes within `first`.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -127,7 +127,7 @@ impl Host {
         Ok(self.documents().changed_after(thread, before, first).await)
     }
 
-    /// Changes a document. With a version, only if the document has it.
+    /// Changes a document. With a `version`, only if the document still has it.
     ///
     /// # Errors
     /// [`DocumentError`].
@@ -153,7 +153,7 @@ impl Host {
         self.documents().status(thread).await
     }
 
-    /// Applies patches. With a version, only if the document has it.
+    /// Applies patches. With a `version`, only if the document still has it.
     ///
     /// # Errors
     /// [`DocumentError`]; patches that fail are in the report.
@@ -171,7 +171,7 @@ impl Host {
         patched.await
     }
 
-    /// Writes a document to a file, which is its own from then on.
+    /// Writes a document to a file, which is the document's own from then on.
     ///
     /// # Errors
     /// [`DocumentError`].

@@ -1,11 +1,11 @@
-//! What can go wrong. No error shows a text of a message.
+//! Errors. None contains text of a message.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use bobbin_hl7::EncodeError;
 
-/// Why a document was not opened, changed, saved or closed.
+/// Reason why an operation on a document failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// The Thread has no document.
@@ -14,19 +14,19 @@ pub enum DocumentError {
     /// The document has changes that would be lost.
     #[error("the document has changes that are not saved; save it, or discard them")]
     Unsaved,
-    /// There are as many as there may be.
+    /// The workspace has as many open documents as allowed.
     #[error("{0} documents are open; close one")]
     TooMany(usize),
-    /// What the engine says.
+    /// The engine's error.
     #[error(transparent)]
     Text(bobbin_hl7::Error),
-    /// A character is not in the encoding of the file.
+    /// The encoding of the file lacks a character.
     #[error(transparent)]
     Encode(#[from] EncodeError),
     /// The document has no file, and none was named.
     #[error("the document has no file; name one to save it")]
     NoFile,
-    /// The file is not the document's own, and may not be replaced.
+    /// The path has a file that is not the document's own, and it may not be replaced.
     #[error("{} is there already; replace it, or save the document under another name", .0.display())]
     Exists(PathBuf),
     /// Another program has written the file.
@@ -37,10 +37,10 @@ pub enum DocumentError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The change is made, and would be lost with the server.
+    /// The change was made but not stored, so the end of the server would lose it.
     #[error(
         "the document is changed, and the change could not be stored in the state directory: {0}; save the document"
     )]
@@ -57,7 +57,7 @@ impl DocumentError {
     }
 }
 
-/// Why a command was not sent to an extension.
+/// Reason why no extension got a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// No running extension has it.
@@ -73,7 +73,7 @@ pub enum CommandError {
 #[error("no extension has the id {0:?}")]
 pub struct UnknownExtension(pub String);
 
-/// Why no client has shown a window or a dialog.
+/// Reason why no client has shown a window or a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScreenError {
     /// The client has left.

@@ -12,7 +12,7 @@ use crate::host::Roster;
 use crate::news::Origin;
 use crate::shared::Shared;
 
-/// An event that is sent at once.
+/// An event that is sent without a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     Opened,
@@ -32,7 +32,7 @@ pub(crate) fn send(roster: &Roster, event: Event, params: &Value) {
     }
 }
 
-/// Sends `message/changed` for each document once it has not changed for a while. Runs until it is dropped.
+/// Sends `message/changed` for each document after a pause in its changes. Runs until it is dropped.
 pub(crate) async fn send_changes(shared: Arc<Shared>, roster: Arc<Roster>) {
     loop {
         let thread = shared.documents.next_due().await;
@@ -70,7 +70,7 @@ async fn send_changed(shared: &Shared, roster: &Roster, thread: &ThreadId) {
         }
         Ok(made)
     });
-    // It may have been closed meanwhile.
+    // The document may have been closed meanwhile.
     let Ok(made) = made.await else { return };
     for (peer, wanted) in subscribers {
         if let Some(params) = made.get(&wanted) {
@@ -80,7 +80,7 @@ async fn send_changed(shared: &Shared, roster: &Roster, thread: &ThreadId) {
 }
 
 fn notify(peer: &PeerHandle, method: &str, params: &Value) {
-    // An extension that has not read for long loses events, and delays nobody.
+    // An extension that does not read loses events, and delays no other.
     if let Err(error) = peer.try_notify(method, params) {
         tracing::debug!(%error, method, "an extension was not notified");
     }

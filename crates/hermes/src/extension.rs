@@ -1,7 +1,7 @@
-//! One extension as a service: its process and connection, the handshake, its log, its end.
+//! One extension as a service: its process, connection, handshake and log.
 //!
-//! Owns the process. A crash is shown and not repeated: a user starts the extension again. Nothing that an extension
-//! writes is in the server's log, since it may have data of patients in it.
+//! Owns the process. An extension that crashes is reported and not restarted; a user starts it again. The server's log
+//! contains nothing that an extension writes, since it may be data of patients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,18 +26,18 @@ use crate::spec::{API_VERSION, ExtensionId, ExtensionSpec};
 
 /// The largest message of an extension.
 const MAX_BODY: usize = 10 << 20;
-/// How long the answer to `initialize` may take.
+/// Time limit for the answer to `initialize`.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long the answer to `shutdown` and the exit may take together.
+/// Time limit for the answer to `shutdown` and the exit together.
 const SHUTDOWN: Duration = Duration::from_secs(5);
-/// How long an extension that has answered late may still take to exit.
+/// Least time for the exit of an extension that has answered `shutdown`.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
-/// How long the process of a connection that has ended may take to exit, so that its status is known.
+/// Time limit for the exit after the connection has ended, to learn the exit status.
 const EXIT: Duration = Duration::from_millis(500);
-/// The longest text of a failure.
+/// Longest text of a failure, in bytes.
 const MAX_PROBLEM: usize = 500;
 
-/// How an extension is.
+/// Status of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionStatus {
@@ -45,38 +45,38 @@ pub struct ExtensionStatus {
     pub id: ExtensionId,
     /// Its path, as configured.
     pub path: String,
-    /// Its name: as configured, or as it says once it runs.
+    /// Its name: from the configuration, or from the extension once it runs.
     pub name: String,
     /// Its version, once it runs.
     pub version: String,
-    /// What it does.
+    /// Its present state.
     pub state: ExtensionState,
-    /// Whether it is to run.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What an extension does.
+/// State of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExtensionState {
-    /// Its process is started.
+    /// Its process is being started.
     Starting,
-    /// It was asked what it offers.
+    /// The handshake is under way.
     Initializing,
-    /// It serves.
+    /// It is ready.
     Running,
-    /// It was asked to end.
+    /// It was asked to shut down.
     ShuttingDown,
     /// It does not run.
     Stopped,
-    /// It does not run, because something went wrong.
+    /// It does not run because of an error.
     Failed,
 }
 
-/// Why an extension is asked to end.
+/// Reason for a shutdown, as it is sent to the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Reason {
@@ -85,14 +85,14 @@ pub(crate) enum Reason {
     Reload,
 }
 
-/// An extension that runs.
+/// Handle of a running extension.
 #[derive(Clone)]
 pub(crate) struct Running {
     pub(crate) peer: PeerHandle,
     pub(crate) manifest: Arc<Manifest>,
 }
 
-/// What the task of an extension owns while it runs.
+/// Resources of the task that runs an extension.
 pub(crate) struct Connection {
     child: Child,
     peer: Peer,
@@ -108,7 +108,7 @@ pub(crate) struct Extension {
     log: Arc<Log>,
 }
 
-/// The log of an extension, and where its entries are announced.
+/// The log of an extension. Announces each new entry.
 pub(crate) struct Log {
     id: ExtensionId,
     shared: Arc<Shared>,
@@ -173,7 +173,7 @@ impl Extension {
         self.log.ring.lock().read(after, limit)
     }
 
-    /// Sets why it will be asked to end.
+    /// Sets the reason of its next shutdown.
     pub(crate) fn set_reason(&self, reason: Reason) {
         *self.reason.lock() = reason;
     }
@@ -202,7 +202,7 @@ impl Extension {
         });
     }
 
-    /// Asks what it offers.
+    /// Does the handshake: sends `initialize` and reads the manifest.
     async fn greet(&self, peer: &PeerHandle) -> Result<Manifest, String> {
         self.enter(ExtensionState::Initializing, None);
         let params = json!({
@@ -227,7 +227,7 @@ impl Extension {
         Ok(manifest)
     }
 
-    /// Sends `window/closed` for windows that were closed because the extension ends.
+    /// Closes the windows of an extension that ends, and sends it `window/closed` if `peer` is there.
     fn close_windows(&self, peer: Option<&PeerHandle>) {
         for window in self.shared.screens.close_windows_of(&self.spec.id) {
             self.shared.close_on_screen(&window);
@@ -237,7 +237,7 @@ impl Extension {
         }
     }
 
-    /// Asks it to end, and waits as long as it may take.
+    /// Asks it to shut down, and waits up to the time limits.
     async fn shut_down(&self, connection: &mut Connection) {
         let reason = *self.reason.lock();
         self.enter(ExtensionState::ShuttingDown, None);
@@ -363,12 +363,12 @@ impl Service for Extension {
         };
         drop(connection.peer);
         let exit = connection.child.end(Duration::ZERO).await.exit;
-        // A window that was opened meanwhile.
+        // Closes a window that was opened meanwhile.
         self.close_windows(None);
         self.shared.forget(&self.spec.id);
         self.log.write(Level::Info, format!("{how}{}", exited(exit)));
         if !connection.lost {
-            // Nobody else reports the end of an extension that was removed.
+            // No other code reports the end of an extension that was removed.
             self.enter(ExtensionState::Stopped, None);
         }
         Failure::lasting(format!("{how}{}", exited(exit)))
@@ -379,12 +379,12 @@ impl Service for Extension {
             Status::Added => self.shared.announce(News::Extension(self.status())),
             Status::Starting => self.enter(ExtensionState::Starting, None),
             Status::Running(_) => self.enter(ExtensionState::Running, None),
-            // It is never started again by itself.
+            // An extension is never restarted automatically, so this state is final.
             Status::Waiting { problem, .. } | Status::Failed(problem) => {
                 self.enter(ExtensionState::Failed, Some(problem));
             }
             Status::Stopped => self.enter(ExtensionState::Stopped, None),
-            // It ends in the background, and that is announced.
+            // The extension ends in the background, which `end` reports.
             Status::Removed => self.shared.announce(News::Toolbar),
         }
     }
@@ -394,15 +394,15 @@ impl Extension {
     fn peer_options(&self) -> PeerOptions {
         let log = self.log.clone();
         PeerOptions {
-            // Published extensions read characters where the length counts bytes.
+            // Published extensions count characters although the length counts bytes.
             ascii_json: true,
             batches: Batches::Reject,
-            // An answer without an id is of no use to them.
+            // Extensions cannot use an answer without an id.
             parse_error_reply: ParseErrorReply::Never,
-            // Extensions do not know it.
+            // Extensions do not know a method to cancel.
             cancel_on_abandon: |_| false,
             max_running_requests: 64,
-            // Messages are data of patients: only what went wrong is logged.
+            // Messages may contain data of patients, so only errors and warnings are logged.
             log: Some(Arc::new(move |entry: LogEntry<'_>| match entry {
                 LogEntry::Error(text) => log.write(Level::Error, cut(text)),
                 LogEntry::Warn(text) => log.write(Level::Warn, cut(text)),

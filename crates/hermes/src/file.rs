@@ -1,4 +1,4 @@
-//! The file of a document: read within a bound, replaced only while it is as it was read or written last. Blocking.
+//! The file of a document: read up to a limit, and replaced only if it is unchanged since the last read or write. Blocking.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::DocumentError;
 
-/// A file, and what was in it when it was read or written last.
+/// A file, with the hash of its content when it was last read or written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct File {
-    /// Absolute and without links.
+    /// Absolute and without symbolic links in its directory.
     pub(crate) path: PathBuf,
-    /// `None` for a file that did not exist.
+    /// `None` if the file did not exist.
     content: Option<[u8; 32]>,
 }
 
@@ -34,10 +34,10 @@ impl File {
         Ok((Self { path, content }, bytes))
     }
 
-    /// Returns the file at a path as it is now, to be replaced.
+    /// Returns the file at a path with its present content, to be replaced.
     ///
     /// # Errors
-    /// [`DocumentError::File`] if its directory does not exist, or it is no ordinary file.
+    /// [`DocumentError::File`] if its directory does not exist, or the path is no regular file.
     pub(crate) fn at(path: &Path) -> Result<Self, DocumentError> {
         let place = || {
             let name = path.file_name();
@@ -57,12 +57,12 @@ impl File {
         Ok(Self { path, content })
     }
 
-    /// Returns whether there was a file when it was read or written last.
+    /// Returns whether the file existed when it was last read or written.
     pub(crate) fn exists(&self) -> bool {
         self.content.is_some()
     }
 
-    /// Replaces the content.
+    /// Replaces the content, if the file is unchanged.
     ///
     /// # Errors
     /// [`DocumentError::ChangedOnDisk`] and [`DocumentError::File`].
@@ -79,7 +79,7 @@ impl File {
         let mut batch = Batch::default();
         let want = Want::File(Kind::AsItWas, bytes.into());
         batch.add(self.path.clone(), want, Box::new(still));
-        // A temporary name that a crash leaves behind is beside the file and says whose it is.
+        // A crash can leave a temporary file beside the file; its name says what it belongs to.
         let written = batch.apply(&Leftovers::default());
         written.map_err(|why| DocumentError::file(&self.path, io::Error::other(why)))?;
         self.content = Some(hash(bytes));

@@ -1,4 +1,4 @@
-//! The extensions of a workspace: started in the order of the configuration, reloaded, listed, ended.
+//! The extensions of a workspace: starts them in the order of the configuration, reloads, lists and ends them.
 //!
 //! Owns the task of each extension and one task that sends `message/changed`. [`Host::end`] joins them.
 
@@ -29,7 +29,7 @@ use crate::shared::{Issued, Shared, window_closed};
 use crate::spec::{ExtensionId, ExtensionSpec};
 use crate::unsaved::Unsaved;
 
-/// How long a start may take: the handshake has its own limit.
+/// Longest wait of [`Host::settled`] for a start; the handshake has its own limit.
 const START: Duration = Duration::from_secs(30);
 /// The most extensions of a workspace.
 pub const MAX_EXTENSIONS: usize = 64;
@@ -75,8 +75,8 @@ impl Roster {
 }
 
 impl Host {
-    /// Returns a host without extensions. Must be called within a runtime. Changes that no file has yet are in the directory
-    /// `unsaved`, and those that are there are opened; without one they end with the host.
+    /// Returns a host without extensions. Call it within a runtime. Unsaved changes are stored in the directory `unsaved`, and
+    /// documents stored there are opened. If it is `None`, the end of the host loses unsaved changes.
     pub fn new(
         children: Children,
         clock: Arc<dyn Clock>,
@@ -96,7 +96,7 @@ impl Host {
         }
     }
 
-    /// Ends all extensions and starts these, in their order.
+    /// Ends all extensions and starts those of `specs`, in their order.
     ///
     /// # Errors
     /// There are more than [`MAX_EXTENSIONS`]; the first ones run.
@@ -122,7 +122,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the extensions and starts those that are enabled.
+    /// Restarts the enabled extensions.
     pub fn reload(&self) {
         for one in self.roster.all() {
             one.service().set_reason(Reason::Reload);
@@ -132,7 +132,7 @@ impl Host {
         }
     }
 
-    /// Returns how the extensions are, in their order.
+    /// Returns the status of the extensions, in their order.
     pub fn extensions(&self) -> Vec<ExtensionStatus> {
         self.roster
             .all()
@@ -141,7 +141,7 @@ impl Host {
             .collect()
     }
 
-    /// Returns once each start that was requested has an outcome, or has had its time.
+    /// Waits until each requested start has an outcome or has exceeded its time.
     pub async fn settled(&self) {
         let all = self.roster.all();
         join_all(all.iter().map(|one| one.settled(START))).await;
@@ -163,7 +163,7 @@ impl Host {
         Ok(())
     }
 
-    /// Returns up to `limit` entries of an extension's log: the first ones after a number, or the last ones.
+    /// Returns up to `limit` entries of an extension's log: the first entries after the number `after`, or the last entries.
     ///
     /// # Errors
     /// [`UnknownExtension`].
@@ -208,7 +208,7 @@ impl Host {
         commands
     }
 
-    /// Sends a command to the first extension that has it. Returns once it is written; no extension answers.
+    /// Sends a command to the first extension that has it. Returns once it is queued; extensions do not answer.
     ///
     /// # Errors
     /// [`CommandError`].
@@ -233,7 +233,7 @@ impl Host {
         sent.map_err(|_| CommandError::Ended)
     }
 
-    /// Returns the base schema with the overrides of running extensions over it, in their order.
+    /// Returns the base schema with the overrides of running extensions, in their order.
     pub fn schema(&self) -> Schema {
         let mut schema = Schema::base();
         for (_, running) in self.roster.running() {
@@ -255,7 +255,7 @@ impl Host {
         self.shared.screens.attach(screen, shows)
     }
 
-    /// Removes a client. Its windows are closed.
+    /// Removes a client and closes its windows.
     pub fn detach(&self, client: ClientId) {
         for window in self.shared.screens.detach(client) {
             self.closed(&window.extension, &window.id, "shutdown");

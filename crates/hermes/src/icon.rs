@@ -1,14 +1,14 @@
-//! The pictures of buttons, made safe for a browser. Pure.
+//! Makes the icons of buttons safe for a browser. Pure.
 //!
-//! A picture is SVG that an extension wrote. Only listed elements and attributes pass, so that scripts, handlers of
-//! events, styles and references to anything else do not.
+//! An icon is SVG that an extension wrote. Only listed elements and attributes pass, so scripts, event handlers, styles and
+//! references to other documents do not.
 
 use html5gum::{Token, Tokenizer};
 
-/// The longest picture.
+/// Longest icon, in bytes.
 const MAX_ICON: usize = 64 << 10;
 
-/// Elements that draw, in the spelling of SVG.
+/// Elements that draw, as SVG spells them.
 const ELEMENTS: &[&str] = &[
     "svg",
     "g",
@@ -30,7 +30,7 @@ const ELEMENTS: &[&str] = &[
     "clipPath",
 ];
 
-/// Attributes that describe a shape, in the spelling of SVG.
+/// Attributes that describe a shape, as SVG spells them.
 const ATTRIBUTES: &[&str] = &[
     "xmlns",
     "viewBox",
@@ -91,13 +91,13 @@ const ATTRIBUTES: &[&str] = &[
 /// The namespace of SVG.
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// Returns a picture without anything that acts or refers to something else. `None` if it is no SVG.
+/// Returns an icon without scripts and external references, or `None` if it is no SVG.
 pub(crate) fn clean(svg: &str) -> Option<String> {
     if svg.len() > MAX_ICON {
         return None;
     }
     let mut out = String::with_capacity(svg.len());
-    // The open elements that are in the output, and how many that are not are open around this place.
+    // Open elements of the output, and open elements that are left out with all their content.
     let (mut open, mut hidden): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
     let mut tokens = Tokenizer::new(svg);
     while let Some(Ok(token)) = tokens.next() {
@@ -161,7 +161,7 @@ fn close(out: &mut String, open: &mut Vec<&str>, at: usize) {
     }
 }
 
-/// The tokenizer gives names in lower case.
+/// Returns a listed name in SVG's spelling, since the tokenizer gives names in lower case.
 fn spelled(names: &[&'static str], name: &str) -> Option<&'static str> {
     names
         .iter()
@@ -169,7 +169,7 @@ fn spelled(names: &[&'static str], name: &str) -> Option<&'static str> {
         .find(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether a value refers to nothing outside of the picture.
+/// Whether a value has no reference outside of the icon.
 fn is_harmless(name: &str, value: &str) -> bool {
     if name == "xmlns" {
         return value == NAMESPACE;

@@ -1,12 +1,12 @@
 //! Runs Hermes extensions unchanged: programs that edit HL7 v2 messages and speak JSON-RPC on their standard streams.
 //!
-//! To an extension, this is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`,
-//! has the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. Only [`group`]
-//! knows the protocol of these clients.
+//! For an extension, this crate is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`,
+//! owns the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. Only [`group`]
+//! knows the clients' protocol.
 //!
-//! An extension that runs is trusted: it may read and change the document without a question. Its answers are not:
-//! every size is bounded, the pictures of buttons are cleaned, and URLs of windows are `http` or `https`. No text of a
-//! message is in a log of the server or in an error.
+//! A running extension is trusted: it may read and change the document without asking. Its messages are not trusted: every
+//! size is bounded, icons are cleaned, and URLs of windows are `http` or `https`. No log of the server and no error contains
+//! text of a message.
 
 mod agent;
 mod dialogs;

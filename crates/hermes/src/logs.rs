@@ -1,6 +1,6 @@
-//! The log of an extension: what it writes to standard error and what happens to it.
+//! The log of an extension: its lines on standard error, and events of its life.
 //!
-//! In memory only, up to [`MAX_ENTRIES`] entries: the lines may have data of patients in them.
+//! In memory only, since lines may contain data of patients. Bounded by [`MAX_ENTRIES`].
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use serde::Serialize;
 /// The most entries of an extension.
 pub(crate) const MAX_ENTRIES: usize = 1000;
 
-/// How much an entry matters.
+/// Severity of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Something failed.
+    /// An error.
     Error,
-    /// Something may be wrong.
+    /// A warning.
     Warn,
     /// Anything else.
     Info,
@@ -29,7 +29,7 @@ pub struct LogRecord {
     pub number: u64,
     /// When it was written.
     pub timestamp: UnixMillis,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
     /// The text.
     pub message: String,
@@ -59,7 +59,7 @@ impl Ring {
         record
     }
 
-    /// Returns up to `limit` entries, oldest first: the first ones after a number, or the last ones.
+    /// Returns up to `limit` entries, oldest first: the first entries after the number `after`, or the last entries.
     pub(crate) fn read(&self, after: Option<u64>, limit: usize) -> Vec<LogRecord> {
         let skip = match after {
             Some(after) => self.records.partition_point(|record| record.number <= after),
@@ -69,7 +69,7 @@ impl Ring {
     }
 }
 
-/// The names of levels at the start of a line.
+/// Names of levels at the start of a line.
 const NAMES: [(&str, Level); 4] = [
     ("ERROR", Level::Error),
     ("WARNING", Level::Warn),
@@ -77,7 +77,7 @@ const NAMES: [(&str, Level); 4] = [
     ("INFO", Level::Info),
 ];
 
-/// Returns the level that a line starts with, as `[ERROR]` or `ERROR:` in upper or lower case, and the rest of it.
+/// Returns the level at the start of a line, as `[ERROR]` or `ERROR:` in upper or lower case, and the rest of the line.
 pub(crate) fn level(line: &str) -> (Level, &str) {
     for (name, level) in NAMES {
         for (open, close) in [("[", "]"), ("", ":")] {

@@ -1,6 +1,6 @@
-//! What an extension says of itself in its answer to `initialize`. Pure.
+//! The manifest: an extension's answer to `initialize`. Pure.
 //!
-//! The name is required. Anything else that cannot be used costs a warning and is left out, not the extension.
+//! Only the name is required. An invalid part is left out with a warning.
 
 use bobbin_hl7::{Format, Overrides};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::icon;
 
-/// The most commands, and the most buttons, of an extension.
+/// Most commands, and most buttons, of an extension.
 const MAX_OFFERED: usize = 200;
-/// The longest text of a name, a label, an id.
+/// Longest name, label or id, in bytes.
 const MAX_TEXT: usize = 200;
-/// Beginnings of commands that no extension may have.
+/// Prefixes of commands that no extension may have.
 const RESERVED: [&str; 2] = ["hermes/", "extension/"];
 
-/// What an extension offers.
+/// Name, version, commands, events, buttons and schema of an extension.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     pub(crate) name: String,
@@ -29,10 +29,10 @@ pub(crate) struct Manifest {
     pub(crate) overrides: Overrides,
 }
 
-/// How an extension wants `message/changed`.
+/// An extension's subscription to `message/changed`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Changed {
-    /// The format of the text, if it wants that.
+    /// Format of the text, if the extension wants the text.
     pub(crate) content: Option<Format>,
 }
 
@@ -43,7 +43,7 @@ pub struct Button {
     pub id: String,
     /// Its label.
     pub label: String,
-    /// SVG that refers to nothing else.
+    /// SVG without external references.
     pub icon: String,
     /// The command that it runs.
     pub command: String,
@@ -53,10 +53,10 @@ pub struct Button {
 }
 
 impl Manifest {
-    /// Reads the answer. Warnings are for the extension's log.
+    /// Reads the answer. Also returns warnings for the extension's log.
     ///
     /// # Errors
-    /// Why the answer cannot be used, to follow "its answer to initialize".
+    /// The answer is unusable; the text continues "its answer to initialize".
     pub(crate) fn read(result: &Value) -> Result<(Self, Vec<String>), &'static str> {
         let mut warnings = Vec::new();
         let members = result.as_object().ok_or("is no object")?;

@@ -1,4 +1,4 @@
-//! What a host announces.
+//! Events that a host announces.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::extension::ExtensionStatus;
 use crate::logs::LogRecord;
 use crate::spec::ExtensionId;
 
-/// Receives each piece of news, in order for each extension and for each document. Must not wait.
+/// Receives each event, in order for each extension and each document. Must not block.
 pub type Announce = Arc<dyn Fn(News) + Send + Sync>;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// An extension is in another state.
+    /// The status of an extension has changed.
     Extension(ExtensionStatus),
-    /// There are other extensions, or other buttons.
+    /// The list of extensions or of buttons has changed.
     Toolbar,
     /// A document was opened, changed or saved.
     Document(DocumentStatus, Origin),
@@ -27,7 +27,7 @@ pub enum News {
     Log(ExtensionId, LogRecord),
 }
 
-/// Who changed a document.
+/// The author of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A user, through a client.

@@ -1,7 +1,6 @@
-//! What an extension may ask: the document (`editor/*`), windows and dialogs (`ui/*`).
+//! Requests of extensions: the document (`editor/*`), windows and dialogs (`ui/*`).
 //!
-//! Requests about the document are served in their order. Windows and dialogs are served beside them, since they wait
-//! for a user.
+//! Requests about the document run in order. Windows and dialogs run concurrently, since they wait for a user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +20,13 @@ use crate::news::Origin;
 use crate::shared::Shared;
 use crate::spec::ExtensionSpec;
 
-/// Codes of the protocol of extensions.
+/// Error codes of the extensions' protocol.
 mod codes {
     pub(super) const NOT_INITIALIZED: i64 = -32001;
     pub(super) const NO_MESSAGE: i64 = -32003;
 }
 
-/// One extension, as its requests need it.
+/// Context of an extension's requests.
 #[derive(Clone)]
 pub(crate) struct Asker {
     pub(crate) shared: Arc<Shared>,
@@ -41,7 +40,7 @@ impl Asker {
     }
 }
 
-/// Returns what serves an extension. `ready` is set once the answer to `initialize` was accepted.
+/// Returns the handlers of an extension's requests. `ready` is set once the answer to `initialize` was accepted.
 pub(crate) fn handlers(
     shared: &Arc<Shared>,
     spec: &ExtensionSpec,
@@ -71,7 +70,7 @@ pub(crate) fn handlers(
     dialogs::add(handlers, &asker)
 }
 
-/// Refuses requests that come before the answer to `initialize`.
+/// Refuses requests before the answer to `initialize`.
 #[derive(Debug)]
 struct Gate {
     peer: PeerHandle,
@@ -90,7 +89,8 @@ impl Layer for Gate {
 }
 
 impl Gate {
-    /// `initialize` is the only call until it is answered. Its answer may have been read and not been looked at yet.
+    /// Whether the extension has answered `initialize`. Until then, `initialize` is the only call. Its answer may have arrived
+    /// before `ready` is set.
     fn is_answered(&self) -> bool {
         let stats = self.peer.stats();
         stats.messages_written > 0 && stats.pending_outbound_call_count == 0
@@ -142,7 +142,7 @@ async fn get(asker: Asker, params: Get) -> Result<Got, HandlerError> {
 #[derive(Deserialize)]
 struct Set {
     message: String,
-    /// A published extension leaves it out.
+    /// Published extensions leave it out.
     format: Option<String>,
 }
 

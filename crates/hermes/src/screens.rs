@@ -1,7 +1,7 @@
-//! The clients that can show windows and dialogs, which of them is asked, and the open windows.
+//! The clients that can show windows and dialogs, the order in which they are asked, and the open windows.
 //!
-//! A request goes to one client at a time: the one that ran the extension's command, then the one that was active last
-//! in the Thread, then any other. When a client leaves before it answers, the next one is asked.
+//! One client gets a request at a time: first the client that ran the extension's command, then the client that was active
+//! last in the Thread, then any other. If a client leaves before it answers, the next gets the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use serde_json::Value;
 use crate::error::ScreenError;
 use crate::spec::ExtensionId;
 
-/// The most closed windows whose ids are remembered.
+/// Most closed windows whose ids are stored.
 const MAX_CLOSED: usize = 1000;
 
-/// What a client can show.
+/// Capabilities of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Shows {
@@ -26,11 +26,11 @@ pub struct Shows {
     pub windows: bool,
     /// Messages and questions.
     pub dialogs: bool,
-    /// Choices of files and directories of the server's machine.
+    /// Choices of files and directories on the server's machine.
     pub files: bool,
 }
 
-/// A kind of thing to show.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Window,
@@ -50,14 +50,14 @@ impl Shows {
 
 /// A client that shows windows and dialogs.
 pub trait Screen: Send + Sync + 'static {
-    /// Shows something and waits for the user. Dropping the future withdraws it.
+    /// Shows a window or dialog and waits for the user. Dropping the future withdraws it.
     fn request(&self, method: &'static str, params: Value) -> BoxFuture<'static, Result<Value, ScreenError>>;
 
-    /// Sends a notification. Must not wait.
+    /// Sends a notification. Must not block.
     fn notify(&self, method: &'static str, params: Value);
 }
 
-/// The number of a client of this host.
+/// Id of a client of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub(crate) u64);
 
@@ -76,7 +76,7 @@ pub(crate) struct Screens(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     clients: BTreeMap<ClientId, Client>,
-    /// Numbers of clients and of activities.
+    /// The last number given to a client or to an activity.
     last: u64,
     windows: BTreeMap<String, Window>,
     /// Closed windows, in the order of closing.
@@ -86,13 +86,13 @@ struct Table {
 struct Client {
     screen: Arc<dyn Screen>,
     shows: Shows,
-    /// When it was active in each Thread, as a number.
+    /// The number of its last activity in each Thread.
     active: BTreeMap<ThreadId, u64>,
 }
 
 struct Window {
     extension: ExtensionId,
-    /// `None` once it is closed.
+    /// `None` if the window is closed.
     client: Option<ClientId>,
 }
 
@@ -110,28 +110,28 @@ impl Screens {
         id
     }
 
-    /// Removes a client. Returns its windows, which are closed now.
+    /// Removes a client. Returns its windows, which are closed.
     pub(crate) fn detach(&self, client: ClientId) -> Vec<ClosedWindow> {
         let mut table = self.0.lock();
         table.clients.remove(&client);
         table.close(|window| window.client == Some(client))
     }
 
-    /// Records that a client is used in a Thread.
+    /// Records an activity of a client in a Thread.
     pub(crate) fn active(&self, client: ClientId, thread: &ThreadId) {
         let mut table = self.0.lock();
         table.last += 1;
         let now = table.last;
         if let Some(client) = table.clients.get_mut(&client) {
             client.active.insert(thread.clone(), now);
-            // A client looks at few Threads; the oldest is of no use.
+            // Only a bound: a client uses few Threads.
             if client.active.len() > MAX_CLOSED {
                 client.active.pop_first();
             }
         }
     }
 
-    /// Asks one client after the other until one answers. `asked` learns which one is asked.
+    /// Asks one client after the other until one answers. Calls `asked` before each request.
     ///
     /// # Errors
     /// [`ScreenError`].
@@ -159,7 +159,7 @@ impl Screens {
         }
     }
 
-    /// Records that a client is about to show a window, or that another one is.
+    /// Records the client that is asked to show a window.
     pub(crate) fn open_window(&self, id: &str, extension: &ExtensionId, client: ClientId) {
         let window = Window {
             extension: extension.clone(),
@@ -168,12 +168,12 @@ impl Screens {
         self.0.lock().windows.insert(id.to_owned(), window);
     }
 
-    /// Forgets a window that was not shown.
+    /// Removes a window that no client showed.
     pub(crate) fn not_opened(&self, id: &str) {
         self.0.lock().windows.remove(id);
     }
 
-    /// Returns whether an extension has opened this window, open or closed.
+    /// Returns whether the extension has opened this window, even if it is closed now.
     pub(crate) fn is_window_of(&self, id: &str, extension: &ExtensionId) -> bool {
         let table = self.0.lock();
         table
@@ -182,7 +182,7 @@ impl Screens {
             .is_some_and(|window| window.extension == *extension)
     }
 
-    /// Closes a window if a client shows it.
+    /// Closes a window if it is open, and if `by` shows it.
     pub(crate) fn close_window(&self, id: &str, by: Option<ClientId>) -> Option<ClosedWindow> {
         let mut table = self.0.lock();
         let window = table.windows.get_mut(id)?;
@@ -220,7 +220,7 @@ impl Screens {
 }
 
 impl Table {
-    /// Returns the client to ask next, of those that can show this and have not left.
+    /// Returns the client to ask next: the best that can show this kind and is not in `left`.
     fn next(
         &self,
         kind: Kind,

@@ -1,4 +1,4 @@
-//! What all extensions of a host share: documents, clients, and which document a request means.
+//! State shared by all extensions of a host: documents, clients, and the document that a request is about.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     focus: Mutex<Focus>,
 }
 
-/// What users look at, and what they asked for last.
+/// The focused Thread and the last commands.
 #[derive(Default)]
 struct Focus {
     /// The Thread that a client focused last.
@@ -35,12 +35,12 @@ struct Focus {
     commands: BTreeMap<ExtensionId, Issued>,
 }
 
-/// Where a command came from.
+/// Origin of a command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Issued {
-    /// The Thread that it is about, until a client focuses another one.
+    /// The Thread that the command is about; `None` after a client focuses another Thread.
     pub(crate) thread: Option<ThreadId>,
-    /// The client that it came from.
+    /// The client that sent the command.
     pub(crate) client: Option<ClientId>,
 }
 
@@ -65,7 +65,7 @@ impl Shared {
         (self.announce)(news);
     }
 
-    /// Records the Thread that a client looks at.
+    /// Records the Thread that a client focused.
     pub(crate) fn focus(&self, thread: &ThreadId) {
         let mut focus = self.focus.lock();
         focus.thread = Some(thread.clone());
@@ -74,12 +74,12 @@ impl Shared {
         }
     }
 
-    /// Records the command that an extension is about to get.
+    /// Records the origin of the command that an extension is about to get.
     pub(crate) fn issued(&self, extension: &ExtensionId, issued: Issued) {
         self.focus.lock().commands.insert(extension.clone(), issued);
     }
 
-    /// Returns which Thread and which client the requests of an extension are about.
+    /// Returns the Thread and the client that an extension's requests are about.
     pub(crate) fn target(&self, extension: &ExtensionId) -> Issued {
         let focus = self.focus.lock();
         let issued = focus.commands.get(extension).cloned().unwrap_or_default();
@@ -89,12 +89,12 @@ impl Shared {
         }
     }
 
-    /// Forgets an extension that has ended.
+    /// Removes the command of an extension that has ended.
     pub(crate) fn forget(&self, extension: &ExtensionId) {
         self.focus.lock().commands.remove(extension);
     }
 
-    /// Asks the client of a closed window to take it off the screen.
+    /// Asks the client of a closed window to remove it from the screen.
     pub(crate) fn close_on_screen(&self, window: &ClosedWindow) {
         let params = json!({ "windowId": window.id, "extensionId": window.extension });
         self.screens.notify(window.client, ui::CLOSE_WINDOW, params);
@@ -104,7 +104,7 @@ impl Shared {
 /// Notifies an extension that its window is closed.
 pub(crate) fn window_closed(peer: &PeerHandle, window: &str, reason: &str) {
     let params = json!({ "windowId": window, "reason": reason });
-    // Its queue is full only when it has not read for long; then it is of no use to wait.
+    // Its queue is full only if it has not read for long, so waiting would not help.
     if let Err(error) = peer.try_notify("window/closed", params) {
         tracing::debug!(%error, "an extension was not notified of a closed window");
     }

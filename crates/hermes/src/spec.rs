@@ -1,4 +1,4 @@
-//! What the configuration says of an extension, and what is started for it. Pure.
+//! The configuration of an extension, and its process. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +11,19 @@ use bobbin_supervise::Confine;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The version of the protocol of extensions.
+/// Version of the extensions' protocol.
 pub(crate) const API_VERSION: &str = "1.0";
 
 /// An entry of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
-    /// The program. Without `args`, a command line: it is split as a shell splits it, and no shell runs.
+    /// The program. Without `args`, a command line, split by the rules of a shell; no shell runs.
     pub path: String,
-    /// Arguments. With them, `path` is taken as it is.
+    /// Arguments. With them, `path` is not split.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables beside those that every extension gets.
+    /// Variables in addition to those that every extension gets.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Whether it is started. Default true.
@@ -32,7 +32,7 @@ pub struct Entry {
     /// A label for users.
     #[serde(default)]
     pub name: Option<String>,
-    /// The layout of messages in JSON, YAML and TOML that it gets.
+    /// Layout of messages in JSON, YAML and TOML.
     #[serde(default)]
     pub shape: Shape,
 }
@@ -45,7 +45,7 @@ impl Entry {
     /// Returns the program and its arguments.
     ///
     /// # Errors
-    /// The path is empty, or has a quote without an end: a sentence for the user.
+    /// The path is empty, or has a quote without an end. The text is a sentence for the user.
     pub fn command_line(&self) -> Result<Vec<String>, String> {
         let words = if self.args.is_empty() {
             let words = shell_words::split(&self.path);
@@ -84,16 +84,16 @@ impl fmt::Display for ExtensionId {
     }
 }
 
-/// Where extensions run.
+/// Context in which extensions run.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The directory that they start in.
+    /// Working directory.
     pub cwd: PathBuf,
     /// The variables that every extension gets.
     pub environment: Environment,
-    /// The directory below which each extension has its own.
+    /// Directory with the data directory of each extension.
     pub data: PathBuf,
-    /// The version that they are given as that of Hermes.
+    /// Version of Hermes that extensions see.
     pub version: &'static str,
 }
 
@@ -110,22 +110,22 @@ impl fmt::Debug for StartCheck {
 /// An extension to run.
 #[derive(Debug, Clone)]
 pub struct ExtensionSpec {
-    /// Its id, which follows from path, arguments and position.
+    /// Its id, a hash of path, arguments and position.
     pub id: ExtensionId,
-    /// What the configuration says.
+    /// Its entry in the configuration.
     pub entry: Entry,
-    /// How it is started, or why not: a sentence for the user.
+    /// Its process; an error is a sentence for the user.
     pub launch: Result<ProcessSpec, String>,
-    /// Confines its process; `None` for one that nothing confines.
+    /// The sandbox of its process; `None` if it runs without one.
     pub sandbox: Option<Arc<dyn Confine>>,
-    /// Checked before each start.
+    /// Runs before each start.
     pub check: Option<StartCheck>,
     pub(crate) data: PathBuf,
     pub(crate) version: &'static str,
 }
 
 impl ExtensionSpec {
-    /// Returns what to run for the entry at a position of the list.
+    /// Makes the spec of an entry; `position` is its position in the list.
     pub fn new(entry: Entry, position: usize, place: &Surroundings) -> Self {
         let id = id(&entry, position);
         let data = place.data.join(id.as_str());
@@ -153,13 +153,13 @@ impl ExtensionSpec {
 }
 
 impl ExtensionSpec {
-    /// Returns the directory that it may write, which is made before its start.
+    /// Returns its data directory, which it may write and which is made before its start.
     pub fn data(&self) -> &Path {
         &self.data
     }
 }
 
-/// Entries with one path both run, so the position counts too.
+/// Returns the id. It depends on the position, since entries with the same path both run.
 fn id(entry: &Entry, position: usize) -> ExtensionId {
     let mut hash = Sha256::new();
     for part in std::iter::once(&entry.path).chain(&entry.args) {

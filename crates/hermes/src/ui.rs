@@ -1,8 +1,8 @@
-//! The names of what a host asks of a client ([`Screen`](crate::Screen)), as clients know them.
+//! Method names of a host's requests to a client ([`Screen`](crate::Screen)).
 
 /// Shows a page in a window.
 pub const OPEN_WINDOW: &str = "hermes/ui/openWindow";
-/// Notification: takes a window off the screen.
+/// Notification: removes a window from the screen.
 pub const CLOSE_WINDOW: &str = "hermes/ui/closeWindow";
 /// Shows a message.
 pub const SHOW_MESSAGE: &str = "hermes/ui/showMessage";
@@ -12,7 +12,7 @@ pub const SHOW_CONFIRM: &str = "hermes/ui/showConfirm";
 pub const OPEN_FILE: &str = "hermes/ui/openFile";
 /// Asks for files to open.
 pub const OPEN_FILES: &str = "hermes/ui/openFiles";
-/// Asks where to save.
+/// Asks for a file to save to.
 pub const SAVE_FILE: &str = "hermes/ui/saveFile";
 /// Asks for a directory.
 pub const SELECT_DIRECTORY: &str = "hermes/ui/selectDirectory";

@@ -1,7 +1,7 @@
-//! The changes of documents that no file has yet, on the disk: a killed server has lost none that it acknowledged. Blocking.
+//! Unsaved changes of documents, on the disk, so that a killed server loses no acknowledged change. Blocking.
 //!
-//! A file for each document, in a directory that only the user may read. Undo is not in it. A file is replaced as a whole
-//! and not flushed to the disk: it outlives the process; a loss of power may cost the last seconds.
+//! Each document has a file, in a directory that only the user may read, without its undo steps. A file is replaced as a
+//! whole and not flushed: it survives the end of the process, but a power loss may cost the last seconds.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use crate::documents::State;
 use crate::file::File;
 
-/// Largest file: the longest text with each of its bytes escaped.
+/// Largest file: the longest text, with each byte escaped.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Where they are; nowhere for a host that ends with its command.
+/// The directory; `None` for a host that ends with its command.
 #[derive(Debug, Clone)]
 pub(crate) struct Unsaved(pub(crate) Option<PathBuf>);
 
-/// What one file has.
+/// Content of a file.
 #[derive(Serialize, Deserialize)]
 struct Record {
     thread: ThreadId,
@@ -31,13 +31,13 @@ struct Record {
 }
 
 impl Unsaved {
-    /// Stores a document with changes, or removes what is stored of one without.
+    /// Stores a document with changes, or removes the file of a document without changes.
     ///
     /// # Errors
-    /// It cannot be written; an earlier file is as it was.
+    /// The file cannot be written; an earlier file stays unchanged.
     pub(crate) fn keep(&self, thread: &ThreadId, state: &State) -> io::Result<()> {
         let Some(directory) = &self.0 else { return Ok(()) };
-        // A text without a file is nowhere else.
+        // A text without a file exists only here.
         let only_here = state.file.is_none() && !state.document.text().is_empty();
         if !state.document.is_dirty() && !only_here {
             return self.forget(thread);
@@ -59,10 +59,10 @@ impl Unsaved {
         fs::rename(new, path(directory, thread))
     }
 
-    /// Removes what is stored of a document.
+    /// Removes the file of a document.
     ///
     /// # Errors
-    /// It is there and cannot be removed.
+    /// The file exists and cannot be removed.
     pub(crate) fn forget(&self, thread: &ThreadId) -> io::Result<()> {
         let Some(directory) = &self.0 else { return Ok(()) };
         match fs::remove_file(path(directory, thread)) {
@@ -71,7 +71,7 @@ impl Unsaved {
         }
     }
 
-    /// Returns the documents that are stored, `most` of them at most. One that cannot be read stays where it is.
+    /// Returns up to `most` stored documents. A file that cannot be read is left in place.
     pub(crate) fn read(&self, most: usize) -> Vec<(ThreadId, State)> {
         let entries = self.0.as_ref().and_then(|directory| fs::read_dir(directory).ok());
         let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
@@ -89,7 +89,7 @@ impl Unsaved {
 
 fn restore(path: &Path) -> io::Result<(ThreadId, State)> {
     let bytes = bobbin_files::read_bytes(path, MAX_BYTES)?;
-    // The reason would show a part of the text.
+    // The cause would contain a part of the text.
     let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let record: Record = serde_json::from_slice(&bytes).map_err(|_| invalid("it is damaged"))?;
     let document = Document::restore(record.document, Limits::default());

@@ -1,6 +1,6 @@
-//! `ExtensionCommand`: has an extension do something, and says what became of the document.
+//! `ExtensionCommand`: sends a command to an extension, and reports the change of the document.
 //!
-//! No extension answers a command: what it does to the document within a time is what came of it.
+//! Extensions do not answer commands. So a change of the document within a time limit counts as the result.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::{Place, decode, done, failed};
 use crate::host::Host;
 use crate::news::Origin;
 
-/// How long an extension may take until its first change of the document.
+/// Longest wait for the first change of the document.
 const FIRST: Duration = Duration::from_secs(10);
 /// Most names in the answer to an unknown command.
 const MAX_NAMES: usize = 50;
@@ -101,7 +101,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Returns who changed a document, for a model.
+/// Returns the author of a change, as text for a model.
 fn name(host: &Host, origin: &Origin) -> String {
     match origin {
         Origin::Extension(id) => {

@@ -1,4 +1,4 @@
-//! `Hl7Get`: the message, or one place of it. The only tool that gives values to a model.
+//! `Hl7Get`: reads the message, or one place of it. The only tool that gives values to a model.
 
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::tool::{
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{AgentValues, Place, ask, decode, done, failed};
 
-/// Bytes of a result beside the message.
+/// Bytes of a result besides the message.
 const FRAME: usize = 200;
 
 pub(super) fn spec() -> ToolSpec {
@@ -58,7 +58,7 @@ impl Tool for Get {
         let path = path.map_err(|error| unusable(&error))?;
         let format = format.as_deref().unwrap_or("hl7").parse::<Format>();
         let format = format.map_err(|error| unusable(&error))?;
-        // No rule of this thread asks a user, so the word has to be in the user's file.
+        // This Thread asks no user, so only the user's configuration may allow it.
         if self.1.values == AgentValues::Ask && environment.approvals == ApprovalPolicy::AutoApprove {
             return Err(ToolRefusal::denied(
                 "this thread asks nobody, and values of a message reach a model only after its user's word: \
@@ -105,7 +105,7 @@ impl PreparedCall for Prepared {
                 (None, format) => host.get(thread, format, Shape::Segments).await,
             };
             match read {
-                // Segments end with carriage returns, which models do not see.
+                // Segments end with carriage returns; models get line feeds.
                 Ok((text, version)) => done(framed(
                     &text.replace("\r\n", "\n").replace('\r', "\n"),
                     version,

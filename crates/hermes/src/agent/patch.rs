@@ -1,4 +1,4 @@
-//! `Hl7Patch`: changes by path, as one step of the document's undo.
+//! `Hl7Patch`: changes places by path, as one step of the document's undo.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `Hl7Validate`: what does not fit the schema. Findings have no text of the message in them.
+//! `Hl7Validate`: lists the places that do not fit the schema. Findings contain no text of the message.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Place, done, failed};
 
-/// Bytes of a result beside its findings.
+/// Bytes of a result besides its findings.
 const FRAME: usize = 100;
 
 pub(super) fn spec() -> ToolSpec {

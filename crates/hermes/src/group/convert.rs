@@ -1,4 +1,4 @@
-//! What the host says, as the wire has it; and errors.
+//! Converts the host's values and errors for the wire.
 
 use crate::{
     CommandError, DocumentError, DocumentStatus, ExtensionState, ExtensionStatus, Level, LogRecord, News,
@@ -17,7 +17,7 @@ use crate::group::wire::{
 };
 use crate::group::{DOCUMENT_CHANGED, DOCUMENT_CLOSED, EXTENSION_CHANGED, TOOLBAR_CHANGED};
 
-/// The code of a command that no extension has, in the protocol of extensions too.
+/// Code of an unknown command, also in the extensions' protocol.
 const COMMAND_NOT_FOUND: i64 = -32009;
 
 pub(crate) fn notification(news: &News) -> Option<WireMessage> {
@@ -157,7 +157,7 @@ pub(crate) fn field(field: &FieldSchema) -> HermesField {
     }
 }
 
-/// Returns the wire's error for one about documents. Its reason is for programs.
+/// Converts an error about documents for the wire, with a `reason` for programs.
 pub(crate) fn document_error(error: &DocumentError) -> RpcError {
     use bobbin_hl7::Error;
     let text = error.to_string();

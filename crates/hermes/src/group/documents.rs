@@ -1,5 +1,4 @@
-//! Documents and the schema. The requests of a connection are served in their order, since each may build on the one
-//! before.
+//! Handlers of documents and the schema. The requests of a connection run in order, since each may depend on the one before.
 
 use std::path::PathBuf;
 
@@ -29,7 +28,7 @@ pub(crate) async fn open(client: &Client, host: &Hermes, asked: HermesOpenParams
             return refuse(responder, error);
         }
     };
-    // The Thread has to exist.
+    // Refuses an unknown Thread.
     let Some((_, responder)) = handle(client, &asked.thread_id, responder).await else {
         return;
     };
@@ -148,7 +147,7 @@ pub(crate) fn segment(
 }
 
 fn in_workspace(client: &Client, path: &str) -> PathBuf {
-    // An absolute path replaces it.
+    // `join` returns an absolute path unchanged.
     client.threads().settings().workspace.join(path)
 }
 

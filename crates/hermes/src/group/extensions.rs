@@ -1,4 +1,4 @@
-//! Extensions, buttons and commands.
+//! Handlers of extensions, buttons and commands.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -17,7 +17,7 @@ use crate::group::wire::{
     HermesSetEnabledParams, HermesToolbarButton, HermesToolbarResult,
 };
 
-/// Entries of a log, when the client does not say.
+/// Default number of entries of a log.
 const USUAL_ENTRIES: u32 = 100;
 
 pub(crate) fn list(_: &Client, host: &Hermes, _: EmptyParams, responder: Responder) {
@@ -84,7 +84,7 @@ pub(crate) async fn execute(
     let (host, peer, id) = (host.clone(), client.peer().clone(), client_id(client));
     let thread = asked.thread_id.map(ThreadId::new);
     let mut sent = Box::pin(async move { host.execute(&asked.command, thread.as_ref(), id).await });
-    // Queued here and now, in the order of requests. An extension that does not read delays the answer only.
+    // The first poll queues the command, in the order of requests. An extension that does not read delays only the answer.
     match poll_fn(|cx| Poll::Ready(sent.as_mut().poll(cx))).await {
         Poll::Ready(sent) => executed(responder, sent),
         Poll::Pending => client.spawn(async move {

@@ -9,7 +9,7 @@ use bobbin_model::{Event, Refusal, ThreadId};
 /// Bytes of broadcasts read at once.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Closes the document of each Thread that is deleted, changes included. Returns when the core is gone.
+/// Closes the document of each deleted Thread and discards its changes. Returns when the core is gone.
 pub async fn close_with_threads(host: Arc<Host>, threads: Weak<Threads>) {
     let Some(log) = threads.upgrade().map(|threads| threads.broadcasts().clone()) else {
         return;
@@ -17,7 +17,7 @@ pub async fn close_with_threads(host: Arc<Host>, threads: Weak<Threads>) {
     let waker = Waker::default();
     log.watch(&waker);
     let mut next = log.visible().next();
-    // One that was stored may be of a Thread whose deletion was cut short.
+    // A stored document may belong to a Thread whose deletion a crash interrupted.
     close_deleted(&host, &threads).await;
     loop {
         match log.read(next, BATCH_BYTES) {
@@ -36,7 +36,7 @@ pub async fn close_with_threads(host: Arc<Host>, threads: Weak<Threads>) {
             }
             Read::Entries { .. } if log.is_closed() => break,
             Read::Entries { .. } => waker.woken().await,
-            // Missed broadcasts are replaced by a query.
+            // A query replaces the missed broadcasts.
             Read::Gone { first } => {
                 next = first;
                 close_deleted(&host, &threads).await;

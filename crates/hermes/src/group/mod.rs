@@ -1,8 +1,8 @@
 //! The method group `hermes/*` of the native dialect: extensions, their commands, documents, windows and dialogs for
 //! clients.
 //!
-//! A client declares `hermesUi` among the extensions of its capabilities: what it can show. Without it, a client may
-//! use the requests and gets no notification of the group. Nothing here holds a text of a message.
+//! A client declares with the capability `hermesUi` what it can show. Without it, a client may send the requests and gets no
+//! notification of the group. This module stores no text of a message.
 
 mod convert;
 mod documents;
@@ -36,13 +36,13 @@ const EXTENSION_CHANGED: &str = "hermes/extension/changed";
 const TOOLBAR_CHANGED: &str = "hermes/toolbar/changed";
 const DOCUMENT_CHANGED: &str = "hermes/document/changed";
 const DOCUMENT_CLOSED: &str = "hermes/document/closed";
-/// The user has closed a window.
+/// Method of the notification that the user has closed a window.
 const WINDOW_CLOSED: &str = "hermes/ui/windowClosed";
 
 /// The feature that the group serves.
 pub type Hermes = Arc<Host>;
 
-/// The name of the capability, on both sides.
+/// Name of the capability, for server and client.
 const CAPABILITY: &str = "hermesUi";
 
 /// The groups of this crate.
@@ -127,10 +127,10 @@ pub static GROUP: Group = Group {
     broadcast: |news, _| news.get::<News>().and_then(convert::notification),
 };
 
-/// Returns what hands the news of a host to the clients of a server.
+/// Returns the function that sends the host's news to the clients of a server.
 pub fn announce(threads: Arc<Threads>) -> Announce {
     Arc::new(move |news| {
-        // Clients read logs when they show them.
+        // Clients read a log when they show it.
         if !matches!(news, News::Log(..)) {
             threads.broadcast(news, 0);
         }

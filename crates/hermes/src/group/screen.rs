@@ -1,4 +1,4 @@
-//! A client as a screen: asked for windows and dialogs while it is connected.
+//! A client as a screen: it gets requests for windows and dialogs while it is connected.
 
 use crate::{ClientId, Screen, ScreenError, Shows};
 use bobbin_native::client::Client;
@@ -18,7 +18,7 @@ impl Screen for Connected {
     fn request(&self, method: &'static str, params: Value) -> BoxFuture<'static, Result<Value, ScreenError>> {
         let peer = self.0.clone();
         async move {
-            // No deadline: a user is reading. Dropping the call takes it back.
+            // No time limit, since a user reads. Dropping the call withdraws the request.
             peer.call::<Value>(method, params)
                 .await
                 .map_err(|error| match error {
@@ -37,12 +37,12 @@ impl Screen for Connected {
     }
 }
 
-/// Returns the number of a client that shows something.
+/// Returns the id of a client that declared `hermesUi`.
 pub(crate) fn client_id(client: &Client) -> Option<ClientId> {
     client.peer().extensions().get::<ClientId>().map(|id| *id)
 }
 
-/// Adds a client that shows something, until its connection ends.
+/// Adds a client that declared `hermesUi`, until its connection ends.
 pub(crate) fn ready(client: &Client) {
     let Some(host) = client.services().others.get::<Hermes>() else {
         return;
@@ -50,7 +50,7 @@ pub(crate) fn ready(client: &Client) {
     let Some(declared) = client.capabilities().extensions.get(CAPABILITY) else {
         return;
     };
-    // `true` is a client that shows nothing and follows everything.
+    // `true` means that the client shows nothing and only gets notifications.
     let shows = Shows::deserialize(declared).unwrap_or_default();
     let (host, peer) = (host.clone(), client.peer().clone());
     let id = host.attach(Arc::new(Connected(peer.clone())), shows);
@@ -61,7 +61,7 @@ pub(crate) fn ready(client: &Client) {
     });
 }
 
-/// Takes a [`WINDOW_CLOSED`](crate::group::WINDOW_CLOSED) of a client.
+/// Handles a [`WINDOW_CLOSED`](crate::group::WINDOW_CLOSED) of a client.
 pub(crate) async fn window_closed(client: &Client, closed: HermesWindowClosedParams) {
     if let Some(host) = client.services().others.get::<Hermes>()
         && let Some(id) = client_id(client)
