@@ -182,7 +182,7 @@ impl Screens {
             .is_some_and(|window| window.extension == *extension)
     }
 
-    /// Closes a window if it is open, and if `by` shows it.
+    /// Closes an open window; with `by`, only if that client shows it.
     pub(crate) fn close_window(&self, id: &str, by: Option<ClientId>) -> Option<ClosedWindow> {
         let mut table = self.0.lock();
         let window = table.windows.get_mut(id)?;

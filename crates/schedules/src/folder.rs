@@ -31,7 +31,7 @@ pub(crate) fn templates(root: &Path) -> Vec<Template> {
     by_id.into_values().take(MAX_TEMPLATES).collect()
 }
 
-/// Returns the directories below `path` whose names are ids of templates; symbolic links are left out.
+/// Returns the directories in `path` whose names are ids of templates; symbolic links are left out.
 fn directories(path: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     entries
