@@ -1,7 +1,7 @@
-//! External channels as other features see them: the seam between a feature that has a message for a chat and the
-//! adapter of that chat's platform (AppServer protocol 06 §B4).
+//! External channels: the contract between a feature that sends a message to a chat and the adapter of the chat's platform
+//! (AppServer protocol 06 §B4).
 //!
-//! Nothing is queued: where the adapter is not connected, the message is not delivered, and the caller gets the reason.
+//! Nothing is queued. If the adapter is not connected, the caller gets an error and the message is not delivered.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use futures_util::future::BoxFuture;
 
 use crate::tool_server::Secrets;
 
-/// Channels of clients that come with the server, or are known to it.
+/// Channels of clients that come with the server or that it knows.
 pub const BUILT_IN_CHANNELS: [&str; 5] = ["acp", "cli", "desktop", "eca", "exec"];
 /// Channels of the server itself.
 pub const SYSTEM_CHANNELS: [&str; 3] = ["automations", "cron", "heartbeat"];
-/// Channels of Threads that nobody is shown.
+/// Channels of Threads that no client shows.
 const INTERNAL_CHANNELS: [&str; 2] = ["commit-suggest", "welcome-suggest"];
 
-/// Whether no external channel can have this name, whatever its case.
+/// Whether no external channel may have this name, in any case.
 pub fn is_reserved(name: &str) -> bool {
     let known = BUILT_IN_CHANNELS
         .iter()
@@ -31,16 +31,16 @@ pub fn is_reserved(name: &str) -> bool {
 pub struct ChannelConfig {
     /// Its name; compared without case.
     pub name: String,
-    /// Whether its adapter is let in, or started.
+    /// Whether its adapter may connect or is started.
     pub enabled: bool,
-    /// How its adapter comes.
+    /// How its adapter connects.
     pub transport: ChannelTransport,
 }
 
-/// How the adapter of a channel comes to the server.
+/// Connection between the adapter of a channel and the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelTransport {
-    /// The server starts it and serves it on its standard streams.
+    /// The server starts it and talks to it on its standard streams.
     Subprocess(AdapterProcess),
     /// It connects by itself.
     WebSocket,
@@ -49,7 +49,7 @@ pub enum ChannelTransport {
 }
 
 impl ChannelTransport {
-    /// Returns its word on the wire and in files.
+    /// Returns its name on the wire and in files.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Subprocess(_) => "subprocess",
@@ -58,7 +58,7 @@ impl ChannelTransport {
         }
     }
 
-    /// Returns what the server starts.
+    /// Returns the adapter's process, if the server starts it.
     pub fn process(&self) -> Option<&AdapterProcess> {
         match self {
             Self::Subprocess(process) | Self::ManagedWebSocket(process) => Some(process),
@@ -74,9 +74,9 @@ pub struct AdapterProcess {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Where it starts; the workspace where there is none.
+    /// Working directory; `None` means the workspace.
     pub working_directory: Option<String>,
-    /// Variables that are set for it.
+    /// Additional variables of its environment.
     pub env: Secrets,
 }
 
@@ -101,19 +101,19 @@ pub enum ChatMessage {
 /// A file, a sound, a picture or a video for a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatMedia {
-    /// What it is.
+    /// Its kind.
     pub kind: MediaKind,
-    /// The text beside it.
+    /// The text beside the medium.
     pub caption: Option<String>,
     /// The name that the chat shows.
     pub file_name: Option<String>,
-    /// Its media type; found out where there is none.
+    /// Its media type; `None` if the server is to detect it.
     pub media_type: Option<String>,
-    /// Where its bytes are.
+    /// The source of its bytes.
     pub source: MediaSource,
 }
 
-/// What a medium is.
+/// Kind of a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MediaKind {
     /// Any file.
@@ -126,67 +126,67 @@ pub enum MediaKind {
     Video,
 }
 
-/// Where the bytes of a medium are.
+/// Source of a medium's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaSource {
     /// A file in the workspace.
     HostPath(String),
     /// An `http` or `https` address.
     Url(String),
-    /// The bytes themselves, Base64.
+    /// The bytes, in Base64.
     DataBase64(String),
-    /// Something that the server stored under an id.
+    /// The id of an artifact that the server stored.
     Artifact(String),
 }
 
-/// What the platform says of a message that it took.
+/// The platform's answer to a message that it accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delivered {
-    /// Its id of the message.
+    /// The platform's id of the message.
     pub remote_message_id: Option<String>,
-    /// Its id of the medium.
+    /// The platform's id of the medium.
     pub remote_media_id: Option<String>,
 }
 
-/// Why a message was not delivered.
+/// Error of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DeliveryError {
-    /// The reason, for machines.
+    /// The reason, as a code.
     pub code: DeliveryErrorCode,
     /// The reason, a sentence for the user.
     pub message: String,
 }
 
-/// Why a message was not delivered, for machines.
+/// Code of a delivery's error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryErrorCode {
     /// No channel of this name is configured and enabled.
     ChannelNotFound,
     /// The channel's adapter is not connected.
     AdapterDisconnected,
-    /// The adapter does not take messages, or none of this kind.
+    /// The adapter accepts no messages, or none of this kind.
     UnsupportedDeliveryKind,
-    /// The adapter takes the medium from no source that there is.
+    /// The adapter accepts none of the sources that the medium has.
     UnsupportedMediaSource,
-    /// There is no such artifact.
+    /// No artifact has this id.
     MediaArtifactNotFound,
     /// The medium cannot be read or checked.
     MediaResolutionFailed,
-    /// The medium is larger than the adapter takes.
+    /// The medium is larger than the adapter accepts.
     MediaTooLarge,
-    /// The adapter does not take media of this type.
+    /// The adapter does not accept media of this type.
     MediaTypeNotAllowed,
-    /// The adapter did not deliver it, or did not answer in time.
+    /// The adapter failed to deliver, or did not answer in time.
     AdapterDeliveryFailed,
-    /// The adapter's answer or the message breaks the protocol.
+    /// The adapter's answer, or the message, breaks the protocol.
     AdapterProtocolViolation,
-    /// A code of the adapter's own.
+    /// The adapter's own code.
     Adapter(String),
 }
 
 impl DeliveryErrorCode {
-    /// Returns the code on the wire.
+    /// Returns the code as it is on the wire.
     pub fn as_str(&self) -> &str {
         match self {
             Self::ChannelNotFound => "ChannelNotFound",
@@ -212,14 +212,14 @@ impl fmt::Display for DeliveryErrorCode {
 
 /// Sends messages to chats of external channels.
 pub trait ChannelDelivery: Send + Sync + 'static {
-    /// Returns the names of the channels that are configured, sorted.
+    /// Returns the names of the configured channels, sorted.
     fn channels(&self) -> Vec<String>;
 
-    /// Sends a message to a chat, once. `metadata` is an object of hints for the adapter, as `{"origin":"cron"}`.
+    /// Sends a message to a chat, once. `metadata` is an object with hints for the adapter, such as `{"origin":"cron"}`.
     /// The implementation limits the time.
     ///
     /// # Errors
-    /// Why it was not delivered. After a timeout the chat may have the message all the same; it is not repeated.
+    /// The message was not delivered. After a timeout the chat may still have it, so it is not sent again.
     fn deliver(
         &self,
         to: ChatAddress,

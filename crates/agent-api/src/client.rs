@@ -1,9 +1,8 @@
-//! Clients that do things for a Thread: run the tools they brought along, read and write files as an editor sees
-//! them, run commands in an editor's terminals (AppServer protocol 04 §7 and §8).
+//! Clients that work for a Thread: they run their own tools, read and write files as an editor, and run commands in the
+//! editor's terminals (AppServer protocol 04 §7 and §8).
 //!
-//! A dialect puts its connections behind [`ThreadClient`]; engines find them through [`ThreadClients`]. Who serves a
-//! Thread is known here only, and only while that client is connected. Bounded by what each dialect lets one
-//! connection serve.
+//! A dialect implements [`ThreadClient`] for its connections; engines find them with [`ThreadClients`]. A client is bound to
+//! a Thread in memory only, while it is connected. Each dialect bounds the number of Threads of a connection.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,10 +15,10 @@ use parking_lot::Mutex;
 
 use crate::upkeep::Upkeep;
 
-/// Most bytes of one answer of a client's tool that are given to a model.
+/// Most bytes of a client tool's answer that a model gets.
 pub const MAX_ANSWER_BYTES: usize = 128 << 10;
 
-/// A call that a client is to run.
+/// A tool call for a client.
 #[derive(Debug, Clone)]
 pub struct ClientToolCall {
     /// The Thread.
@@ -36,39 +35,39 @@ pub struct ClientToolCall {
     pub arguments: Json,
 }
 
-/// Why a client did not do what it was asked.
+/// Reason why a client did not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientFailure {
-    /// It is not connected any more; whether it has done it is not known.
+    /// It is no longer connected. It may have done the work.
     #[error("the client is not connected any more")]
     Gone,
-    /// It answered that it cannot; the text is its own.
+    /// It refused; the text is its own.
     #[error("{0}")]
     Refused(String),
-    /// Its answer cannot be used; the text says why.
+    /// Its answer is invalid; the text is the reason.
     #[error("the client's answer cannot be used: {0}")]
     Unusable(String),
-    /// It has not answered in time; whether it has done it is not known.
+    /// It has not answered in time. It may still do the work.
     #[error("the client has not answered within {0:?}")]
     Late(Duration),
 }
 
-/// What a client answers.
+/// A client's answer.
 pub type Answered<T> = Result<T, ClientFailure>;
 
-/// A connected client that does things for Threads. Every answer has its time limit.
+/// A connected client that works for Threads. Every answer has a time limit.
 pub trait ThreadClient: Send + Sync + 'static {
-    /// Whether it is still connected.
+    /// Whether it is connected.
     fn is_there(&self) -> bool;
 
-    /// Has it run a tool.
+    /// Runs a tool at the client.
     fn run_tool(&self, call: ClientToolCall) -> BoxFuture<'_, Answered<ToolAnswer>>;
 
-    /// Returns its side as an editor, if it said that it is one.
+    /// Returns its editor, if it has declared one.
     fn editor(&self) -> Option<&dyn Editor>;
 }
 
-/// What of an editor a client lets the server use.
+/// Operations of an editor that the server may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EditorCan {
     /// Read text files, unsaved changes included.
@@ -79,12 +78,12 @@ pub struct EditorCan {
     pub terminals: bool,
 }
 
-/// A client's side as an editor.
+/// The editor of a client.
 pub trait Editor: Send + Sync {
-    /// Returns what may be asked of it.
+    /// Returns the operations that it has declared.
     fn can(&self) -> EditorCan;
 
-    /// Reads a text file; `first` is a line counted from 1, `limit` a number of lines.
+    /// Reads a text file: `limit` lines from the line `first`, counted from 1.
     fn read<'a>(
         &'a self,
         thread: &'a ThreadId,
@@ -109,8 +108,8 @@ pub trait Editor: Send + Sync {
         directory: &'a str,
     ) -> BoxFuture<'a, Answered<String>>;
 
-    /// Waits until a terminal's command has ended, at most so long; `None` when it has not, or its exit code is not
-    /// known.
+    /// Waits up to `limit` for the end of a terminal's command. Returns its exit code; `None` if it runs on or the code is
+    /// unknown.
     fn wait<'a>(
         &'a self,
         thread: &'a ThreadId,
@@ -118,7 +117,7 @@ pub trait Editor: Send + Sync {
         limit: Duration,
     ) -> BoxFuture<'a, Answered<Option<i64>>>;
 
-    /// Returns a terminal's output so far and its command's exit code, once there is one.
+    /// Returns a terminal's output so far, and its command's exit code after its end.
     fn output<'a>(
         &'a self,
         thread: &'a ThreadId,
@@ -128,20 +127,20 @@ pub trait Editor: Send + Sync {
     /// Ends a terminal's command.
     fn kill<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>>;
 
-    /// Gives a terminal back.
+    /// Releases a terminal.
     fn release<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>>;
 }
 
-/// What a client does for a Thread.
+/// A client's work for a Thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// It runs the tools that were brought along.
+    /// It runs the tools that clients declared.
     Tools,
     /// It is the Thread's editor.
     Editor,
 }
 
-/// Which client does what for which Thread.
+/// The client of each Thread and service.
 #[derive(Default)]
 pub struct Clients {
     bound: Mutex<HashMap<(ThreadId, Service), Bound>>,
@@ -151,18 +150,17 @@ pub struct Clients {
 #[derive(Clone)]
 struct Bound {
     client: Arc<dyn ThreadClient>,
-    /// It brought along what it serves.
+    /// Whether the client itself declared what it serves.
     brought: bool,
 }
 
 impl Clients {
-    /// Notes that a client does something for a Thread from now on, in place of any other. One that is gone is not
-    /// noted.
+    /// Binds a client to a service of a Thread, in place of any other client. A client that is gone is not bound.
     pub fn bind(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>) {
         self.note(thread, service, client, true);
     }
 
-    /// Does the same for a client that did not bring along what is to be served: one that did, and is there, stays.
+    /// Like [`Clients::bind`], but does not replace a connected client that declared its service itself.
     pub fn take_over(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>) {
         self.note(thread, service, client, false);
     }
@@ -174,14 +172,14 @@ impl Clients {
         if !brought && bound.get(&place).is_some_and(stays) {
             return;
         }
-        // Asked with the lock held: one that goes now is taken out by `leave` afterwards.
+        // Checked under the lock, so that `leave` removes a client that goes now.
         if client.is_there() {
             let client = client.clone();
             bound.insert(place, Bound { client, brought });
         }
     }
 
-    /// Notes that a client does nothing more for a Thread.
+    /// Ends all services of a client for a Thread.
     pub fn unbind(&self, thread: &ThreadId, client: &Arc<dyn ThreadClient>) {
         let mut bound = self.bound.lock();
         for service in [Service::Tools, Service::Editor] {
@@ -195,19 +193,19 @@ impl Clients {
         }
     }
 
-    /// Notes that a client is gone.
+    /// Removes a client that is gone.
     pub fn leave(&self, client: &Arc<dyn ThreadClient>) {
         self.bound
             .lock()
             .retain(|_, bound| !is_same(&bound.client, client));
     }
 
-    /// Ends what is still done with clients for calls that are over.
+    /// Ends the work that [`ThreadClients::spawn`] started.
     pub async fn stop(&self) {
         self.upkeep.stop().await;
     }
 
-    /// Returns who does what for one Thread.
+    /// Returns the clients of a Thread.
     pub fn of(self: &Arc<Self>, thread: &ThreadId) -> ThreadClients {
         ThreadClients(Who::Bound(self.clone(), thread.clone()))
     }
@@ -231,9 +229,9 @@ pub struct ThreadClients(Who);
 enum Who {
     #[default]
     Nobody,
-    /// Those that are bound to the Thread at the moment of use.
+    /// The clients that are bound to the Thread at the moment of use.
     Bound(Arc<Clients>, ThreadId),
-    /// This one and no other.
+    /// This client for tools, and no other.
     One(Arc<dyn ThreadClient>, ThreadId),
 }
 
@@ -248,7 +246,7 @@ impl fmt::Debug for Who {
 }
 
 impl ThreadClients {
-    /// Returns one client that runs tools for a Thread. Once it is gone there is nobody: no other client takes its place.
+    /// Returns a single client that runs tools for a Thread. No other client replaces it when it is gone.
     pub fn only(client: Arc<dyn ThreadClient>, thread: ThreadId) -> Self {
         Self(Who::One(client, thread))
     }
@@ -261,7 +259,7 @@ impl ThreadClients {
         }
     }
 
-    /// Returns the connected client that serves the Thread, if there is one.
+    /// Returns the connected client of a service, if there is one.
     pub fn who(&self, service: Service) -> Option<Arc<dyn ThreadClient>> {
         let client = match &self.0 {
             Who::Bound(clients, thread) => {
@@ -274,8 +272,8 @@ impl ThreadClients {
         client.filter(|client| client.is_there())
     }
 
-    /// Runs work with a client that may outlive the call it belongs to; the work bounds its time. Returns whether it
-    /// was started: it is not when too much of it runs.
+    /// Runs work with a client that may outlive its call; the work must limit its own time. Returns false if the work was not
+    /// started, since too much work runs.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
         match &self.0 {
             Who::Bound(clients, _) => clients.upkeep.spawn(work),

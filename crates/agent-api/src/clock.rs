@@ -1,11 +1,11 @@
-//! The seam for time.
+//! The clock contract.
 
 use bobbin_model::UnixMillis;
 use jiff::Timestamp;
 
-/// Tells the wall-clock time.
+/// A source of wall-clock time.
 pub trait Clock: Send + Sync + 'static {
-    /// Returns now.
+    /// Returns the present time.
     fn now(&self) -> UnixMillis;
 }
 

@@ -1,14 +1,14 @@
-//! Cuts text to a size without cutting a character.
+//! Cuts text to a size, at the boundary of a character.
 
 use std::borrow::Cow;
 
-/// Returns the beginning of `text`, at most `limit` bytes, and whether that is all of it.
+/// Returns the first bytes of `text`, at most `limit`, and whether this is the whole text.
 pub fn head(text: &str, limit: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(limit);
     (&text[..end], end == text.len())
 }
 
-/// Returns `text`, or its first `limit` bytes and the number of those that follow, for a question.
+/// Returns `text` if it fits, or else its first `limit` bytes and the number of the bytes left out. For questions to users.
 pub fn head_and_rest(text: &str, limit: usize) -> Cow<'_, str> {
     let (shown, is_all) = head(text, limit);
     if is_all {
@@ -17,7 +17,7 @@ pub fn head_and_rest(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{shown}… ({} more bytes)", text.len() - shown.len()))
 }
 
-/// Returns `text`, or its beginning and end with a note between them when it is longer than `limit` bytes.
+/// Returns `text` if it has at most `limit` bytes, or else its first and last bytes with a note between them.
 pub fn head_and_tail(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

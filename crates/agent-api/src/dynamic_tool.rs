@@ -1,8 +1,8 @@
-//! The rules for tools that clients bring along (AppServer protocol 02 §5.1.1): which declarations are sound, under
-//! which names models get them, and which arguments fit.
+//! Rules for tools that clients declare (AppServer protocol 02 §5.1.1): valid declarations, the names that models see, and
+//! valid arguments.
 //!
-//! Pure. Schemas come from clients: they are compiled without ever fetching anything, and with patterns that take
-//! linear time. Bounded by the constants below.
+//! Pure. Clients write the schemas: reading one never fetches another document, and its patterns take linear time. Bounded by
+//! the constants of this module.
 
 use std::collections::HashSet;
 
@@ -12,32 +12,32 @@ use serde_json::Value;
 use crate::json_schema::{Fault, JsonSchema};
 use crate::tool_name;
 
-/// Most tools of one Thread (guess: models lose their way earlier).
+/// Most tools of one Thread (a guess: models choose badly among more).
 pub const MAX_TOOLS: usize = 128;
-/// Longest name and longest namespace.
+/// Longest name and longest namespace, in bytes.
 pub const MAX_NAME: usize = 64;
 /// Longest description, bytes.
 pub const MAX_DESCRIPTION: usize = 4 << 10;
 /// Largest schema, bytes.
 pub const MAX_SCHEMA: usize = 64 << 10;
-/// Most bytes of all declarations of a Thread together; they are read whenever it is loaded.
+/// Most bytes of all declarations of a Thread, which are read whenever the Thread is loaded.
 pub const MAX_BYTES: usize = 512 << 10;
-/// What may be done to a file, as Approvals say it (04 §1).
+/// Operations of Approvals about files (04 §1).
 const FILE_OPERATIONS: [&str; 4] = ["read", "write", "edit", "list"];
-/// Most complaints about arguments that a model gets.
+/// Most errors about arguments that a model gets.
 const MAX_COMPLAINTS: usize = 5;
 
 /// A declaration that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'dynamicTools[{index}]': {why}")]
 pub struct UnsoundTool {
-    /// Which one, counted from 0.
+    /// Its position in the list, from 0.
     pub index: usize,
-    /// What is wrong with it, a sentence for the author of the client.
+    /// The broken rule, as a sentence for the author of the client.
     pub why: String,
 }
 
-/// Checks what a client declares.
+/// Checks the declarations of a client.
 ///
 /// # Errors
 /// The first declaration that breaks a rule.
@@ -133,7 +133,7 @@ fn check_approval(approval: &bobbin_model::DynamicApproval, schema: &Value) -> R
     }
 }
 
-/// Whether this is something that can be done to a file.
+/// Whether this is an operation on a file.
 pub fn is_file_operation(operation: &str) -> bool {
     FILE_OPERATIONS.contains(&operation)
 }
@@ -144,9 +144,9 @@ fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME && name.bytes().next().is_some_and(first) && name.bytes().all(later)
 }
 
-/// Returns the names under which models get tools, in their order: the bare name where it is free, else with
-/// the namespace in front, else one that is nobody's. `is_taken` knows the names of the tools that are always there;
-/// those of MCP servers are never given.
+/// Returns the names under which models see the tools, in order. Takes the bare name if it is free, else the name with its
+/// namespace in front, else a hashed name. `is_taken` knows the names of built-in tools; names that MCP servers' tools may
+/// have are never used.
 pub fn offered_names(tools: &[DynamicTool], is_taken: impl Fn(&str) -> bool) -> Vec<String> {
     let mut given: HashSet<String> = HashSet::new();
     let names = tools.iter().map(|tool| {
@@ -172,10 +172,10 @@ pub fn offered_names(tools: &[DynamicTool], is_taken: impl Fn(&str) -> bool) -> 
     names.collect()
 }
 
-/// Whether arguments fit a tool's schema.
+/// Checks that arguments fit a tool's schema.
 ///
 /// # Errors
-/// What does not, for the model.
+/// The arguments do not fit; the text is for the model.
 pub fn fit(tool: &DynamicTool, arguments: &Json) -> Result<(), String> {
     let unreadable = |what: &str| format!("{what} cannot be read");
     let schema: Value = tool

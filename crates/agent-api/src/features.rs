@@ -1,4 +1,4 @@
-//! Features that this crate has no contract for: a crate brings one together with the method group that serves it.
+//! Features without a contract in this crate. A crate adds its own, for the method group that serves it.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Features(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Features {
-    /// Adds a feature, or replaces the one of its type.
+    /// Adds a feature, or replaces the feature of its type.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, feature: T) -> Self {
         self.0.insert(TypeId::of::<T>(), Arc::new(feature));

@@ -1,6 +1,6 @@
-//! Forwarded ports as clients see them: the contract between the dialects and what relays the bytes.
+//! Forwarded ports: the contract between the dialects and the relay of bytes.
 //!
-//! Commands of a Thread can have a network of their own. A forward lets the user's programs connect to one port there.
+//! Commands of a Thread can have their own network. A forward lets the user's programs connect to one port there.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use bobbin_model::ThreadId;
 use futures_util::future::BoxFuture;
 
-/// Most letters of a part of a host name.
+/// Longest part of a host name, in letters.
 const MAX_LABEL: usize = 63;
 
-/// A port of a Thread's commands that is reached on the machine's loopback.
+/// A port of a Thread's commands, forwarded to the machine's loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forward {
     /// Its id.
@@ -20,18 +20,18 @@ pub struct Forward {
     pub thread: ThreadId,
     /// The port in the network of the Thread's commands.
     pub port: u16,
-    /// Where the server listens for it.
+    /// Address at which the server listens.
     pub address: SocketAddr,
 }
 
 impl Forward {
-    /// Returns the address for a browser: an origin of the Thread's own, so that its pages share no storage with what else
-    /// is or was on a port of this machine.
+    /// Returns the address for a browser. Its origin belongs to the Thread alone, so its pages share no storage with other
+    /// services on ports of this machine.
     pub fn url(&self) -> String {
         format!("http://{}/", self.authority())
     }
 
-    /// Returns the host and the port of [`Self::url`]: where browsers are answered.
+    /// Returns the host and the port of [`Self::url`].
     pub fn authority(&self) -> String {
         let letters = self.thread.as_str().chars().map(|letter| match letter {
             'a'..='z' | '0'..='9' => letter,
@@ -44,14 +44,14 @@ impl Forward {
     }
 }
 
-/// Broadcast: a forward has ended. Sent to every client, whatever Threads it follows.
+/// Broadcast: a forward has ended. Every client gets it, whichever Threads it follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardEnded(pub Forward);
 
-/// Why a port is not forwarded. The texts are for the user.
+/// Reason why a port is not forwarded. The texts are for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    /// No command of the Thread had a network apart from the machine's.
+    /// No command of the Thread had its own network.
     #[error(
         "no command of this thread had a network of its own since the server was started: what they serve, if anything, \
          is on the machine's own loopback"
@@ -60,13 +60,13 @@ pub enum ForwardError {
     /// The Thread has its maximum of forwards.
     #[error("this thread has {0} forwards, the most there may be; end one first")]
     ThreadFull(usize),
-    /// The port that the user named belongs to a page of Bobbin, also of an earlier server.
+    /// The named port is or was that of a Bobbin page, perhaps of an earlier server.
     #[error(
         "port {0} is or was that of a Bobbin page: your browser would give what answers there the secret of that page. \
          Name another port, or none"
     )]
     PagePort(u16),
-    /// The server cannot listen at the port that the user named, or at any.
+    /// The server cannot listen at the named port, or at any.
     #[error("cannot listen on 127.0.0.1:{port}: {source}")]
     Listen {
         /// The port.
@@ -78,12 +78,11 @@ pub enum ForwardError {
 
 /// Forwards ports of Threads to the machine's loopback.
 pub trait Forwards: Send + Sync + 'static {
-    /// Returns those of a Thread, or all.
+    /// Returns the forwards of a Thread, or of all Threads.
     fn list(&self, thread: Option<&ThreadId>) -> Vec<Forward>;
 
-    /// Forwards a port of a Thread's commands to `to`. Without it, to the same port, or to a free one if that is taken or
-    /// is or was that of a Bobbin page.
-    /// Dropping the future leaves nothing behind.
+    /// Forwards a port of a Thread's commands to `to`. Without `to`, takes the same port; takes a free one if that port is
+    /// in use, or is or was that of a Bobbin page. Dropping the future starts no forward.
     fn start(
         &self,
         thread: ThreadId,
@@ -91,10 +90,10 @@ pub trait Forwards: Send + Sync + 'static {
         to: Option<u16>,
     ) -> BoxFuture<'static, Result<Forward, ForwardError>>;
 
-    /// Ends one, with its connections. Returns whether there was one. Clients are notified once it has ended.
+    /// Ends a forward and its connections. Returns whether it existed. Clients are notified once it has ended.
     fn stop(&self, id: &str) -> bool;
 
-    /// Waits until one has ended.
+    /// Waits until a forward has ended.
     fn ended(&self, id: &str) -> BoxFuture<'static, ()>;
 }
 

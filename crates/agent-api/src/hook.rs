@@ -1,7 +1,7 @@
-//! Hooks: programs of users that are asked at certain moments of a Turn.
+//! Hooks: programs of users that run at certain events of a Turn.
 //!
-//! A hook can stop a call, have a user asked about it, and say something to the model. It never allows what rules and users
-//! would not: its word is taken beside theirs.
+//! A hook can stop a call, require a question to the user, and add text for the model. It never allows a call that rules or
+//! users would refuse.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,20 @@ use bobbin_model::{Mode, ThreadId};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-/// A moment at which hooks are asked.
+/// An event at which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookEvent {
-    /// The first Turn of a Thread begins.
+    /// The first Turn of a Thread starts.
     SessionStart,
-    /// A message of a user begins a Turn.
+    /// A user's message starts a Turn.
     UserPromptSubmit,
-    /// A call of a tool is to be prepared.
+    /// A tool call is about to be prepared.
     PreToolUse,
-    /// A call of a tool has ended.
+    /// A tool call has ended.
     PostToolUse,
     /// A user is asked to approve a call.
     Notification,
-    /// The conversation is to be compacted.
+    /// The conversation is about to be compacted.
     PreCompact,
     /// The agent has finished.
     Stop,
@@ -43,7 +43,7 @@ impl HookEvent {
         Self::SubagentStop,
     ];
 
-    /// Returns its name, as configurations have it.
+    /// Returns its name in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -58,24 +58,24 @@ impl HookEvent {
     }
 }
 
-/// What hooks get about a moment.
+/// Input of hooks for an event.
 #[derive(Debug, Clone)]
 pub struct HookInput {
     /// The event.
     pub event: HookEvent,
-    /// What matchers are compared with: a tool's name, or the kind of the moment. Empty where there is nothing.
+    /// Text that matchers are compared with: a tool's name or the kind of the event. Empty if the event has none.
     pub subject: String,
     /// The Thread.
     pub thread: ThreadId,
     /// The Thread's folder.
     pub root: PathBuf,
-    /// What the agent may do.
+    /// The agent's mode.
     pub mode: Mode,
-    /// What else is said of the moment.
+    /// Further members of the input.
     pub members: Map<String, Value>,
 }
 
-/// What a hook says, with its name.
+/// Text of a hook, with the hook's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSaid {
     /// The hook.
@@ -84,26 +84,26 @@ pub struct HookSaid {
     pub text: String,
 }
 
-/// What came of the hooks of a moment.
+/// Combined result of the hooks of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookReport {
-    /// A hook does not let the moment pass: why.
+    /// A hook blocks the event; its reason.
     pub blocked: Option<HookSaid>,
-    /// A hook wants a user to be asked about the call: why.
+    /// A hook requires a question to the user about the call; its reason.
     pub asks: Option<HookSaid>,
-    /// A hook ends the Turn: why.
+    /// A hook ends the Turn; its reason.
     pub ends: Option<HookSaid>,
-    /// What the model is to know.
+    /// Texts for the model.
     pub context: Vec<HookSaid>,
-    /// What the user is to know: failures, and messages of hooks.
+    /// Texts for the user: failures, and messages of hooks.
     pub notes: Vec<String>,
 }
 
 /// The hooks of a workspace and its user.
 pub trait Hooks: Send + Sync + 'static {
-    /// Whether a hook is there for an event and what matchers are compared with. Cheap.
+    /// Whether a hook matches an event and its subject. Cheap.
     fn has(&self, event: HookEvent, subject: &str) -> bool;
 
-    /// Asks the hooks of a moment, at the same time. Bounded in time and size. Dropping the future ends them.
+    /// Runs the hooks of an event concurrently. Bounded in time and size. Dropping the future ends them.
     fn run(&self, input: HookInput) -> BoxFuture<'static, HookReport>;
 }

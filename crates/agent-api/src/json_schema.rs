@@ -1,20 +1,20 @@
-//! A JSON Schema that a client or a user gives, and whether values are valid against it.
+//! A JSON Schema from a client or a user, and the check of values.
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-/// Longest message, in bytes: it may quote the value.
+/// Longest message, in bytes, since it may quote the value.
 const MAX_MESSAGE: usize = 300;
 
 /// A JSON Schema. References to other documents are not followed.
 pub struct JsonSchema(Validator);
 
-/// What is wrong with a value.
+/// An error of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, as a JSON pointer; empty for the whole.
+    /// JSON pointer to the part; empty for the whole value.
     pub place: String,
-    /// What, of at most 300 bytes.
+    /// The error, at most 300 bytes.
     pub message: String,
 }
 
@@ -22,18 +22,18 @@ impl JsonSchema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// Why it is none.
+    /// The schema is invalid; the text is the reason.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let validator = jsonschema::options()
-            // Said once, so that a schema without `$schema` means the same for ever.
+            // A fixed draft, so that a schema without `$schema` never changes its meaning.
             .with_draft(Draft::Draft202012)
-            // Without look-around, so that no value makes a pattern run for ever.
+            // No look-around, so that no pattern takes exponential time.
             .with_pattern_options(PatternOptions::regex())
             .build(schema);
         validator.map(Self).map_err(|error| shortened(error.to_string()))
     }
 
-    /// Returns the first faults of a value; none when it is valid.
+    /// Returns the first errors of a value, at most `most`; none if it is valid.
     pub fn faults(&self, value: &Value, most: usize) -> Vec<Fault> {
         let errors = self.0.iter_errors(value).take(most);
         let faults = errors.map(|error| Fault {

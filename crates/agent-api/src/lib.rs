@@ -1,8 +1,8 @@
-//! The contracts between the server and the features of an agent: traits, and the values they speak of.
+//! Contracts between the server and the features of an agent: traits and their values.
 //!
-//! A feature implements one of these traits and a dialect, the agent or a Thread's owner calls it; neither knows the
-//! other. Nothing here starts a process, reads a file or knows how a Thread is stored. Rules about what is legal in a
-//! Thread are in `bobbin-model`; the contract of running a Turn, `Engine`, is in `bobbin-core`.
+//! A feature implements a trait, and a dialect, the agent or a Thread's owner calls it; neither side knows the other. This
+//! crate starts no process, reads no file and does not know how a Thread is stored. `bobbin-model` has the rules of what is
+//! legal in a Thread; `bobbin-core` has `Engine`, the contract of running a Turn.
 
 pub mod channel;
 pub mod client;
@@ -38,7 +38,7 @@ pub use once::Once;
 pub use process::{OpenConnection, ServerProcess};
 pub use services::{ConfigNews, Services};
 
-/// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
+/// The Turn accepts nothing more: it was interrupted, or its Thread could not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the turn takes nothing more")]
 pub struct TurnGone;

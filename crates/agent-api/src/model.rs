@@ -1,4 +1,4 @@
-//! The seam that models implement: a conversation in, a streamed reply out.
+//! The model contract: a conversation in, a streamed reply out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,37 +9,37 @@ use futures_util::future::BoxFuture;
 use crate::TurnGone;
 use crate::tool::ToolSpec;
 
-/// Something that answers in a conversation.
+/// A model that replies in a conversation.
 pub trait Model: Send + Sync + 'static {
-    /// Returns how many finished Turns it wants to see before the one at hand. `model` is the Thread's choice.
+    /// Returns how many ended Turns it wants to see before the present one. `model` is the Thread's choice.
     fn history_turns(&self, model: Option<&str>) -> u32;
 
-    /// Returns the window that conversations with it are measured against; `None` where length does not matter.
+    /// Returns the context window for conversations; `None` if their length does not matter.
     fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
         let _ = model;
         None
     }
 
-    /// Whether it is shown pictures.
+    /// Whether it gets pictures.
     fn sees_pictures(&self, model: Option<&str>) -> bool {
         let _ = model;
         false
     }
 
-    /// Whether it only follows plain instructions, so that what asks for words of its own must do without. The
-    /// argument is the Thread's choice.
+    /// Whether it only follows plain instructions, and so cannot write summaries, titles and the like. The argument is the
+    /// Thread's choice.
     fn is_offline(&self, _model: Option<&str>) -> bool {
         false
     }
 
-    /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
-    /// again with their results.
+    /// Replies, and sends each piece to `sink` as it comes. The caller runs the reply's calls afterwards and asks again with
+    /// their results.
     ///
     /// # Errors
-    /// [`ModelError`]; what was handed over stays part of the Turn.
+    /// [`ModelError`]; pieces that were sent stay part of the Turn.
     ///
     /// # Cancel safety
-    /// Dropped at any await when the Turn is interrupted; a request under way must end with it.
+    /// An interrupted Turn drops the future at any await; a running request must end with it.
     fn respond<'a>(
         &'a self,
         request: ModelRequest<'a>,
@@ -53,51 +53,51 @@ impl fmt::Debug for dyn Model {
     }
 }
 
-/// Takes a reply piece by piece.
+/// Receives a reply, piece by piece.
 pub trait ModelSink: Send {
-    /// Takes one piece; waits as long as its record is behind.
+    /// Takes one piece. Waits while the Turn's recording lags.
     ///
     /// # Errors
-    /// [`ModelError::Gone`] when the Turn takes nothing more, [`ModelError::Failed`] when the reply breaks a
-    /// bound. The model gives up then.
+    /// [`ModelError::Gone`] if the Turn accepts nothing more, [`ModelError::Failed`] if the reply exceeds a bound. The model
+    /// ends its reply then.
     fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>>;
 }
 
-/// What a model is asked with.
+/// Request to a model.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelRequest<'a> {
-    /// The Turn at hand.
+    /// The present Turn.
     pub turn: TurnId,
     /// Whether this is the first request of the Turn.
     pub begins: bool,
-    /// A name of the conversation: a provider can send requests of one name to where their beginning is cached.
+    /// Id of the conversation, so that a provider can route its requests to a machine with the cached prefix.
     pub conversation: Option<&'a str>,
-    /// The Thread's choice among several models; none means the usual one.
+    /// The Thread's choice of a model; `None` means the default model.
     pub model: Option<&'a str>,
-    /// The keys that the client of the Turn has, for a provider whose key the server lacks.
+    /// Keys from the Turn's client, for providers whose key the server lacks.
     pub keys: Option<&'a ClientKeys>,
-    /// How much the model is to reason; `None` leaves it to the model.
+    /// Reasoning effort; `None` leaves it to the model.
     pub effort: Option<Effort>,
     /// The text before the conversation.
     pub instructions: &'a Instructions,
-    /// The conversation, oldest first; it ends with a user's message or with results of calls.
+    /// The conversation, oldest first; the last message is a user's or a result of a call.
     pub messages: &'a [Message],
-    /// The pictures that its messages name, as far as they are there and the usual model sees pictures.
+    /// The pictures that the messages name, if they can be read and the default model sees pictures.
     pub pictures: &'a Pictures,
     /// The tools it may call.
     pub tools: &'a [ToolSpec],
-    /// Whether its provider may search the web for it, where the provider's settings say that it does.
+    /// Whether the provider may search the web, if its settings enable that.
     pub web_search: bool,
 }
 
-/// A piece of a reply. Empty texts mean nothing.
+/// A piece of a reply. An empty text has no meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelEvent {
-    /// It thinks aloud.
+    /// Text of the model's reasoning.
     Reasoning(String),
-    /// It speaks.
+    /// Text for the user.
     Text(String),
-    /// It begins a call. `id` names the call in the reply's further pieces; in the conversation it may be another.
+    /// A call starts. `id` names it in the further pieces of this reply; the conversation may use another id.
     CallStarted {
         /// The model's own id of the call.
         id: String,
@@ -111,21 +111,21 @@ pub enum ModelEvent {
         /// The piece.
         text: String,
     },
-    /// Nothing has come yet; a line says what it waits for. Shown for the moment, never recorded.
+    /// Nothing has come yet; the line says what the model waits for. Shown for the moment and never recorded.
     Waiting(String),
-    /// Something the user should know about how the reply came to be; no part of it.
+    /// A note for the user about the reply; not part of it.
     Note {
-        /// Short name of what it is about.
+        /// Short name of the subject.
         code: &'static str,
         /// A sentence or two.
         text: String,
     },
-    /// What the provider wants back with this reply and nobody else reads. It comes behind the arguments of its calls and before
-    /// their ends, and comes back with the first of them.
+    /// State that the provider wants back with this reply and that only the provider can read. Comes after the arguments of
+    /// the reply's calls and before their ends; the first call carries it.
     ProviderState(Json),
-    /// The provider has searched the web, or opened a page there.
+    /// The provider has searched the web or opened a page.
     WebSearch(WebSearch),
-    /// A call is complete. Calls still open at the end of the reply are completed by it.
+    /// A call is complete. The end of the reply also completes its open calls.
     CallEnded {
         /// The call.
         id: String,
@@ -135,11 +135,11 @@ pub enum ModelEvent {
 /// A search of the web by a model's provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WebSearch {
-    /// What it searched for, or the address that it opened.
+    /// The query, or the address of the opened page.
     pub query: String,
-    /// What it found, the best first.
+    /// The pages found, best first.
     pub found: Vec<WebPage>,
-    /// Why it found nothing, as the provider's word.
+    /// The provider's error code, if the search failed.
     pub error: Option<String>,
 }
 
@@ -155,55 +155,55 @@ pub struct WebPage {
 /// The end of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelReply {
-    /// Why it ended.
+    /// The reason of the end.
     pub stop: Stop,
-    /// Its tokens, when they are known.
+    /// Its tokens, if known.
     pub usage: Option<ModelUsage>,
 }
 
-/// Why a reply ended.
+/// Reason for the end of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The model had said everything.
+    /// The model has finished.
     Done,
-    /// It reached its limit of tokens; the reply is cut.
+    /// The limit of tokens cut the reply.
     Length,
 }
 
-/// Tokens of one reply.
+/// Usage of one reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelUsage {
-    /// Tokens billed.
+    /// Billed tokens.
     pub tokens: TokenUsage,
-    /// Occupancy of the window after the reply.
+    /// Tokens of the context window in use after the reply.
     pub context_tokens: u64,
-    /// What the reply cost, in millionths of the currency of the prices, where a price is known.
+    /// Cost in millionths of the currency of the prices, if a price is known.
     pub cost_micros: Option<u64>,
 }
 
-/// Why a reply did not come to its end.
+/// Error of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The model cannot answer; the text is for the user.
+    /// The model cannot reply; the text is for the user.
     #[error("{0}")]
     Failed(String),
-    /// The provider refuses the request itself, and will refuse the same one again; the text is for the user.
+    /// The provider refuses this request and would refuse it again; the text is for the user.
     #[error("{0}")]
     Refused(String),
-    /// The conversation is longer than the model takes; the text is for the user.
+    /// The conversation exceeds the model's window; the text is for the user.
     #[error("{0}")]
     ContextExceeded(String),
-    /// The Turn takes nothing more.
+    /// The Turn accepts nothing more.
     #[error(transparent)]
     Gone(#[from] TurnGone),
 }
 
-/// The text that a model gets before the conversation.
+/// Text that a model gets before the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Instructions {
-    /// What stays the same for a Thread as long as its project does.
+    /// Part that stays the same for a Thread while its project does.
     pub standing: String,
-    /// What may be different in each Turn.
+    /// Part that may differ in each Turn.
     pub current: String,
 }
 
@@ -221,25 +221,25 @@ impl Instructions {
 /// One step of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the user said.
+    /// A user's message.
     User {
         /// The parts, as a model gets them.
         parts: Vec<InputPart>,
     },
-    /// What the agent said and the calls it made then.
+    /// A message of the agent with its calls.
     Agent {
-        /// The text; may be empty beside calls.
+        /// The text; may be empty if there are calls.
         text: String,
         /// The calls.
         calls: Vec<Call>,
     },
-    /// What a call gave.
+    /// The result of a call.
     Result {
         /// The call.
         call_id: String,
         /// Text for the model.
         text: String,
-        /// Whether it went well.
+        /// Whether the call succeeded.
         success: bool,
     },
 }
@@ -251,15 +251,15 @@ pub struct Call {
     pub id: String,
     /// Name of the tool.
     pub tool: String,
-    /// Its arguments, an object; `None` when the model wrote none that can be read.
+    /// Its arguments, an object; `None` if the model's text is invalid.
     pub arguments: Option<Json>,
-    /// What the provider of the reply wants back with it, on the first of its calls. Only that provider can read it.
+    /// State of the reply for its provider, on the reply's first call. Only that provider can read it.
     pub provider_state: Option<Json>,
 }
 
 impl Message {
-    /// Returns the bytes of its text. The state of a provider does not count: it fills no window of another model, and its
-    /// own model counts it by other measures.
+    /// Returns the bytes of its text. A provider's state does not count: it fills no other model's window, and its own model
+    /// counts it differently.
     pub fn bytes(&self) -> usize {
         match self {
             Self::User { parts } => parts
@@ -280,7 +280,7 @@ impl Message {
         }
     }
 
-    /// Returns the bytes it takes in memory, the state of a provider included.
+    /// Returns its bytes in memory, including a provider's state.
     pub fn bytes_in_memory(&self) -> usize {
         let state = match self {
             Self::Agent { calls, .. } => {
@@ -293,30 +293,30 @@ impl Message {
     }
 }
 
-/// A picture as the wires write it.
+/// A picture as the wire formats write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     /// Its media type.
     pub media_type: &'static str,
-    /// Its bytes.
+    /// Its bytes, in Base64.
     pub base64: String,
 }
 
-/// The pictures of a conversation, by where each comes from.
+/// The pictures of a conversation, by source.
 #[derive(Debug, Clone, Default)]
 pub struct Pictures(BTreeMap<PictureSource, Option<Picture>>);
 
-/// Where a picture comes from.
+/// Source of a picture.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PictureSource {
-    /// A file, by its path.
+    /// The path of a file.
     File(String),
-    /// An address of the web.
+    /// A web address.
     Web(String),
 }
 
 impl PictureSource {
-    /// Returns where the picture of a part comes from, if it has one.
+    /// Returns the source of a part's picture, if it has one.
     pub fn of(part: &InputPart) -> Option<Self> {
         match part {
             InputPart::LocalImage { path, .. } => Some(Self::File(path.clone())),
@@ -334,27 +334,27 @@ impl PictureSource {
 }
 
 impl Pictures {
-    /// Returns the picture that a part names, if it is there to be shown.
+    /// Returns the picture of a part, if it can be shown.
     pub fn of(&self, part: &InputPart) -> Option<&Picture> {
         self.0.get(&PictureSource::of(part)?)?.as_ref()
     }
 
-    /// Whether this one was read or tried before.
+    /// Whether the picture was read, or failed to be read, before.
     pub fn knows(&self, source: &PictureSource) -> bool {
         self.0.contains_key(source)
     }
 
-    /// Adds one; `None` for a picture that cannot be shown.
+    /// Adds a picture; `None` if it cannot be shown.
     pub fn insert(&mut self, source: PictureSource, picture: Option<Picture>) {
         self.0.insert(source, picture);
     }
 
-    /// Returns how many can be shown.
+    /// Returns the number of pictures that can be shown.
     pub fn count(&self) -> usize {
         self.0.values().flatten().count()
     }
 
-    /// Returns the bytes of their files together.
+    /// Returns the total bytes of their files.
     pub fn bytes(&self) -> usize {
         let shown = self.0.values().flatten();
         shown.map(|picture| picture.base64.len() / 4 * 3).sum()

@@ -1,4 +1,4 @@
-//! The models that a Thread can be given, as dialects list them.
+//! The models that a Thread can use, as dialects list them.
 
 use bobbin_model::{Effort, ModelListErrorCode, UnixMillis};
 use futures_util::future::BoxFuture;
@@ -6,22 +6,22 @@ use futures_util::future::BoxFuture;
 /// A model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedModel {
-    /// What a Thread's configuration names it by.
+    /// Its name in a Thread's configuration.
     pub id: String,
-    /// Who made it; may be empty.
+    /// Its maker; may be empty.
     pub owned_by: String,
-    /// When; 1970 when nobody says.
+    /// Its date; 1970 if unknown.
     pub created_at: UnixMillis,
-    /// The reasoning efforts it can be asked for.
+    /// The reasoning efforts that it supports.
     pub efforts: Vec<Effort>,
 }
 
-/// The model of Threads that name none.
+/// The default model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultModel {
-    /// Its whole name.
+    /// Its full name.
     pub id: String,
-    /// The reasoning efforts it can be asked for.
+    /// The reasoning efforts that it supports.
     pub efforts: Vec<Effort>,
     /// Why it is the default.
     pub source: DefaultSource,
@@ -30,10 +30,10 @@ pub struct DefaultModel {
 /// Why a model is the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DefaultSource {
-    /// No model is set up: the offline one answers.
+    /// No model is set up, so the offline model replies.
     #[default]
     Nothing,
-    /// No model is set, and this variable of the environment has the only key of a provider.
+    /// No model is set, and this environment variable has the only provider key.
     Key {
         /// The variable.
         variable: String,
@@ -43,7 +43,7 @@ pub enum DefaultSource {
 }
 
 impl DefaultModel {
-    /// Returns what a user should know of a default that no setting names, as one line.
+    /// Returns a one-line notice for the user about a default that no setting names.
     pub fn notice(&self) -> Option<String> {
         match &self.source {
             DefaultSource::Setting => None,
@@ -58,21 +58,21 @@ impl DefaultModel {
     }
 }
 
-/// Why models cannot be listed. The text is for the user.
+/// Error of a listing. The text is for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ListModelsError {
-    /// What the trouble is.
+    /// The kind of the error.
     pub code: ModelListErrorCode,
     /// One sentence.
     pub message: String,
 }
 
-/// Lists the models that a Thread can be given.
+/// Lists the models that a Thread can use.
 pub trait ModelCatalog: Send + Sync + 'static {
-    /// Returns the model of Threads that name none.
+    /// Returns the model of Threads that choose none.
     fn default_model(&self) -> DefaultModel;
 
-    /// Lists them within 20 seconds. Dropped when the client waits no longer.
+    /// Lists the models within 20 seconds. Dropped when the client no longer waits.
     fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>>;
 }

@@ -1,18 +1,18 @@
-//! Requests that a client names, so that repeating them is safe (design: exactly-once conversation).
+//! Requests with a client's id, so that a repeated request is safe.
 
 use uuid::Uuid;
 
-/// A client's name for a request, and what the request asks.
+/// A client's id of a request, and a digest of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
-    /// The name.
+    /// The id.
     pub id: String,
-    /// Digest of what is asked.
+    /// Digest of the method and the parameters.
     pub body: String,
 }
 
 impl Once {
-    /// Names a request. `params` is its JSON text; how it is spaced and ordered does not matter.
+    /// Makes the value. `params` is JSON text; its spacing and order do not matter.
     pub fn new(id: impl Into<String>, method: &str, params: &str) -> Self {
         let canonical = serde_json::from_str::<serde_json::Value>(params)
             .map_or_else(|_| params.to_owned(), |value| value.to_string());

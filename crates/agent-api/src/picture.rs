@@ -1,40 +1,40 @@
-//! Pictures that come as bytes: which kinds models take, and where those of a Thread are stored.
+//! Pictures that arrive as bytes: the formats that models accept, and the store of a Thread's pictures.
 
 use bobbin_model::ThreadId;
 use futures_util::future::BoxFuture;
 
-/// Most bytes of a picture's file: the limit of providers before base64.
+/// Largest file of a picture, in bytes: the providers' limit before Base64.
 pub const MAX_PICTURE_BYTES: usize = 3_750_000;
 
-/// A picture that is stored.
+/// A stored picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPicture {
     /// The file, absolute. A Thread's Items name it, and its Turns read it without a question.
     pub path: String,
-    /// Its media type, by its bytes.
+    /// Its media type, detected from its bytes.
     pub media_type: &'static str,
 }
 
-/// Why a picture is not stored. The texts are for the user, as half a sentence.
+/// Reason why a picture is not stored. The texts are half sentences for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
-    /// The bytes are none that models take.
+    /// The format is none that models accept.
     #[error("it is no PNG, JPEG, GIF or WebP file")]
     Unknown,
-    /// It is too large for every provider.
+    /// It is too large for the providers.
     #[error("it has more than {MAX_PICTURE_BYTES} bytes; make it smaller")]
     TooLarge,
-    /// The files of the workspace's Threads take all the room there is for them.
+    /// The workspace's pictures have reached their limit.
     #[error("there is no room for it; delete conversations with pictures")]
     NoRoom,
-    /// The disk.
+    /// The disk failed.
     #[error("it cannot be stored ({0})")]
     Disk(String),
 }
 
-/// Stores the pictures of Threads. They outlive the server and go with their Thread.
+/// Stores the pictures of Threads. They outlive the server and are deleted with their Thread.
 pub trait PictureFiles: Send + Sync + 'static {
-    /// Stores a picture. The same bytes are stored once in a Thread.
+    /// Stores a picture. A Thread stores the same bytes once.
     fn put(
         &self,
         thread: &ThreadId,
@@ -46,7 +46,7 @@ pub trait PictureFiles: Send + Sync + 'static {
     -> BoxFuture<'static, Result<Option<Vec<u8>>, PictureError>>;
 }
 
-/// Returns the media type that a file's first bytes say: the four that every provider accepts.
+/// Returns the media type by a file's first bytes: one of four that every provider accepts.
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),

@@ -1,7 +1,7 @@
-//! What may be done: the contract between tools and the rules of users.
+//! The contract between tools and the rules of users.
 //!
-//! The core has no rules of its own; it hands its [`Policy`] to the tools that prepare calls. A
-//! ruling comes before every Approval: what is allowed is not asked about, and what is refused is not either.
+//! The core has no rules of its own; it passes its [`Policy`] to the tools that prepare calls. A ruling comes before every
+//! Approval: the user is not asked about a call that is allowed or refused.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,28 +12,28 @@ use bobbin_model::{ApprovalKind, ApprovalPolicy, Coverage, Scope};
 
 pub use bobbin_model::Judgement;
 
-/// What is done with a path.
+/// Access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
-    /// It is read or listed.
+    /// Reads or lists it.
     Read,
-    /// It is written or changed.
+    /// Writes or changes it.
     Write,
 }
 
-/// The bound that ended a search for the files that rules refuse.
+/// The bound that ended a search for files that rules refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchBound {
-    /// Most files and directories that are looked at.
+    /// Most files and directories that are visited.
     Entries(usize),
-    /// Most places that are hidden, with the directories on the way to them.
+    /// Most paths that are hidden, including the directories on the way to them.
     Places(usize),
-    /// A directory of the user's whose mode keeps even them from looking: a command could undo that.
+    /// A directory of the user cannot be listed because of its mode, which a command could change.
     Closed,
 }
 
 impl fmt::Display for SearchBound {
-    /// Writes why not all could be hidden, as half a sentence.
+    /// Writes the reason why the search is incomplete, as half a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entries(most) => write!(f, "there are more than {most} files and directories to look at"),
@@ -45,23 +45,23 @@ impl fmt::Display for SearchBound {
     }
 }
 
-/// A rule that decided.
+/// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedRule {
-    /// The rule in one line.
+    /// The rule, in one line.
     pub rule: String,
-    /// Where it is written.
+    /// The place where it is written.
     pub source: String,
-    /// Why, in the words of who wrote it.
+    /// Its author's reason.
     pub reason: Option<String>,
 }
 
-/// A judgement, and what decided it.
+/// A judgement and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     /// The judgement.
     pub judgement: Judgement,
-    /// Why: half a sentence that begins with a small letter and has no full stop.
+    /// The reason: half a sentence that starts with a small letter and has no full stop.
     pub reason: String,
     /// The rule that decided, if one did.
     pub rule: Option<AppliedRule>,
@@ -76,47 +76,47 @@ pub struct Ruling {
 pub struct CommandRuling {
     /// The judgement of the line.
     pub ruling: Ruling,
-    /// The judgements of the commands that were found in it, as they are shown.
+    /// The judgements of the commands in it, with each command as users see it.
     pub commands: Vec<(String, Ruling)>,
-    /// What keeps the line as a whole from being allowed; half sentences.
+    /// Reasons why the whole line cannot be allowed, as half sentences.
     pub concerns: Vec<String>,
-    /// Why it must not run where no user is asked, as half a sentence: there are rules that refuse, and a part of the
-    /// line could not be held against them.
+    /// Reason why it must not run if no user is asked, as half a sentence: there are rules that refuse, and a part of the
+    /// line could not be checked against them.
     pub unseen: Option<String>,
-    /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
+    /// Whether a rule asks about a part of it, or may do so. No earlier answer applies then.
     pub rule_asks: bool,
-    /// Whether it changes the settings of a git repository, such as `git remote add`. Sandboxed commands only
-    /// read these, unless a user or a rule allows this line.
+    /// Whether it changes the settings of a git repository, such as `git remote add`. Sandboxed commands may only read them,
+    /// unless a user or a rule allows this line.
     pub changes_git_settings: bool,
-    /// Whether it takes away what an undo cannot bring back, such as `.git`. A user is asked also where everything that
-    /// the sandbox confines runs unasked.
+    /// Whether it removes something that undo cannot restore, such as `.git`. The user is asked even if sandboxed commands
+    /// otherwise run without a question.
     pub loses: bool,
-    /// Whether it only reads in the workspace once [`Policy::reserved`] entries are hidden from it.
+    /// Whether it only reads in the workspace, provided that [`Policy::reserved`] entries are hidden from it.
     pub shows_reserved: bool,
-    /// Its programs, if all that it does beside reading is to test, check or build the project: `pytest`. An answer about
-    /// it in the sandbox covers all lines with these programs there.
+    /// Its programs, if it does nothing but read, test, check and build the project: `pytest`. An Approval of it in the
+    /// sandbox covers all sandboxed lines with the same programs.
     pub project_programs: Option<String>,
-    /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
+    /// Its first words, if lines that start with them differ only in their subject: `git diff`.
     pub head: Option<String>,
-    /// Whether it is one program and nothing else: no shell, no interpreter, nothing that its words have it run.
+    /// Whether it is a single program: no shell, no interpreter, and no program started through its arguments.
     pub single_program: bool,
-    /// Names of the programs in it, as far as they are known.
+    /// Names of the programs in it, as far as known.
     pub names: Vec<String>,
-    /// Those of them that start files which the agent may write.
+    /// The programs among them whose files the agent may write.
     pub programs: Vec<WritableProgram>,
 }
 
-/// A program that a command line starts and that the agent may write.
+/// A program of a command line whose file the agent may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WritableProgram {
-    /// Where it lies, absolute.
+    /// Its path, absolute.
     pub path: PathBuf,
-    /// Digest of its content; `None` where it cannot be read, is too long, or may be another file by the time it starts.
+    /// Digest of its content; `None` if the file cannot be read, is too long, or may be replaced before the program starts.
     pub digest: Option<String>,
 }
 
 impl CommandRuling {
-    /// Returns what is asked for when the line is to be run in `directory`, and how far an answer reaches.
+    /// Returns the scope of an Approval of the line in `directory`.
     pub fn scope(&self, command: &str, directory: &Path) -> Scope {
         let mut scope = Scope::new(ApprovalKind::Shell, command.trim(), directory.to_string_lossy());
         if self.rule_asks || self.programs.iter().any(|program| program.digest.is_none()) {
@@ -133,13 +133,13 @@ impl CommandRuling {
         scope
     }
 
-    /// Returns the same for a line that the sandbox confines.
+    /// Returns the scope of an Approval of the line in the sandbox.
     pub fn confined_scope(&self, command: &str, directory: &Path) -> Scope {
         let scope = self.scope(command, directory);
         match &self.project_programs {
             Some(programs) if !self.rule_asks => Scope {
                 coverage: Coverage::Programs(programs.clone()),
-                // Such a program runs files that the agent may write, whatever its own content is.
+                // Such a program runs files that the agent may write, so its own content does not matter.
                 conditions: Vec::new(),
                 ..scope
             },
@@ -147,20 +147,20 @@ impl CommandRuling {
         }
     }
 
-    /// Whether the line runs unasked where everything that the sandbox confines does.
+    /// Whether the line runs without a question if sandboxed commands do.
     pub fn may_run_confined(&self) -> bool {
-        // Settings of git act outside of the sandbox.
+        // Git's settings take effect outside of the sandbox.
         !self.rule_asks && self.unseen.is_none() && !self.changes_git_settings && !self.loses
     }
 
-    /// Whether it is proved that the line only reads in the workspace: no rule was needed to allow any part of it.
+    /// Whether the line is proved to only read in the workspace. No rule was needed to allow any part of it.
     pub fn only_reads(&self) -> bool {
         let proved = |ruling: &Ruling| ruling.judgement == Judgement::Allow && ruling.rule.is_none();
         proved(&self.ruling) && self.commands.iter().all(|(_, ruling)| proved(ruling))
     }
 
-    /// Returns why the line must not run, whatever a user might answer, as half a sentence: a rule refuses it, or nobody
-    /// is asked and a part of it could not be held against the rules that refuse. To be asked before a line is run.
+    /// Returns the reason why the line must not run, whatever a user answers, as half a sentence. Either a rule refuses it,
+    /// or no user is asked and a part of it could not be checked against the rules that refuse. Check this before each run.
     pub fn refusal(&self, approvals: ApprovalPolicy) -> Option<&str> {
         if self.ruling.judgement == Judgement::Deny {
             return Some(&self.ruling.reason);
@@ -170,79 +170,79 @@ impl CommandRuling {
     }
 }
 
-/// Says what may be done.
+/// Judges commands, paths and tools by rules.
 pub trait Policy: fmt::Debug + Send + Sync + 'static {
-    /// Judges a command line that the system's shell would run in `root`. May look at the disk; changes nothing.
+    /// Judges a command line that the system's shell would run in `root`. May read the disk; changes nothing.
     fn command(&self, command: &str, root: &Path) -> CommandRuling;
 
-    /// Judges a use of a resolved path; `None` when nothing is said of it.
+    /// Judges an access to a resolved path; `None` if no rule is about it.
     fn path(&self, access: PathAccess, path: &Path, root: &Path) -> Option<Ruling>;
 
-    /// Judges the use of a tool, whatever its arguments; `None` when nothing is said of it.
+    /// Judges the use of a tool with any arguments; `None` if no rule is about it.
     fn tool(&self, name: &str) -> Option<Ruling>;
 
-    /// Returns the rules in force, in the order in which they are written.
+    /// Returns the rules in force, in the order of their files.
     fn rules(&self) -> Vec<AppliedRule> {
         Vec::new()
     }
 
-    /// Returns these rules with further ones that allow, as `bobbin exec --allow` takes them: `tool:NAME`, `path:PATTERN` or
-    /// a pattern of commands. Rules that ask or refuse go on counting.
+    /// Returns these rules with more rules that allow, as `bobbin exec --allow` takes them: `tool:NAME`, `path:PATTERN` or a
+    /// pattern of commands. Rules that ask or refuse still apply.
     ///
     /// # Errors
-    /// Why one cannot be used, as a sentence for its user.
+    /// A rule is invalid; the text is a sentence for the user.
     fn allowing(&self, rules: &[String]) -> Result<Arc<dyn Policy>, String> {
         let _ = rules;
         Err("no rules are taken here".to_owned())
     }
 
-    /// Returns files and directories, absolute and there now, that a rule keeps every command in `root` from reading. Looks
-    /// at the disk.
+    /// Returns the existing files and directories that rules forbid every command in `root` to read, absolute. Reads the
+    /// disk.
     ///
     /// # Errors
-    /// A bound was reached, so that some may not have been found.
+    /// The search reached a bound, so the list may be incomplete.
     fn refused(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
         let _ = root;
         Ok(Vec::new())
     }
 
-    /// Returns the entries of `root`, absolute and there now, that plain reads leave out: those of git and of the server, and
-    /// files with secrets. Looks at the disk.
+    /// Returns the existing entries of `root` that plain reads skip, absolute: those of git and of the server, and files with
+    /// secrets. Reads the disk.
     ///
     /// # Errors
-    /// A bound was reached, so that some may not have been found.
+    /// The search reached a bound, so the list may be incomplete.
     fn reserved(&self, root: &Path) -> Result<Vec<PathBuf>, SearchBound> {
         let _ = root;
         Ok(Vec::new())
     }
 
-    /// Whether a resolved path is a file with the output of a command, which the result of its call names: it is read
-    /// without a question.
+    /// Whether a resolved path is a file with a command's output, which the call's result names. It may be read without a
+    /// question.
     fn is_output(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Returns those programs that names start in `root` now and that the agent may write. Looks at the disk and reads
-    /// bounded files.
+    /// Returns the programs that `names` start in `root` now and whose files the agent may write. Reads the disk, within
+    /// bounds.
     fn programs(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {
         let _ = (names, root);
         Vec::new()
     }
 
-    /// Returns the search path without the places that the agent may write; `None` leaves it as it is. A line that runs
-    /// unasked gets it: its names start then what they started when it was judged.
+    /// Returns the search path without directories that the agent may write; `None` leaves it unchanged. A line that runs
+    /// without a question gets this path, so that its names start the programs that were judged.
     fn search_path(&self, root: &Path) -> Option<OsString> {
         let _ = root;
         None
     }
 
-    /// Returns the user's home, which is what `~/` means at the beginning of a path.
+    /// Returns the user's home, for `~/` at the start of a path.
     fn home(&self) -> Option<&Path> {
         None
     }
 }
 
-/// The policy where there are no rules: commands are asked about, and nothing else is spoken of.
+/// The policy without rules: the user is asked about commands, and no ruling exists about paths and tools.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoRules;
 

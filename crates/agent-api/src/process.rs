@@ -1,11 +1,11 @@
-//! What a server knows of itself as a process: its age, its connections, its memory.
+//! Figures about the server's process: uptime, connections, memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-/// The figures of one server. Connections count themselves.
+/// Figures of one server. Connections count themselves.
 #[derive(Debug)]
 pub struct ServerProcess {
     started: Instant,
@@ -14,7 +14,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts the measurement. `memory` returns the bytes that the process occupies, where the system says so.
+    /// Starts the measurement. `memory` returns the bytes of memory in use, if the system reports them.
     #[must_use]
     pub fn start(memory: fn() -> Option<u64>) -> Arc<Self> {
         Arc::new(Self {
@@ -24,29 +24,29 @@ impl ServerProcess {
         })
     }
 
-    /// Counts a connection as long as the value lives.
+    /// Counts a connection while the returned value lives.
     #[must_use]
     pub fn connection(self: &Arc<Self>) -> OpenConnection {
         self.connections.send_modify(|open| *open += 1);
         OpenConnection(self.clone())
     }
 
-    /// Returns how long the server runs.
+    /// Returns the time since the server's start.
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Returns how many clients are connected.
+    /// Returns the number of connected clients.
     pub fn connections(&self) -> usize {
         *self.connections.borrow()
     }
 
-    /// Returns how many clients are connected, now and after each change.
+    /// Returns a receiver of the number of connected clients.
     pub fn watch_connections(&self) -> watch::Receiver<usize> {
         self.connections.subscribe()
     }
 
-    /// Returns the bytes of memory that the process occupies, where the system says so.
+    /// Returns the bytes of memory in use, if the system reports them.
     pub fn memory_bytes(&self) -> Option<u64> {
         (self.memory)()
     }

@@ -1,4 +1,4 @@
-//! What a server has beside its Threads. Made once, by the program; handed to every dialect.
+//! The services of a server besides its Threads. The program makes them once and passes them to every dialect.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tool_server::ToolServers;
 use crate::trust::WorkspaceTrust;
 use crate::workspace_config::WorkspaceConfig;
 
-/// The features of a server. A dialect does not offer what is `None`.
+/// The features of a server. A dialect does not offer a feature that is `None`.
 #[derive(Clone, Default)]
 pub struct Services {
     /// The server's version.
@@ -26,7 +26,7 @@ pub struct Services {
     pub process: Option<Arc<ServerProcess>>,
     /// Runs tool servers.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
-    /// Stores what the user says about the folder.
+    /// Stores the user's trust in the folder.
     pub trust: Option<Arc<dyn WorkspaceTrust>>,
     /// Reads and writes configuration files.
     pub config: Option<Arc<dyn WorkspaceConfig>>,
@@ -34,7 +34,7 @@ pub struct Services {
     pub terminals: Option<Arc<dyn Terminals>>,
     /// Forwards ports of Threads.
     pub forwards: Option<Arc<dyn Forwards>>,
-    /// Suggests small things.
+    /// Suggests commit messages and first inputs.
     pub suggestions: Option<Arc<dyn Suggestions>>,
     /// Reads the commands and skills of the workspace and its user.
     pub prompts: Option<Arc<Prompts>>,
@@ -42,11 +42,11 @@ pub struct Services {
     pub models: Option<Arc<dyn ModelCatalog>>,
     /// Sends messages to chats of external channels.
     pub channels: Option<Arc<dyn ChannelDelivery>>,
-    /// Stores pictures that come as bytes.
+    /// Stores pictures that arrive as bytes.
     pub pictures: Option<Arc<dyn PictureFiles>>,
-    /// Answers slash commands of features.
+    /// Runs the slash commands of features.
     pub slash: Option<Arc<dyn SlashCommands>>,
-    /// Features of crates that this one does not know.
+    /// Features that this crate does not know.
     pub others: Features,
 }
 
@@ -55,6 +55,6 @@ pub struct Services {
 pub struct ConfigNews {
     /// The method that changed it.
     pub source: &'static str,
-    /// The parts that are different now.
+    /// The parts that have changed.
     pub regions: Vec<&'static str>,
 }

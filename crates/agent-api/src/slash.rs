@@ -1,22 +1,22 @@
-//! Slash commands of features: what a feature answers when a user types `/name`, without a Turn.
+//! Slash commands of features: answers to `/name` without a Turn.
 
 use futures_util::future::BoxFuture;
 
-/// A slash command of a feature, for lists.
+/// A slash command of a feature, as lists show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlashCommand {
-    /// Its name with the slash.
+    /// Its name, with the slash.
     pub name: &'static str,
-    /// What it does.
+    /// Its purpose.
     pub description: &'static str,
 }
 
-/// Answers slash commands of a feature.
+/// Runs the slash commands of a feature.
 pub trait SlashCommands: Send + Sync + 'static {
-    /// Returns the commands, by name.
+    /// Returns the commands, sorted by name.
     fn list(&self) -> &'static [SlashCommand];
 
-    /// Runs a command of the list with the text behind its name. Returns Markdown for the user; what went wrong is said
-    /// there too. May take minutes; dropping the future leaves what it has started.
+    /// Runs a listed command with the text after its name. Returns Markdown for the user, also for an error. May take
+    /// minutes; dropping the future does not stop work that it started.
     fn run(&self, name: &str, arguments: &str) -> BoxFuture<'static, String>;
 }

@@ -1,6 +1,6 @@
-//! Subagents as an agent uses them: the seam between the tools for subagents and the crate that runs these.
+//! Subagents: the contract between the agent's tools and the crate that runs subagents.
 //!
-//! A subagent is a Thread that the agent of another Thread starts, gives work and waits for (AppServer protocol 02 §2.5,
+//! A subagent is a Thread that the agent of another Thread starts, gives work to and waits for (AppServer protocol 02 §2.5,
 //! 03 §12, 05 §10.2).
 
 use std::fmt;
@@ -14,34 +14,35 @@ use futures_util::future::{BoxFuture, ready};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A subagent to be.
+/// Request for a new subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
-    /// What it is to do.
+    /// Its task.
     pub prompt: String,
-    /// What it is called.
+    /// Its nickname.
     pub nickname: Option<String>,
-    /// What it is for: [`WORKER`] or [`EXPLORER`].
+    /// Its role: [`WORKER`] or [`EXPLORER`].
     pub role: Option<String>,
-    /// Name of its profile, if it is to have another than the usual one.
+    /// Name of its profile; `None` means the default profile.
     pub profile: Option<String>,
-    /// The call that wants it.
+    /// The call that requests it.
     pub call: String,
 }
 
 /// The profiles of subagents that a server has.
 pub trait SubAgentProfiles: Send + Sync + 'static {
-    /// Returns the name of each profile that can be named now, and what it is for. The usual one is not among them.
+    /// Returns the name and the purpose of each available profile, without the default.
     fn offered(&self) -> Vec<(String, String)>;
 
-    /// Returns a profile for a new subagent, by its name; `None` is the usual one. That is `None` while it changes nothing.
+    /// Returns a profile for a new subagent by its name; `None` names the default. The result is `None` if the default
+    /// profile changes nothing.
     ///
     /// # Errors
-    /// There is none of that name that counts now: a text for the agent.
+    /// No available profile has that name; the text is for the agent.
     fn resolve(&self, name: Option<&str>) -> Result<Option<SubAgentProfile>, String>;
 }
 
-/// Where there is no profile but the usual one.
+/// Profiles of a server that has only the default.
 pub struct NoProfiles;
 
 impl SubAgentProfiles for NoProfiles {
@@ -57,59 +58,59 @@ impl SubAgentProfiles for NoProfiles {
     }
 }
 
-/// How a subagent stands.
+/// Status of a subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It is at work.
+    /// It works.
     Running,
     /// It waits for a user's answer.
     Asking,
-    /// It has done what it was given; this is the last that it said, cut at `MAX_ANSWER`.
+    /// It has finished its task; this is its last message, cut at `MAX_ANSWER`.
     Finished(String),
-    /// It could not; why.
+    /// It failed; the reason.
     Failed(String),
     /// It was stopped.
     Cancelled,
-    /// It has done nothing yet, or its status is not known.
+    /// It has not started yet, or its status is unknown.
     Idle,
-    /// It is gone.
+    /// It was deleted.
     Gone,
 }
 
-/// A subagent as the agent above sees it.
+/// A subagent, as its parent sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Its Thread.
     pub id: ThreadId,
-    /// What it is called.
+    /// Its nickname.
     pub nickname: Option<String>,
-    /// How it stands.
+    /// Its status.
     pub standing: Standing,
-    /// Whether it takes nothing more.
+    /// Whether it is closed to input.
     pub closed: bool,
 }
 
-/// Why something could not be done with subagents. The texts are for the agent.
+/// Error of an operation on subagents. The texts are for the agent.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SubAgentError {
-    /// There are as many as there may be; the text says of what, and what to do.
+    /// A limit is reached; the text names the limit and the next step.
     #[error("{0}")]
     Full(String),
-    /// The agent may have none.
+    /// This agent may not have subagents.
     #[error("this thread cannot have subagents: {0}")]
     NotHere(&'static str),
-    /// None is called so.
+    /// No subagent has this name.
     #[error("there is no subagent {name:?}; there are: {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those there are.
+        /// The known names.
         known: String,
     },
-    /// It takes nothing more.
+    /// The subagent is closed.
     #[error("subagent {0} is closed; open it again with ResumeAgent first")]
     Closed(String),
-    /// A change was refused or could not be stored; the text says why.
+    /// A change was refused or could not be stored; the text is the reason.
     #[error("{0}")]
     Failed(String),
 }
@@ -117,30 +118,30 @@ pub enum SubAgentError {
 /// What a method of [`SubAgents`] returns.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, SubAgentError>>;
 
-/// The subagents of a Turn, as its engine sees them. Names are ids of Threads or nicknames.
+/// The subagents of a Turn, for its engine. A name is a Thread's id or a nickname.
 pub trait SubAgents: Send + Sync {
     /// Whether the Turn may have subagents at all.
     fn may_spawn(&self) -> bool;
 
-    /// Returns the name of each profile that a new one can have, and what it is for.
+    /// Returns the name and the purpose of each profile for new subagents.
     fn profiles(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Returns what they have used so far: tokens, and the cost in millionths of the currency of the prices.
+    /// Returns their usage so far: tokens, and the cost in millionths of the currency of the prices.
     fn used(&self) -> (TokenUsage, u64);
 
-    /// Returns a count that changes with what they have used and with what they wait for.
+    /// Returns a counter that changes with their usage and with their waiting.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// Whether the Turn does nothing but wait for subagents that all wait for a user.
+    /// Whether the Turn only waits for subagents that all wait for a user.
     fn all_wait_for_users(&self) -> bool;
 
-    /// Starts one; it is at work when this returns.
+    /// Starts a subagent, which runs when this returns.
     fn spawn(&self, request: Spawn) -> Answer<'_, Report>;
 
-    /// Waits until all of these have nothing to do, at most so long, or until `cancel`. Without names: those that were
-    /// at work in this Turn.
+    /// Waits until all named subagents are idle, up to `limit` or until `cancel`. Without names, waits for those that worked
+    /// in this Turn.
     fn wait<'a>(
         &'a self,
         names: &'a [String],
@@ -148,23 +149,23 @@ pub trait SubAgents: Send + Sync {
         cancel: &'a CancellationToken,
     ) -> Answer<'a, Vec<Report>>;
 
-    /// Gives one more to do, or to know while it is at work.
+    /// Sends a subagent new work, or a message while it works.
     fn send<'a>(&'a self, name: &'a str, input: String) -> Answer<'a, Report>;
 
-    /// Closes one; what it does is stopped.
+    /// Closes a subagent and stops its work.
     fn close<'a>(&'a self, name: &'a str) -> Answer<'a, Report>;
 
-    /// Opens one again. Nothing is given to it.
+    /// Opens a closed subagent. Gives it no work.
     fn resume<'a>(&'a self, name: &'a str) -> Answer<'a, Report>;
 
-    /// Returns those that a call of this Turn started.
+    /// Returns the subagents that a call of this Turn started.
     fn of_call<'a>(&'a self, call: &'a str) -> Answer<'a, Vec<Report>>;
 
-    /// Returns all that are open.
+    /// Returns all open subagents.
     fn open(&self) -> Answer<'_, Vec<Report>>;
 }
 
-/// Where there are no subagents.
+/// The implementation without subagents.
 pub struct NoSubAgents;
 
 impl NoSubAgents {
@@ -173,7 +174,7 @@ impl NoSubAgents {
     }
 }
 
-/// A count that never changes.
+/// A counter that never changes.
 static NO_CHANGES: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
 
 impl SubAgents for NoSubAgents {

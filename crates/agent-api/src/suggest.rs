@@ -1,18 +1,18 @@
-//! Small helps outside of any Turn (AppServer protocol 03 §14): the contract between the dialects and what asks a model
-//! for them. Nothing of them is recorded.
+//! Suggestions outside of any Turn (AppServer protocol 03 §14): the contract between the dialects and the crate that asks a
+//! model. Nothing is recorded.
 
 use std::path::PathBuf;
 
 use bobbin_model::UnixMillis;
 use futures_util::future::BoxFuture;
 
-/// Why there is no suggestion. The texts are for the user.
+/// Reason why there is no suggestion. The texts are for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuggestError {
-    /// What was asked for cannot be suggested for.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// It cannot be done here, or not now: no repository, no model that answers.
+    /// No suggestion is possible here or now, for example without a repository or a model that replies.
     #[error("{0}")]
     Unusable(String),
 }
@@ -20,55 +20,55 @@ pub enum SuggestError {
 /// A request for a commit message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRequest {
-    /// Where the files are, absolute and free of symbolic links.
+    /// Directory of the files, absolute and free of symbolic links.
     pub root: PathBuf,
-    /// The model to ask; none means the usual one.
+    /// The model to ask; `None` means the default model.
     pub model: Option<String>,
     /// The files.
     pub paths: Vec<String>,
-    /// Most characters of their changes that are shown to the model.
+    /// Most characters of the changes that the model sees.
     pub max_diff_chars: usize,
 }
 
-/// A conversation that there was.
+/// An earlier conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     /// Its title.
     pub title: String,
-    /// When something last happened in it.
+    /// Time of its last activity.
     pub last_active_at: UnixMillis,
 }
 
-/// A request for ideas for a first input.
+/// A request for suggestions of a first input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WelcomeRequest {
-    /// The newest conversations, the newest first.
+    /// The latest conversations, newest first.
     pub conversations: Vec<Conversation>,
-    /// Most ideas.
+    /// Most suggestions.
     pub max_items: usize,
 }
 
-/// An idea for a first input.
+/// A suggestion for a first input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// A short title.
     pub title: String,
     /// The input.
     pub prompt: String,
-    /// Why it might be of use.
+    /// Why it may be useful.
     pub reason: String,
 }
 
-/// Ideas, and a word that changes when what they were made from changes. None where there is too little to go by.
+/// Suggestions, and a fingerprint of their source. Empty if the source has too little.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
-    /// The ideas.
+    /// The suggestions.
     pub items: Vec<Suggestion>,
-    /// The word.
+    /// The fingerprint.
     pub fingerprint: String,
 }
 
-/// Makes suggestions. Dropping a future ends what it had started.
+/// Makes suggestions. Dropping a future ends its work.
 pub trait Suggestions: Send + Sync + 'static {
     /// Suggests a commit message.
     fn commit_message(&self, request: CommitRequest) -> BoxFuture<'static, Result<String, SuggestError>>;

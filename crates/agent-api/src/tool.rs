@@ -1,9 +1,8 @@
-//! What an engine may call: the seam that built-in tools and hosted children implement.
+//! The tool contract, for built-in tools and tools of other programs.
 //!
-//! A call goes through two steps so that nothing happens before its intent is on disk: [`Tool::prepare`]
-//! checks the arguments and says what permission the call needs, touching nothing; the prepared call's
-//! [`PreparedCall::run`] has the effect. Everything between the two (asking, recording, the Items) is the
-//! engine's work and the same for every tool.
+//! A call has two steps, so that nothing happens before its intent is on disk. [`Tool::prepare`] checks the arguments and
+//! returns the needed permission, without any effect. [`PreparedCall::run`] has the effect. The engine does all work between
+//! them, such as asking and recording, in the same way for every tool.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,155 +19,155 @@ use crate::client::ThreadClients;
 use crate::policy::Policy;
 use crate::sub_agent::{NoSubAgents, SubAgents};
 
-/// A tool, as a model gets it.
+/// A tool as a model sees it.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     /// Function name, `[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters.
     pub name: Arc<str>,
-    /// What it does and when to use it, for the model.
+    /// Its purpose and use, for the model.
     pub description: Arc<str>,
     /// JSON Schema of the arguments, an object.
     pub input_schema: Json,
-    /// Whether it can change anything: withheld in plan mode.
+    /// Whether it can change something; plan mode withholds such tools.
     pub effect: Effect,
 }
 
-/// Whether a tool changes the world.
+/// Effect of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks.
+    /// It only reads.
     Reads,
     /// It may change files, run programs or reach beyond the machine.
     Writes,
-    /// It runs command lines. In plan mode, these can change nothing.
+    /// It runs command lines, which can change nothing in plan mode.
     Commands,
 }
 
-/// Where and under which rules the calls of one Turn run.
+/// Directory and rules of the calls of a Turn.
 #[derive(Debug, Clone)]
 pub struct ToolEnvironment {
     /// Root of the file tools, absolute and free of symbolic links.
     pub root: PathBuf,
-    /// What the agent may do at all.
+    /// The agent's mode.
     pub mode: Mode,
-    /// Paths outside the root: ask about them, or refuse.
+    /// Treatment of paths outside of the root.
     pub outside_workspace: OutsideWorkspace,
     /// The Thread's configuration.
     pub config: Arc<ThreadConfig>,
-    /// What the rules say.
+    /// The user's rules.
     pub policy: Arc<dyn Policy>,
-    /// What happens to questions: whether a user is asked.
+    /// Whether and how a user is asked.
     pub approvals: ApprovalPolicy,
-    /// The clients that do things for the Thread.
+    /// The clients that work for the Thread.
     pub clients: ThreadClients,
 }
 
-/// What happens to a path outside the workspace.
+/// Treatment of a path outside of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutsideWorkspace {
     /// A user is asked.
     Ask,
-    /// It is refused without asking.
+    /// The path is refused without asking.
     Refuse,
 }
 
-/// Why a call is not run. The text goes to the model.
+/// Reason why a call is not run. The text is for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolRefusal {
-    /// Its arguments cannot be used.
+    /// Its arguments are invalid.
     #[error("{0}")]
     Unusable(String),
-    /// A rule, a mode or a place says no: [`ToolOutput::refused`] is set then.
+    /// A rule, a mode or a path forbids it; [`ToolOutput::refused`] is set then.
     #[error("refused: {0}")]
     Denied(String),
 }
 
 impl ToolRefusal {
-    /// Returns a refusal because a rule, a mode or a place says no.
+    /// Returns a refusal because a rule, a mode or a path forbids the call.
     pub fn denied(why: impl std::fmt::Display) -> Self {
         Self::Denied(why.to_string())
     }
 }
 
-/// What a prepared call needs before it may run.
+/// Permission that a prepared call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permission {
     /// Nothing.
     Free,
-    /// A user's answer, or a standing one.
+    /// A user's answer, perhaps an earlier one that still applies.
     Ask {
-        /// What would be done.
+        /// The scope of the Approval.
         scope: Scope,
         /// Sentence for the user.
         reason: String,
     },
 }
 
-/// A command line a call will run, for its terminal view.
+/// The command line of a call, for its terminal view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// The line.
     pub command: String,
-    /// Where it runs.
+    /// Its working directory.
     pub working_directory: PathBuf,
-    /// Whether the kernel confines it.
+    /// Whether the kernel sandboxes it.
     pub sandboxed: bool,
-    /// What confines it, by name, the outermost first.
+    /// Names of its sandboxes, the outermost first.
     pub sandboxed_by: Vec<String>,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandEnd {
-    /// Exit code, when it ended by itself.
+    /// Exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// How it ended.
+    /// Kind of its end.
     pub status: bobbin_model::CommandStatus,
-    /// The beginning and end of its output.
+    /// The first and last part of its output.
     pub output: String,
-    /// Characters it wrote.
+    /// Characters of its whole output.
     pub output_chars: u64,
-    /// Whether `output` is less than that.
+    /// Whether `output` is cut.
     pub truncated: bool,
-    /// How long it ran.
+    /// Its duration.
     pub duration: std::time::Duration,
-    /// File with more of its output than is here.
+    /// File with more of its output.
     pub output_path: Option<String>,
-    /// The background terminal it goes on in, and why.
+    /// Id of the background terminal in which it goes on, and the reason.
     pub background: Option<(String, bobbin_model::BackgroundReason)>,
 }
 
-/// Which files a call may change: what is recorded before it runs, so that it can be undone.
+/// Files that a call may change, which are recorded before it runs for undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touches {
-    /// None.
+    /// No files.
     Nothing,
-    /// These and no others, absolute.
+    /// Only these files, absolute.
     Files(Vec<PathBuf>),
-    /// Not known.
+    /// Unknown files.
     Anything,
 }
 
-/// What a call gave.
+/// Result of a call.
 #[derive(Debug, Clone, Default)]
 pub struct ToolOutput {
     /// Text for the model.
     pub text: String,
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub success: bool,
-    /// Whether it did not run because a user or a rule refused it; what `text` says of that is for the model only.
+    /// Whether a user or a rule refused it. `text` is for the model only then.
     pub refused: bool,
-    /// What becomes of the Thread's plan.
+    /// Change of the Thread's plan.
     pub plan: Option<PlanChange>,
-    /// Files it changed, as they were before (`None`: not there).
+    /// Files it changed, with their earlier content.
     pub changed: Vec<ChangedFile>,
-    /// Files whose content the model knows now.
+    /// Files whose present content the model knows.
     pub seen: Vec<SeenFile>,
-    /// Files with pictures that the model is to see, in the workspace.
+    /// Files in the workspace with pictures for the model.
     pub pictures: Vec<String>,
-    /// The command it ran.
+    /// The end of its command.
     pub command: Option<CommandEnd>,
-    /// What a client said, when one ran it.
+    /// The client's answer, if a client ran it.
     pub answer: Option<Box<ToolAnswer>>,
 }
 
@@ -177,46 +176,46 @@ pub struct ToolOutput {
 pub struct ChangedFile {
     /// Absolute path.
     pub path: PathBuf,
-    /// Content before the call, `None` when the file was not there.
+    /// Content before the call; `None` if the file did not exist.
     pub before: Option<Vec<u8>>,
 }
 
-/// Whose call it is.
+/// Thread, Turn and id of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallOrigin {
     /// The Thread.
     pub thread: ThreadId,
     /// The Turn.
     pub turn: TurnId,
-    /// The call's id in it.
+    /// The call's id in the Turn.
     pub call: String,
 }
 
 /// Most bytes of a result that a model with a large window gets.
 pub const MAX_RESULT_BYTES: usize = 50 << 10;
 
-/// What a running call is given.
+/// Context of a running call.
 #[derive(Clone)]
 pub struct CallContext {
-    /// Whose call it is.
+    /// The call.
     pub origin: CallOrigin,
-    /// Cancelled when the Turn is.
+    /// Cancelled with the Turn.
     pub cancel: CancellationToken,
-    /// Says what the Thread's plan is.
+    /// Reads the Thread's plan.
     pub plan: Arc<dyn PlanNow>,
     /// The subagents of the Turn.
     pub agents: Arc<dyn SubAgents>,
     /// Asks the users of the Turn.
     pub questions: Arc<dyn Questions>,
-    /// Takes output while it appears; never blocks longer than the Thread's owner needs.
+    /// Takes output as it appears; waits only for the Thread's owner.
     pub output: Arc<dyn OutputSink>,
-    /// Most bytes of the result that the model gets. The engine cuts the middle out of a longer one, so a tool that can
-    /// be asked for the rest ends its result before.
+    /// Most bytes of the result for the model. The engine cuts the middle out of a longer result. A tool whose rest can be
+    /// requested should end its result earlier.
     pub max_bytes: usize,
 }
 
 impl CallContext {
-    /// Returns the context of a call that no Turn made, and whose Thread has no plan.
+    /// Returns the context of a call without a Turn, whose Thread has no plan.
     pub fn alone(cancel: CancellationToken, output: Arc<dyn OutputSink>) -> Self {
         Self {
             origin: CallOrigin {
@@ -234,7 +233,7 @@ impl CallContext {
     }
 }
 
-/// No Thread, no plan.
+/// The plan of a call without a Thread.
 struct NoPlan;
 
 impl PlanNow for NoPlan {
@@ -245,11 +244,11 @@ impl PlanNow for NoPlan {
 
 /// Asks the users of a Turn while one of its calls runs.
 pub trait Questions: Send + Sync {
-    /// Asks a question. `None` where nobody can be asked, or nobody answers in time.
+    /// Asks a question. `None` if no user can be asked or none answers in time.
     fn ask(&self, inquiry: Inquiry) -> BoxFuture<'_, Option<QuestionAnswer>>;
 }
 
-/// No client, no answer.
+/// Questions of a call without clients.
 struct NobodyAsked;
 
 impl Questions for NobodyAsked {
@@ -258,60 +257,60 @@ impl Questions for NobodyAsked {
     }
 }
 
-/// Says what a Thread's plan is.
+/// Reads a Thread's plan.
 pub trait PlanNow: Send + Sync {
-    /// Returns the plan as it is recorded, if there is one.
+    /// Returns the recorded plan, if there is one.
     fn plan(&self) -> BoxFuture<'_, Option<Plan>>;
 }
 
-/// Takes a call's output while it appears.
+/// Takes a call's output as it appears.
 pub trait OutputSink: Send + Sync {
-    /// Hands over one piece of text.
+    /// Takes one piece of text.
     fn write(&self, text: String) -> BoxFuture<'_, ()>;
 }
 
-/// Something an engine may call.
+/// A tool that an engine may call.
 pub trait Tool: Send + Sync + 'static {
     /// Returns its name, description and schema for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// Whether the model gets it just now. One that is not can be called all the same, and says why it
+    /// Whether the model gets it now. A tool that the model does not get can still be called, and its result says why it
     /// cannot run.
     fn is_there(&self) -> bool {
         true
     }
 
-    /// Returns what its client declared, if a client runs it: a call of it is one Item, which has the result too.
+    /// Returns the client's declaration, if a client runs it. Its call and result are one Item.
     fn declared(&self) -> Option<&DynamicTool> {
         None
     }
 
-    /// Returns the arguments with which it is called by itself once a Turn has changed files; `None` if it is not. Its user
-    /// has allowed that in advance, as far as [`PreparedCall::allowed_in_advance`] says. Such a call that fails has
-    /// something to say to the model.
+    /// Returns the arguments with which it is called automatically after a Turn has changed files; `None` if it is not. The
+    /// user has allowed such a call in advance if [`PreparedCall::allowed_in_advance`] says so. The model sees its result
+    /// only if it fails.
     fn after_edits(&self) -> Option<&Json> {
         None
     }
 
-    /// Returns the tool for a Turn whose commands have another sandbox than the configured one. `None` if it runs none.
+    /// Returns the tool with another sandbox than the configured one. `None` if the tool runs no commands.
     fn in_sandbox(&self, profile: SandboxProfile) -> Option<Arc<dyn Tool>> {
         let _ = profile;
         None
     }
 
-    /// Whether its calls are not run at the same time as others, although they only read.
+    /// Whether its calls run alone, although they only read.
     fn runs_alone(&self) -> bool {
         false
     }
 
-    /// Whether a call of it, although it only reads files, has done something that only its result tells of: a Turn that
-    /// is stopped does not let go of it.
+    /// Whether a stopped Turn must wait for its call, although it only reads files: the call has an effect that only its
+    /// result reports.
     fn must_end(&self) -> bool {
         false
     }
 
-    /// Says what is known of a call that ran when the server stopped, without doing anything again. `None` leaves it at
-    /// the word that it may have had its effect.
+    /// Describes a call that a stop of the server interrupted, without repeating anything. `None` for the usual text, that
+    /// the call may have had its effect.
     fn found_interrupted(
         &self,
         _arguments: &Json,
@@ -321,10 +320,10 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// Checks a call without any effect. May look at the disk and wait for it: called where that is allowed.
+    /// Checks a call without any effect. May read the disk and block; call it where blocking is allowed.
     ///
     /// # Errors
-    /// The arguments are not usable or break a rule; the text is the call's result.
+    /// The arguments are invalid or break a rule; the text is the call's result.
     fn prepare(
         &self,
         arguments: &Json,
@@ -332,7 +331,7 @@ pub trait Tool: Send + Sync + 'static {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal>;
 }
 
-/// A Turn, as far as that decides which tools clients have for it.
+/// The facts of a Turn that decide which tools clients have for it.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnScope<'a> {
     /// The Thread.
@@ -341,99 +340,99 @@ pub struct TurnScope<'a> {
     pub channel: &'a str,
     /// The Thread's scope in that channel.
     pub channel_context: Option<&'a str>,
-    /// Who sent the message that started the Turn.
+    /// The sender of the message that started the Turn.
     pub sender: Option<&'a Sender>,
 }
 
-/// Tools that a client declared for more than one Thread, and that client.
+/// Tools that a client declared for several Threads, and that client.
 #[derive(Debug, Clone)]
 pub struct DeclaredTools {
-    /// The tools, sound by the rules of [`dynamic_tool`](crate::dynamic_tool).
+    /// The tools, valid by the rules of [`dynamic_tool`](crate::dynamic_tool).
     pub tools: Arc<[DynamicTool]>,
     /// The client, for the Turn's Thread.
     pub clients: ThreadClients,
 }
 
-/// Tools that come and go while the server runs: those of other programs.
+/// Tools of other programs, which come and go while the server runs.
 pub trait ToolSource: Send + Sync + 'static {
-    /// Returns the tools there are now. Asked before each request to a model, so it is cheap, never waits, and
-    /// bounds how many there are.
+    /// Returns the present tools. The engine calls this before each request to a model, so it must be cheap, must not block,
+    /// and must bound the number of tools.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// Returns the tools there are now for one Thread: by default those of every Thread.
+    /// Returns the present tools for a Thread; by default those of every Thread.
     fn tools_of(&self, thread: &ThreadId) -> Vec<Arc<dyn Tool>> {
         let _ = thread;
         self.tools()
     }
 
-    /// Returns the tools that a client has declared for Turns like this one. Asked once, when the Turn starts: the Turn keeps
-    /// the client that it gets here.
+    /// Returns the tools that a client has declared for Turns like this one. Called once, when the Turn starts; the Turn
+    /// uses the returned client until its end.
     fn declared_for(&self, turn: &TurnScope<'_>) -> Option<DeclaredTools> {
         let _ = turn;
         None
     }
 
-    /// Returns what the programs behind the tools say of themselves for models, with their names. Each is bounded.
+    /// Returns the names of the programs behind the tools, with their instructions for models. Each is bounded.
     fn instructions(&self) -> Vec<(String, Arc<str>)> {
         Vec::new()
     }
 
-    /// Returns the names of what is just starting: its tools are not there yet.
+    /// Returns the names of programs that are starting and have no tools yet.
     fn starting(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns once what is just starting has started or failed, or has had its time. With a tool's name, only what
-    /// could have that tool is waited for, and longer.
+    /// Waits until starting programs have started, failed, or exceeded their time. With a tool's name, waits longer, but
+    /// only for programs that may have this tool.
     fn settled<'a>(&'a self, tool: Option<&'a str>) -> BoxFuture<'a, ()> {
         let _ = tool;
         ready(()).boxed()
     }
 }
 
-/// A call that may be run once.
+/// A call that can be run once.
 pub trait PreparedCall: Send {
-    /// Returns what it needs first.
+    /// Returns the needed permission.
     fn permission(&self) -> Permission;
 
-    /// Returns the command line it will run, if it runs one.
+    /// Returns its command line, if it runs one.
     fn command(&self) -> Option<CommandLine> {
         None
     }
 
-    /// Returns what it would do to a file, as things are now; for users, before they are asked. Touches nothing.
+    /// Returns the change that it would make to a file now, for users who are asked. Has no effect.
     fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
         ready(None).boxed()
     }
 
-    /// Returns whether a call that the tool makes by itself ([`Tool::after_edits`]) runs without a question.
+    /// Returns whether an automatic call ([`Tool::after_edits`]) runs without a question.
     fn allowed_in_advance(&self) -> bool {
         false
     }
 
-    /// Returns the file that it changes only if the conversation has the file's present content. A new file has none.
+    /// Returns a file that it changes only if the conversation has the file's present content, or the file does not exist.
     fn must_know(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Returns which files it may change. Not asked of tools that only read.
+    /// Returns the files that it may change. Not called for tools that only read.
     fn touches(&self) -> Touches {
         Touches::Anything
     }
 
-    /// Returns what a user is asked instead of a run: the answer is the call's result. Such a call has no effect.
+    /// Returns a question that replaces the run: the user's answer is the call's result. Such a call has no effect.
     fn inquiry(&self) -> Option<Inquiry> {
         None
     }
 
-    /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
+    /// Runs the call. A failure is an output with `success: false`, so that the model decides what to do.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;
 }
 
-/// How the result of a command begins that goes on in the background; its terminal's id follows.
+/// First words of the result of a command that goes on in the background; its terminal's id follows.
 pub const IN_BACKGROUND: &str = "goes on in the background as ";
 
-/// Splits the text of a command's result into how the command ended and its output; `None` when it was not run.
+/// Splits the text of a command's result into the kind of its end and its output; `None` if the command did not run.
 pub fn split_status(result: &str) -> Option<(&str, &str)> {
     let (how, output) = result.split_once('\n')?;
     let ran = [
@@ -448,7 +447,7 @@ pub fn split_status(result: &str) -> Option<(&str, &str)> {
         .then_some((how, output))
 }
 
-/// Returns a result of `ReadFile` without the numbers of its lines.
+/// Returns a result of `ReadFile` without its line numbers.
 pub fn without_numbers(read: &str) -> String {
     let text = |line| match str::split_once(line, '\t') {
         Some((number, text)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text,

@@ -1,27 +1,26 @@
-//! The names under which tools of MCP servers are offered, and back from such a name to whose it is. Pure.
+//! Names under which models see tools of MCP servers, and the way back from a name to its server. Pure.
 //!
-//! `mcp__SERVER__TOOL`. No built-in tool begins like that, and two servers' tools differ by their server, so that
-//! names of different tools differ. Where a part has characters that models do not take, holds the separator, or
-//! is too long, the name is altered; it ends with a hash of what it stands for then, so that two altered names
-//! differ too. Clients' tools keep their own names where those are free ([`crate::dynamic_tool`]); otherwise they
-//! get one of the same kind, `client__TOOL` with such a hash.
+//! A name is `mcp__SERVER__TOOL`. No built-in tool has this prefix, and the server's part differs for each server, so
+//! different tools have different names. A part is altered if it contains characters that models refuse, contains the
+//! separator, or is too long. An altered name ends with a hash of the original, so altered names differ too. A client's tool
+//! has its own name if that is free ([`crate::dynamic_tool`]), or else a name of the form `client__TOOL` with such a hash.
 
-/// What every such name begins with.
+/// Prefix of the names of MCP servers' tools.
 const PREFIX: &str = "mcp__";
-/// What names of clients' tools begin with where their own are taken.
+/// Prefix of a client's tool whose own name is not free.
 const CLIENT_PREFIX: &str = "client__";
-/// What names of FineCode actions begin with.
+/// Prefix of FineCode actions.
 const ACTION_PREFIX: &str = "finecode__";
-/// What stands between the parts.
+/// Separator of the parts.
 const SEPARATOR: &str = "__";
-/// Longest name that every model's wire takes.
+/// Longest name that every provider accepts.
 const MAX_NAME: usize = 64;
-/// Longest server part of a name that is altered.
+/// Longest server part of an altered name.
 const MAX_SERVER: usize = 20;
-/// A hash with the sign in front of it.
+/// Length of a hash with its underscore.
 const HASH: usize = 9;
 
-/// Returns the name under which a server's tool is offered.
+/// Returns the name of a server's tool.
 pub fn of_server(server: &str, tool: &str) -> String {
     let plain = format!("{PREFIX}{server}{SEPARATOR}{tool}");
     if plain.len() <= MAX_NAME && is_server_part(server) && is_tool_part(tool) {
@@ -40,7 +39,7 @@ pub fn of_server(server: &str, tool: &str) -> String {
     format!("{PREFIX}{part}{SEPARATOR}{tool_part}_{hash:08x}")
 }
 
-/// Returns the name under which a FineCode action is offered.
+/// Returns the name of a FineCode action.
 pub fn of_action(action: &str) -> String {
     let plain = format!("{ACTION_PREFIX}{action}");
     if plain.len() <= MAX_NAME && is_tool_part(action) {
@@ -50,17 +49,17 @@ pub fn of_action(action: &str) -> String {
     format!("{ACTION_PREFIX}{part}_{:08x}", hash("", action))
 }
 
-/// Whether a name could be one that [`of_server`] made.
+/// Whether [`of_server`] may have made a name.
 pub fn is_of_server(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Whether a name could be one that [`of_server`] made for a tool of this server.
+/// Whether [`of_server`] may have made a name for a tool of this server.
 pub fn could_be_of(server: &str, name: &str) -> bool {
     parts(name).is_some_and(|(part, _)| part == server || part == cleaned(server, MAX_SERVER))
 }
 
-/// Returns the name under which a client's tool is offered whose own name is taken.
+/// Returns the name of a client's tool whose own name is not free.
 pub fn of_client(namespace: Option<&str>, tool: &str) -> String {
     let plain = match namespace {
         Some(namespace) => format!("{namespace}_{tool}"),
@@ -71,7 +70,7 @@ pub fn of_client(namespace: Option<&str>, tool: &str) -> String {
     format!("{CLIENT_PREFIX}{part}_{hash:08x}")
 }
 
-/// Returns the server and the tool of a name that [`of_server`] made: the parts as they stand in it.
+/// Returns the server and the tool of a name that [`of_server`] made, as they are in the name.
 pub fn parts(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(PREFIX)?
         .split_once(SEPARATOR)
@@ -79,7 +78,7 @@ pub fn parts(name: &str) -> Option<(&str, &str)> {
 }
 
 fn is_server_part(part: &str) -> bool {
-    // The first separator of a name must be the one between its parts.
+    // The first separator of a name must be the separator of its parts.
     is_tool_part(part) && !part.contains(SEPARATOR) && !part.starts_with('_') && !part.ends_with('_')
 }
 
@@ -91,7 +90,7 @@ fn is_taken(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Returns a part with single underscores for whatever models do not take, and for underscores in a row.
+/// Returns a part in which one underscore replaces each run of underscores and characters that models refuse.
 fn cleaned(part: &str, max: usize) -> String {
     let mut out = String::new();
     for char in part.chars() {
@@ -108,7 +107,7 @@ fn cleaned(part: &str, max: usize) -> String {
     out.trim_matches('_').to_owned()
 }
 
-/// FNV-1a, 32 bits: spread is all that is asked of it.
+/// FNV-1a, 32 bits. Only an even spread is needed.
 fn hash(server: &str, tool: &str) -> u32 {
     let bytes = server.bytes().chain([0]).chain(tool.bytes());
     bytes.fold(0x811c_9dc5, |hash, byte| {

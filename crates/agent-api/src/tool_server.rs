@@ -1,8 +1,7 @@
-//! Tool servers as clients manage them: the contract between the dialects and the host of such servers.
+//! Tool servers: the contract between the dialects and the host of such servers.
 //!
-//! What a server is at a moment, for users to see, is a [`ToolServer`]; every change of it is sent to all clients
-//! through `Hub::announce`. What it takes to start one is a [`ToolServerConfig`]; it holds
-//! secrets, which [`Secrets`] keeps out of logs.
+//! A [`ToolServer`] is a server's state as users see it; all clients get every change. A [`ToolServerConfig`] is what starts
+//! a server; its [`Secrets`] do not show up in logs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,37 +15,37 @@ use futures_util::future::{BoxFuture, ready};
 /// A tool server's configuration (AppServer protocol 05 §8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolServerConfig {
-    /// Its name; compared without case.
+    /// Its name, compared without case.
     pub name: String,
-    /// Whether it may run.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// How to reach it.
     pub access: ServerAccess,
-    /// Whether a server that a folder brings runs outside of the sandbox, as its user's own do.
+    /// Whether a folder's server runs outside of the sandbox, as the user's own servers do.
     pub outside_sandbox: bool,
-    /// How long it may take to start.
+    /// Time limit for its start.
     pub start_timeout: Option<Duration>,
-    /// How long a call may take.
+    /// Time limit for a call.
     pub call_timeout: Option<Duration>,
 }
 
-/// How to reach a tool server.
+/// Access to a tool server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerAccess {
-    /// Start it and speak with it on its standard streams.
+    /// The server starts it and talks to it on its standard streams.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables that are set for it.
+        /// Additional variables of its environment.
         env: Secrets,
-        /// Names of variables that it gets from our own environment.
+        /// Names of variables that it inherits from the server's environment.
         env_vars: Vec<String>,
-        /// Where it starts; the workspace when left out.
+        /// Working directory; `None` means the workspace.
         cwd: Option<String>,
     },
-    /// Speak with it over streamable HTTP.
+    /// The server talks to it over streamable HTTP.
     Http {
         /// Its address.
         url: String,
@@ -54,12 +53,12 @@ pub enum ServerAccess {
         bearer_token_env_var: Option<String>,
         /// Headers of every request.
         headers: Secrets,
-        /// Headers whose values stand in variables: header to variable name.
+        /// Headers whose values are in variables: header to variable name.
         env_headers: BTreeMap<String, String>,
     },
 }
 
-/// Named values that do not belong in a log.
+/// Named values that must not be logged.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Secrets(pub BTreeMap<String, String>);
 
@@ -69,18 +68,18 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A configuration and where it stands.
+/// A configuration and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredServer {
     /// The configuration.
     pub config: ToolServerConfig,
-    /// Whose it is.
+    /// Its origin.
     pub origin: ServerOrigin,
     /// Whether clients may not change it.
     pub read_only: bool,
 }
 
-/// Something to read that a server has.
+/// A resource of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerResource {
     /// The server.
@@ -89,9 +88,9 @@ pub struct ServerResource {
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// What it is; empty when that is not said.
+    /// Its description; empty if the server gives none.
     pub description: String,
-    /// Its kind; empty when that is not said.
+    /// Its media type; empty if the server gives none.
     pub mime_type: String,
 }
 
@@ -102,13 +101,13 @@ pub struct ServerPrompt {
     pub server: String,
     /// Its name, unique on its server.
     pub name: String,
-    /// What it is for; empty when that is not said.
+    /// Its description; empty if the server gives none.
     pub description: String,
-    /// What it needs, in order.
+    /// Its arguments, in order.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// A prompt of a server with what a user typed for it.
+/// A server's prompt, with the arguments that a user typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedPrompt {
     /// The server.
@@ -119,12 +118,12 @@ pub struct TypedPrompt {
     pub arguments: BTreeMap<String, String>,
 }
 
-/// Returns the prompt of a server that a message asks for: `/server:prompt first second …`, the last argument taking
-/// what is left. The error says which argument is missing.
+/// Returns the server's prompt that a message requests: `/server:prompt first second …`. The last argument takes the rest of
+/// the text. The error names the missing argument.
 pub fn typed_prompt(message: &str, prompts: &[ServerPrompt]) -> Option<Result<TypedPrompt, String>> {
     let mut words = message.strip_prefix('/')?.splitn(2, char::is_whitespace);
     let typed = words.next()?;
-    // Servers of plugins have a colon in their names.
+    // Names of plugins' servers contain a colon.
     let is_typed = |prompt: &&ServerPrompt| {
         let name = typed
             .strip_prefix(prompt.server.as_str())
@@ -154,27 +153,27 @@ pub fn typed_prompt(message: &str, prompts: &[ServerPrompt]) -> Option<Result<Ty
     }))
 }
 
-/// What a prompt needs.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// Why something could not be done with a tool server. The texts are for the user and carry no secrets.
+/// Error of an operation on a tool server. The texts are for the user and contain no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolServerError {
     /// No server has this name.
     #[error("there is no tool server {0:?}")]
     NotFound(String),
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// The name is taken by a server that may not be changed.
+    /// A server that may not be changed has this name.
     #[error("{0}")]
     NameConflict(String),
     /// The server may not be changed here.
@@ -185,10 +184,10 @@ pub enum ToolServerError {
     Unwritable(String),
 }
 
-/// Takes the answer to a change. Must not wait.
+/// Receives the answer to a change. Must not block.
 pub type ServerReply<T> = Box<dyn FnOnce(Result<T, ToolServerError>) + Send>;
 
-/// Broadcast: a tool server is as it says here.
+/// Broadcast: the state of a tool server has changed to this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolServerNews(pub Arc<ToolServer>);
 
@@ -197,49 +196,48 @@ pub struct ToolServerNews(pub Arc<ToolServer>);
 pub struct LoginNews {
     /// The server.
     pub server: String,
-    /// Whether the user is logged in; the error is the end of a sentence that begins with the server's name.
+    /// Whether the user is logged in. The error continues a sentence that starts with the server's name.
     pub outcome: Result<(), String>,
 }
 
 /// Runs the workspace's tool servers.
 pub trait ToolServers: Send + Sync + 'static {
-    /// Returns how they are, by name.
+    /// Returns their states, by name.
     fn servers(&self) -> Vec<Arc<ToolServer>>;
 
     /// Returns their configurations, by name.
     fn configured(&self) -> Vec<ConfiguredServer>;
 
-    /// Starts one that does not run, because a user asked for it.
+    /// Starts a server that does not run, at a user's request.
     ///
     /// # Errors
     /// [`ToolServerError::NotFound`], [`ToolServerError::Invalid`].
     fn start(&self, name: &str) -> Result<(), ToolServerError>;
 
-    /// Stops one, with everything that it started.
+    /// Stops a server and all processes that it started.
     ///
     /// # Errors
     /// [`ToolServerError::NotFound`].
     fn stop(&self, name: &str) -> Result<(), ToolServerError>;
 
-    /// Adds a server to the workspace's configuration, or replaces it there, because a user asked for it. It
-    /// is started in the background. `reply` is called before clients are notified.
+    /// Adds a server to the workspace's configuration, or replaces it, at a user's request. Starts it in the background.
+    /// Calls `reply` before clients are notified.
     fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()>;
 
-    /// Removes a server from the workspace's configuration and ends it. `reply` is called before clients are
-    /// notified.
+    /// Removes a server from the workspace's configuration and ends it. Calls `reply` before clients are notified.
     fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()>;
 
-    /// Starts a server, counts its tools and ends it again. The outer error says that it was not even tried;
-    /// the inner one is a sentence for the user.
+    /// Starts a server, counts its tools and ends it. The outer error means that it was not started; the inner one is a
+    /// sentence for the user.
     fn test(&self, config: ToolServerConfig)
     -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>>;
 
-    /// Returns what there is to read on the servers that run.
+    /// Returns the resources of the running servers.
     fn resources(&self) -> Vec<ServerResource> {
         Vec::new()
     }
 
-    /// Returns the prompts of the servers that run.
+    /// Returns the prompts of the running servers.
     fn prompts(&self) -> Vec<ServerPrompt> {
         Vec::new()
     }
@@ -254,7 +252,7 @@ pub trait ToolServers: Send + Sync + 'static {
         ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
     }
 
-    /// Has a prompt filled in; bounded in time and size.
+    /// Asks the server to fill in a prompt; bounded in time and size.
     fn fill_prompt<'a>(
         &'a self,
         server: &'a str,
@@ -266,18 +264,18 @@ pub trait ToolServers: Send + Sync + 'static {
         ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
     }
 
-    /// Starts a login at a server, because a user asked for it. Returns the page that the user opens; a login that
-    /// waits already has the same page. Its end is a [`LoginNews`].
+    /// Starts a login at a server, at a user's request. Returns the page that the user opens; a pending login has the
+    /// same page. Its end is a [`LoginNews`].
     fn log_in<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, ToolServerError>> {
         ready(Err(ToolServerError::NotFound(name.to_owned()))).boxed()
     }
 
-    /// Removes what a login has given. Returns whether there was anything.
+    /// Removes the credentials of a login. Returns whether there were any.
     fn log_out<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, ToolServerError>> {
         ready(Err(ToolServerError::NotFound(name.to_owned()))).boxed()
     }
 
-    /// Ends them all, for good.
+    /// Ends all servers for good.
     fn end(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -1,62 +1,62 @@
-//! Trust in a folder as clients see and change it: the seam between the dialects and the place where the user's word lies.
+//! Trust in a folder: the contract between the dialects and the store of the user's decisions.
 //!
-//! A folder may have come from anybody. What it brings along to run, to loosen or to instruct waits until its user has
-//! said that it counts.
+//! Anybody may have made a folder. Its programs, its settings that loosen the user's, and its instructions have no effect
+//! until the user trusts them.
 
 use futures_util::future::BoxFuture;
 
-/// What a thing that a folder brings does once it counts.
+/// Effect of an item once it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustKind {
-    /// It starts a program, or sends something to an address.
+    /// It starts a program, or sends data to an address.
     Server,
-    /// It loosens what the user's own configuration says.
+    /// It loosens the user's own configuration.
     Setting,
     /// It is read as an instruction.
     Text,
 }
 
-/// One thing that a folder brings.
+/// An item of a folder that needs trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustItem {
-    /// What it does.
+    /// Its effect.
     pub kind: TrustKind,
-    /// What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
+    /// Its name: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`.
     pub name: String,
-    /// What it says, for the user to judge; of a file of instructions, how long it is.
+    /// Its content, for the user to judge; the length of a file of instructions.
     pub detail: String,
-    /// Stands for its content; texts have none, since they count with the folder.
+    /// Identifies its content. Texts have none, since they are trusted with the folder.
     pub fingerprint: Option<String>,
-    /// Whether it counts.
+    /// Whether it is trusted.
     pub trusted: bool,
 }
 
-/// What a folder brings, and what the user has said of it.
+/// The items of a folder, and the user's decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustStatus {
-    /// Whether the user trusts the folder: its texts count then.
+    /// Whether the user trusts the folder, and so its texts.
     pub trusted: bool,
-    /// What it brings, what runs first.
+    /// The items; those that start programs come first.
     pub items: Vec<TrustItem>,
-    /// Whether a setting counts, or does not count any more, only from the next start of the server.
+    /// Whether a setting takes effect, or loses it, only at the next start of the server.
     pub restart_needed: bool,
 }
 
-/// What a client says of a folder.
+/// A client's decision about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustChange {
-    /// The folder is trusted, with all that it brings now.
+    /// The folder is trusted, with all its present items.
     TrustAll,
-    /// The folder is trusted, with exactly what has these fingerprints; what was trusted before stays.
+    /// The folder is trusted, with exactly the items of these fingerprints. Earlier trust remains.
     TrustOnly(Vec<String>),
-    /// Nothing of the folder counts any more.
+    /// Nothing of the folder is trusted any more.
     Revoke,
 }
 
-/// Why what the user says was not taken.
+/// Reason why a decision was not stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
-    /// A fingerprint is of nothing that the folder brings now.
+    /// A fingerprint belongs to no present item.
     #[error("what the folder brings has changed: look at it again")]
     Changed,
     /// The folder or the record cannot be read or written.
@@ -64,24 +64,24 @@ pub enum TrustError {
     Unwritable(String),
 }
 
-/// Broadcast: the user has said something about the folder.
+/// Broadcast: the user has decided about the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustNews {
     /// Whether the folder is trusted now.
     pub trusted: bool,
 }
 
-/// Keeps what the user says about the workspace.
+/// Stores the user's decisions about the workspace.
 pub trait WorkspaceTrust: Send + Sync + 'static {
-    /// Returns what the folder brings now.
+    /// Returns the present items of the folder.
     fn status(&self) -> BoxFuture<'_, Result<TrustStatus, TrustError>>;
 
-    /// Takes what the user says: stores it, puts it into effect, tells every client, and returns what the folder brings then.
+    /// Stores a decision, applies it and notifies every client. Returns the items after it.
     ///
     /// # Errors
     /// [`TrustError`]; nothing has changed.
     fn set(&self, change: TrustChange) -> BoxFuture<'_, Result<TrustStatus, TrustError>>;
 
-    /// Returns the sentence for a client that knows nothing of trust, if something waits.
+    /// Returns a sentence for clients that do not know trust, if an item is not trusted yet.
     fn notice(&self) -> BoxFuture<'_, Option<String>>;
 }

@@ -1,7 +1,7 @@
-//! Undoing what a Turn did to files: the seam between those that run Turns and what snapshots the files.
+//! Undo of a Turn's file changes: the contract between the crates that run Turns and the one that snapshots files.
 //!
-//! The core stores no file. An engine has the files of a call recorded before and after it; a Thread's owner asks for an
-//! undo while no Turn of that Thread runs, and records what was done.
+//! The core stores no file. An engine records the files of a call before and after it. A Thread's owner requests an undo
+//! while no Turn of that Thread runs, and records the result.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::{ChangedFile, Touches};
 
-/// A Turn whose file changes are to be undone.
+/// A request to undo the file changes of a Turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevertRequest {
     /// Its Thread.
     pub thread: ThreadId,
-    /// The Turn. It has ended.
+    /// The Turn, which has ended.
     pub turn: TurnId,
-    /// Root of the Thread's file tools, from which paths are shown.
+    /// Root of the Thread's file tools; shown paths are relative to it.
     pub root: PathBuf,
-    /// What happens to files that have been changed since.
+    /// Treatment of files that have changed since.
     pub changed_since: ChangedSince,
 }
 
@@ -37,54 +37,54 @@ pub struct RecordedTurn {
     pub root: PathBuf,
 }
 
-/// The file changes of calls, beside those that the tools report themselves.
+/// File changes of calls, besides those that tools report.
 #[derive(Debug, Default)]
 pub struct FileChanges {
-    /// Files with what they were before.
+    /// Files with their earlier content.
     pub changed: Vec<ChangedFile>,
-    /// Files whose earlier content is too much to be shown.
+    /// Files whose earlier content is too large to show.
     pub unshown: Vec<(PathBuf, FileChangeStatus)>,
 }
 
-/// Why the files of a call are not recorded, as half a sentence for the user.
+/// Reason why the files of a call are not recorded, as half a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotRecorded(pub String);
 
-/// A call whose files were recorded before it ran. Dropping it records them after the call too.
+/// A call whose files were recorded before it ran. Dropping the value also records them after the call.
 pub trait OpenCall: Send + Sync {
-    /// Records what the files are now and returns what has changed.
+    /// Records the files after the call and returns the changes.
     ///
     /// # Cancel safety
-    /// Dropping the future loses the returned changes only: they are recorded all the same.
+    /// Dropping the future loses only the returned changes; they are still recorded.
     fn end(self: Box<Self>) -> BoxFuture<'static, FileChanges>;
 }
 
-/// What happens to files that are not as the Turn left them.
+/// Treatment of files that have changed since the Turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangedSince {
-    /// Nothing is undone, and they are named.
+    /// The undo is refused and names them.
     Refuse,
-    /// They are put back all the same.
+    /// They are restored anyway.
     Overwrite,
 }
 
-/// What was undone.
+/// Result of an undo.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// The files that are as they were before the Turn; those that were so anyway are left out.
+    /// The restored files, without those that needed no change.
     pub files: Vec<RevertedFile>,
     /// Changes that could not be undone, as sentences.
     pub notes: Vec<String>,
 }
 
-/// Why nothing, or not everything, was undone.
+/// Reason why nothing, or not everything, was undone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// Files have been changed since; nothing was touched.
+    /// Files have changed since; nothing was touched.
     #[error("files have been changed since")]
     Changed(Vec<String>),
-    /// It cannot be done; a sentence for the user says why and what was done.
+    /// The undo failed; a sentence for the user names the reason and what was done.
     #[error("{0}")]
     NotDone(String),
     /// The server stopped before the first file was touched.
@@ -92,27 +92,26 @@ pub enum UndoError {
     Stopped,
 }
 
-/// Records what files are before and after calls, and undoes Turns.
+/// Records files before and after calls, and undoes Turns.
 pub trait Undo: fmt::Debug + Send + Sync + 'static {
-    /// Starts the first snapshot of a workspace in the background, so that the first call need not wait for all of it.
+    /// Starts the first snapshot of a workspace in the background, so that the first call waits less.
     fn prepare(&self, root: &Path);
 
-    /// Records what a call may change, before it runs. Bounded in time.
+    /// Records the files that a call may change, before it runs. Bounded in time.
     ///
     /// # Errors
-    /// Nothing could be recorded; the call may run, and an undo of its Turn says that this one is missing.
+    /// Nothing could be recorded. The call may still run; an undo of its Turn reports that this call is missing.
     fn begin(
         &self,
         turn: RecordedTurn,
         touches: Touches,
     ) -> BoxFuture<'_, Result<Box<dyn OpenCall>, NotRecorded>>;
 
-    /// Records what the calls have changed that a crash interrupted, and returns it.
+    /// Records the changes of calls that a crash interrupted, and returns them.
     fn resume(&self, turn: RecordedTurn) -> BoxFuture<'_, FileChanges>;
 
-    /// Undoes the file changes of a Turn: all of them, or none. Doing it again changes nothing. Until the first file is
-    /// touched it is bounded in time and ends when `stop` says so; from there on it goes to its end, so that what was
-    /// done is known.
+    /// Undoes the file changes of a Turn: all of them, or none. A second undo changes nothing. Before it touches the first
+    /// file, the undo is bounded in time and obeys `stop`. After that it runs to its end, so that its result is known.
     fn revert(
         &self,
         request: RevertRequest,

@@ -1,7 +1,7 @@
-//! Work with clients that outlives the call it came from: what an editor opens for a Turn that is over is closed again.
+//! Work with clients that outlives its call, such as closing what an editor has open for a Turn that is over.
 //!
-//! Owned by the Threads' [`Clients`](crate::client::Clients): a server that stops gives it [`LAST`] and ends it then. At
-//! most [`MAX`] pieces at a time; without room no work is started.
+//! Owned by the Threads' [`Clients`](crate::client::Clients). A server that stops waits [`LAST`] for it and then ends it. At
+//! most [`MAX`] tasks run; further work is not started.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Pieces of work at a time (a guess: each is a command that a user sees in a terminal).
+/// Most tasks (a guess: each is a command that a user sees in a terminal).
 const MAX: usize = 256;
-/// What a server that stops gives them.
+/// Time that a stopping server waits for the tasks.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The work.
+/// The tasks.
 #[derive(Debug)]
 pub(crate) struct Upkeep {
     tasks: TaskTracker,
@@ -35,7 +35,7 @@ impl Default for Upkeep {
 }
 
 impl Upkeep {
-    /// Runs a piece of work to its end; returns whether there is room for it.
+    /// Starts a task that runs to its end. Returns whether there was room for it.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
         let Ok(room) = self.room.clone().try_acquire_owned() else {
             return false;
@@ -52,7 +52,7 @@ impl Upkeep {
         true
     }
 
-    /// Waits a moment for what runs, and ends it.
+    /// Waits a short time for the tasks, and then ends them.
     pub(crate) async fn stop(&self) {
         self.tasks.close();
         if tokio::time::timeout(LAST, self.tasks.wait()).await.is_err() {

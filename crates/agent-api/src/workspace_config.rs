@@ -1,9 +1,9 @@
-//! The workspace's configuration as clients see and change it: the seam between the dialects and the files.
+//! The workspace's configuration: the contract between the dialects and the files.
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-/// When a changed setting counts.
+/// Time at which a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reload {
     /// At once.
@@ -15,76 +15,76 @@ pub enum Reload {
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigField {
-    /// Its name, with those of the objects around it in the section: `WebSocket.Port`.
+    /// Its name, with the objects around it in the section: `WebSocket.Port`.
     pub key: String,
-    /// How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`.
+    /// Its input: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`.
     pub kind: &'static str,
-    /// What it says, for its user.
+    /// Its description, for the user.
     pub hint: Option<String>,
     /// Whether its value is a secret.
     pub sensitive: bool,
-    /// The words that it can be.
+    /// Its possible values.
     pub options: Vec<String>,
-    /// The least number.
+    /// The smallest number.
     pub min: Option<Value>,
-    /// The greatest number.
+    /// The largest number.
     pub max: Option<Value>,
-    /// What counts where no file says anything.
+    /// Its value if no file sets it.
     pub default: Option<Value>,
-    /// When a change counts.
+    /// Time at which a change takes effect.
     pub reload: Reload,
-    /// What the files say, as far as it counts. `None` too for what can have a secret in it.
+    /// The value in effect from the files. `None` if none is set, or if it may contain a secret.
     pub value: Option<Value>,
 }
 
-/// Settings that belong together.
+/// A group of settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigSection {
-    /// Its name: `Core` for those at the top of a file, else the member that they are in.
+    /// Its name: `Core` for settings at the top of a file, else the member that contains them.
     pub name: String,
-    /// The member that they are in; `None` at the top of a file.
+    /// The member that contains them; `None` at the top of a file.
     pub path: Option<String>,
-    /// They.
+    /// The settings.
     pub fields: Vec<ConfigField>,
 }
 
-/// What a client sets: `None` leaves a setting as it is, `Some(None)` removes it.
+/// A client's change: `None` leaves a setting unchanged, `Some(None)` removes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigChange {
-    /// The usual model.
+    /// The default model.
     pub model: Option<Option<String>>,
-    /// Key for the address.
+    /// Key for `end_point`.
     pub api_key: Option<Option<String>>,
     /// Address of a provider.
     pub end_point: Option<Option<String>>,
-    /// Whether a welcome is suggested.
+    /// Whether first inputs are suggested.
     pub welcome_suggestions: Option<Option<bool>>,
     /// Whether skills are learned.
     pub skills_self_learning: Option<Option<bool>>,
     /// Whether memory is consolidated.
     pub memory_auto_consolidate: Option<Option<bool>>,
-    /// The policy of Threads that have none, as files spell it.
+    /// The policy of Threads without their own, as files spell it.
     pub default_approval_policy: Option<Option<&'static str>>,
     /// A provider, in the user's own file.
     pub provider: Option<ProviderChange>,
-    /// Whether the model and the policy become those of all the user's folders instead of the workspace's.
+    /// Whether the model and the policy are set for all the user's folders instead of this workspace.
     pub for_all_folders: bool,
 }
 
 /// A provider of models that a client sets up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderChange {
-    /// Its name, in front of those of its models.
+    /// Its name, the prefix of its models' names.
     pub name: String,
-    /// What it speaks; a new provider without it speaks [`ProviderWire::Chat`].
+    /// Its wire format; `None` for a new provider means [`ProviderWire::Chat`].
     pub wire: Option<ProviderWire>,
-    /// Its address; a built-in provider has one.
+    /// Its address; a built-in provider has its own.
     pub base_url: Option<String>,
-    /// Its key. With a new address and without a key, an earlier key is removed.
+    /// Its key. A new address without a key removes an earlier key.
     pub api_key: Option<String>,
 }
 
-/// What a provider speaks.
+/// Wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderWire {
     /// Chat Completions.
@@ -96,7 +96,7 @@ pub enum ProviderWire {
 }
 
 impl ProviderWire {
-    /// Returns the word of configuration files.
+    /// Returns its name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -106,29 +106,29 @@ impl ProviderWire {
     }
 }
 
-/// What the files say of the same settings.
+/// The values of the same settings in the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigValues {
-    /// The usual model.
+    /// The default model.
     pub model: Option<String>,
-    /// Key for the address; `None` too where this connection may not read it.
+    /// Key for `end_point`; also `None` if this connection may not read it.
     pub api_key: Option<String>,
     /// Address of a provider.
     pub end_point: Option<String>,
-    /// Whether a welcome is suggested.
+    /// Whether first inputs are suggested.
     pub welcome_suggestions: Option<bool>,
     /// Whether skills are learned.
     pub skills_self_learning: Option<bool>,
     /// Whether memory is consolidated.
     pub memory_auto_consolidate: Option<bool>,
-    /// The policy of Threads that have none, as the file spells it.
+    /// The policy of Threads without their own, as files spell it.
     pub default_approval_policy: Option<String>,
 }
 
-/// Why a change was not made.
+/// Reason why a change was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigChangeError {
-    /// The files would say something that cannot be used.
+    /// The files would be invalid.
     #[error("{0}")]
     Unusable(String),
     /// A file cannot be read or written.
@@ -138,12 +138,12 @@ pub enum ConfigChangeError {
 
 /// Reads and writes configuration files.
 pub trait WorkspaceConfig: Send + Sync + 'static {
-    /// Returns every setting that files can have, with what they say.
+    /// Returns every setting of the files, with its value.
     fn schema(&self) -> BoxFuture<'_, Vec<ConfigSection>>;
 
-    /// Writes settings, makes them count and tells every client. Returns what the files say then.
+    /// Writes settings, applies them and notifies every client. Returns the values of the files after it.
     ///
     /// # Errors
-    /// [`ConfigChangeError`]; the files are as before.
+    /// [`ConfigChangeError`]; the files are unchanged.
     fn update(&self, change: ConfigChange) -> BoxFuture<'_, Result<ConfigValues, ConfigChangeError>>;
 }
