@@ -1,4 +1,4 @@
-//! What owners answer to commands: values only.
+//! Answers of owners to commands: values only.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use bobbin_agent_api::undo::Undone;
 /// A Thread at one Seq.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// Everything up to and including this is in it, text of open Items included.
+    /// Seq up to which the state includes everything, text of open Items too.
     pub at: Seq,
     /// The state.
     pub state: Arc<ThreadState>,
@@ -18,7 +18,7 @@ pub struct Snapshot {
 /// A subagent, and its edge to the parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edged {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub source: SubAgentSource,
     /// The edge.
     pub edge: Edge,
@@ -27,18 +27,18 @@ pub struct Edged {
 /// A Turn that has just started.
 #[derive(Debug, Clone)]
 pub struct StartedTurn {
-    /// The Turn, with what the user said.
+    /// The Turn, with the user's message.
     pub turn: Turn,
     /// Seq of its first event.
     pub seq: Seq,
 }
 
-/// A Thread that has just been taken up again.
+/// A Thread that has just been resumed.
 #[derive(Debug, Clone)]
 pub struct Resumed {
-    /// Seq of the first event this caused.
+    /// Seq of the first event of the resume.
     pub first: Seq,
-    /// Seq of the last.
+    /// Seq of its last event.
     pub last: Seq,
     /// The Thread.
     pub snapshot: Snapshot,
@@ -53,14 +53,14 @@ pub struct Unqueued {
     pub queue: Vec<QueuedInput>,
 }
 
-/// A Thread whose newest Turns have just been taken out.
+/// A Thread whose newest Turns have just been rolled back.
 #[derive(Debug, Clone)]
 pub struct RolledBack {
     /// The Thread.
     pub snapshot: Snapshot,
-    /// The newest of the Turns that are left, oldest first.
+    /// The newest remaining Turns, oldest first.
     pub turns: Vec<Turn>,
-    /// Whether there are Turns before them.
+    /// Whether there are Turns before these.
     pub more: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct RolledBack {
 pub struct Reverted {
     /// The Turn.
     pub turn: TurnId,
-    /// What was undone, and what was not.
+    /// The result of the undo.
     pub undone: Undone,
 }
 
@@ -91,7 +91,7 @@ pub struct Steered {
 pub struct Enqueued {
     /// Seq of the change.
     pub seq: Seq,
-    /// The Turn it began at once, when none ran and that one still runs.
+    /// The Turn that the input started at once, if it still runs.
     pub started: Option<TurnId>,
     /// The new entry.
     pub entry: QueuedInput,

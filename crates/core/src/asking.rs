@@ -1,19 +1,19 @@
-//! How many Approvals are open in the live subagents of a workspace: each new subscription asks for them, and there are
-//! hardly ever any.
+//! Counts the open Approvals of a workspace's live subagents. Each new subscription asks for them, and there are hardly ever
+//! any.
 //!
-//! Each owner counts its own, in what its handle shows and, for a subagent, in the sum. It takes out what it put in when
-//! it ends, whatever ended it.
+//! Each owner publishes its own count in its handle. A subagent's owner also adds it to the sum, and subtracts it when it
+//! ends for any reason.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::handle::Shared;
 
-/// The part of one owner.
+/// The share of one owner.
 #[derive(Debug)]
 pub(crate) struct Asking {
     shared: Arc<Shared>,
-    /// The sum over all subagents, for one of them.
+    /// The sum over all subagents; `None` if the owner is not that of a subagent.
     all: Option<Arc<AtomicUsize>>,
     open: usize,
 }
@@ -23,8 +23,8 @@ impl Asking {
         Self { shared, all, open: 0 }
     }
 
-    /// Says how many are open, and whether a Turn has not ended. Called before the frame that tells of it is appended: a reader that finds none here gets the
-    /// next by the log.
+    /// Publishes the number of open Approvals, and whether a Turn has not ended. Call this before the frame of the change is
+    /// appended: a reader that finds no Approval here gets the next one from the log.
     pub(crate) fn set(&mut self, open: usize, has_turn: bool) {
         self.shared.set_has_turn(has_turn);
         if open == self.open {

@@ -1,7 +1,7 @@
-//! Requests concerning one Thread, on their way to its owner.
+//! Requests about one Thread, on their way to its owner.
 //!
-//! An answer is a closure the owner calls, in its own task and without waiting, *before* readers can see
-//! what the command caused. That is how a response precedes the notifications it causes.
+//! The owner answers a command by calling a closure, in its own task and without blocking. It does so before readers can see
+//! the events of the command, so a response precedes its notifications.
 
 use std::sync::Arc;
 
@@ -20,53 +20,53 @@ use crate::answer::{
 use crate::engine::Answer;
 use bobbin_agent_api::undo::ChangedSince;
 
-/// Takes a command's answer. Must not wait.
+/// Receives a command's answer. Must not block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, CoreError>) + Send>;
 
-/// A title for a Thread that has got none of a user's.
+/// A new title for a Thread that no user has renamed.
 pub struct Retitle {
-    /// The title that it must still have.
+    /// The title that the Thread must still have.
     pub before: String,
-    /// The new one.
+    /// The new title.
     pub display_name: String,
-    /// Tokens and cost of writing it, which count in the first Turn.
+    /// Tokens and cost of writing it, which are added to the first Turn.
     pub spent: (TokenUsage, u64),
-    /// Takes the answer; also where nothing has changed.
+    /// Takes the answer, also if nothing has changed.
     pub reply: Reply<()>,
 }
 
-/// A request concerning one Thread.
+/// A request about one Thread.
 pub enum Command {
-    /// Give it another title.
+    /// Rename it.
     Rename {
         /// The title.
         display_name: String,
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Give it another title, unless it has got one of a user's.
+    /// Rename it, unless a user has renamed it.
     Retitle(Retitle),
-    /// Set one of its labels, or take it away.
+    /// Set or remove one of its labels.
     Label {
         /// The label.
         name: String,
-        /// What it is to say; `None` to take it away.
+        /// The new value; `None` removes the label.
         value: Option<String>,
         /// Takes the answer.
         reply: Reply<()>,
     },
     /// Pause, archive, unarchive.
     Status {
-        /// Which.
+        /// The change.
         change: StatusChange,
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Take it up again; `by` is the client's name.
+    /// Resume it; `by` is the client's name.
     Resume {
         /// Name of the client.
         by: String,
-        /// Tools that it brings along, in place of those there were.
+        /// Tools that the client declares, in place of earlier ones.
         tools: Option<Arc<[DynamicTool]>>,
         /// Takes the answer.
         reply: Reply<Resumed>,
@@ -85,91 +85,91 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Begin a Turn.
+    /// Start a Turn.
     StartTurn {
-        /// The Turn to be.
+        /// The new Turn.
         request: StartTurn,
         /// Takes the answer.
         reply: Reply<StartedTurn>,
     },
-    /// Begin a Turn after a conversation that its client hands in, where the client keeps the history.
+    /// Start a Turn after a conversation that the client sends, if the client stores the history.
     StartTurnAfter {
         /// The conversation before it.
         messages: Arc<[GivenMessage]>,
-        /// The Turn to be.
+        /// The new Turn.
         request: StartTurn,
         /// Takes the answer.
         reply: Reply<StartedTurn>,
     },
-    /// Put an input into the queue; begins a Turn when none runs.
+    /// Queue an input; start its Turn if none runs.
     Enqueue {
-        /// What the Turn will be.
+        /// The Turn of the input.
         request: StartTurn,
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
-    /// The same, for an input that is not to wait for a word when the Turn before it fails or is stopped.
+    /// Like `Enqueue`, for an input that also starts after a Turn that failed or was stopped.
     EnqueueNext {
-        /// What the Turn is to be.
+        /// The Turn of the input.
         request: StartTurn,
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
-    /// Carry a command out unless it was carried out under this name before; then answer as before.
+    /// Execute a command, unless it was executed under this id before; then repeat the answer.
     Once {
-        /// The name.
+        /// The id.
         once: Once,
-        /// What to do.
+        /// The command.
         command: Box<Command>,
     },
-    /// Take an input out of the queue.
+    /// Remove an input from the queue.
     Unqueue {
         /// The entry.
         id: QueuedInputId,
         /// Takes the answer.
         reply: Reply<Unqueued>,
     },
-    /// Give a queued input to the Turn that runs.
+    /// Give a queued input to the running Turn.
     Steer {
         /// The entry.
         id: QueuedInputId,
-        /// The Turn that must be running.
+        /// The Turn that must run.
         expected: String,
-        /// Who says it, in place of who queued it.
+        /// The sender, in place of the one who queued it.
         sender: Option<Sender>,
         /// Takes the answer.
         reply: Reply<Steered>,
     },
-    /// Say something to the Turn that runs and to no other.
+    /// Give an input to this running Turn and no other.
     Guide {
-        /// What is said, and by whom.
+        /// The input and its sender.
         request: StartTurn,
-        /// That Turn.
+        /// The Turn.
         turn: TurnId,
-        /// An earlier word that this one goes behind, if it still waits.
+        /// An earlier input that this one is appended to, if it still waits.
         replaces: Option<QueuedInputId>,
-        /// Takes the entry's id.
+        /// Takes the id of the entry.
         reply: Reply<QueuedInputId>,
     },
-    /// Take the newest Turns out of the conversation.
+    /// Roll back the newest Turns.
     RollBack {
-        /// Which.
+        /// The Turns.
         which: Newest,
-        /// About how many bytes of the Turns that are left are wanted with the answer.
+        /// Most bytes, roughly, of the remaining Turns in the answer.
         max_bytes: usize,
         /// Takes the answer.
         reply: Reply<RolledBack>,
     },
-    /// Undo what a Turn did to files.
+    /// Undo the file changes of a Turn.
     Revert {
         /// The Turn.
         turn: String,
-        /// What happens to files that have changed since.
+        /// Treatment of files that have changed since.
         changed_since: ChangedSince,
         /// Takes the answer.
         reply: Reply<Reverted>,
     },
-    /// Stop a Turn; an empty text means the one that runs.
+    /// Stop a Turn; an empty text means the running Turn.
     Interrupt {
         /// The Turn.
         turn: String,
@@ -187,30 +187,30 @@ pub enum Command {
     Edge {
         /// The Thread that must be the parent.
         parent: ThreadId,
-        /// Which.
+        /// The new status.
         status: EdgeStatus,
         /// Takes the answer.
         reply: Reply<Edged>,
     },
-    /// Stop the Turn that runs, if one does: what it belongs to is over.
+    /// Stop the running Turn, if there is one, for its caller.
     Stop {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Stop what the parent's Turn started in a subagent, since that Turn is over, and drop the inputs it left in the queue. A
-    /// Turn of a user goes on.
+    /// Stop the Turn that the parent's Turn started in this subagent, since that Turn is over. Remove the
+    /// inputs that it queued. A user's Turn goes on.
     ParentEnded {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Do to a subagent what is done to its parent: archive, unarchive or delete it.
+    /// Apply a command for the parent to its subagent: archive, unarchive or delete.
     WithParent(Box<Command>),
-    /// Say how things stand.
+    /// Return a snapshot.
     Read {
         /// Takes the answer.
         reply: Reply<Snapshot>,
     },
-    /// Remove it for good.
+    /// Delete it.
     Delete {
         /// Takes the answer.
         reply: Reply<()>,
@@ -218,8 +218,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a server that stops refuses it: it may start a Turn, or it ends one for a parent whose own Turn goes on at
-    /// the next start.
+    /// Whether a stopping server refuses it. Such a command may start a Turn, or ends a Turn for a parent whose own Turn
+    /// goes on at the next start.
     pub(crate) fn is_for_a_running_server(&self) -> bool {
         matches!(
             self,
@@ -264,8 +264,8 @@ impl Command {
 /// The newest Turns of a Thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Newest {
-    /// So many.
+    /// This many.
     Count(u32),
-    /// This one and all after it.
+    /// This Turn and all later ones.
     From(TurnId),
 }

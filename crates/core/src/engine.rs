@@ -1,10 +1,9 @@
-//! What runs a Turn: the seam between a Thread's owner and an agent.
+//! The contract between a Thread's owner and the agent that runs a Turn.
 //!
-//! An engine never touches state. It says what it wants to happen through its [`TurnContext`]; the owner
-//! numbers, records and shows it. Every method of the context returns [`TurnGone`] once the Turn takes
-//! nothing more, which an engine answers by returning. A Turn that the server finds open when it starts is
-//! run again with what was recorded in [`TurnContext::at_start`]; an engine decides from that alone where to
-//! go on, so being resumed is no special case.
+//! An engine never changes state. It requests changes through its [`TurnContext`]; the owner numbers, records and shows them.
+//! Every method of the context returns [`TurnGone`] once the Turn accepts nothing more, and the engine should return then. If
+//! the server finds a Turn open at its start, it runs the engine again with the recorded part in [`TurnContext::at_start`].
+//! An engine decides from that part alone how to go on, so a resumed Turn is no special case.
 
 mod request;
 
@@ -33,37 +32,37 @@ pub(crate) use request::{Asker, TurnRequest};
 
 /// Runs Turns.
 pub trait Engine: Send + Sync + 'static {
-    /// Runs one Turn to its end. A panic inside counts as a failure of the Turn.
+    /// Runs a Turn to its end. A panic counts as a failure of the Turn.
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>>;
 
-    /// Returns the window of the model that a Thread is given, before it has been asked anything; the argument is the
-    /// Thread's choice. `None` where nothing is known.
+    /// Returns the context window of a Thread's model before its first request; `model` is the Thread's choice. `None` if it
+    /// is unknown.
     fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
         let _ = model;
         None
     }
 }
 
-/// Why a Turn could not be finished.
+/// Reason why a Turn was not finished.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineFailure {
-    /// It cannot go on; the text is for the user.
+    /// The engine cannot go on; the text is for the user.
     #[error("{0}")]
     Failed(String),
-    /// It was stopped at a bound; `code` names the bound for machines.
+    /// The Turn reached a bound; `code` names the bound for programs.
     #[error("{text}")]
     Stopped {
         /// Short name of the bound.
         code: &'static str,
-        /// Why, and what to do, for the user.
+        /// The reason and the next step, for the user.
         text: String,
     },
-    /// The Turn was ended from outside.
+    /// Another party ended the Turn.
     #[error(transparent)]
     Gone(#[from] TurnGone),
 }
 
-/// An engine's hold on the Turn it runs. Cheap to clone.
+/// An engine's access to its Turn. Cheap to clone.
 #[derive(Clone)]
 pub struct TurnContext {
     pub(crate) threads: Arc<Threads>,
@@ -84,7 +83,7 @@ impl TurnContext {
         &self.header.id
     }
 
-    /// Returns the Thread's header as it was when this run began.
+    /// Returns the Thread's header at the start of this run.
     pub fn header(&self) -> &ThreadHeader {
         &self.header
     }
@@ -99,29 +98,28 @@ impl TurnContext {
         self.at_start.turn.id
     }
 
-    /// Returns the Turn as it was when this run began: the user's message alone, or, after a crash,
-    /// everything that was recorded of it.
+    /// Returns the Turn at the start of this run: the user's message alone, or everything that was recorded before a crash.
     pub fn at_start(&self) -> &LiveTurn {
         &self.at_start
     }
 
-    /// Returns the occupancy of the model's window when this run began.
+    /// Returns the usage of the context window at the start of this run.
     pub fn context(&self) -> ContextUsage {
         self.context
     }
 
-    /// Returns where and under which rules this Turn's calls run.
+    /// Returns the directory and the rules of this Turn's calls.
     pub fn environment(&self) -> &ToolEnvironment {
         &self.environment
     }
 
-    /// Returns the server's workspace; a Thread's own folder stands in its environment.
+    /// Returns the server's workspace. The environment has the Thread's own folder.
     pub fn workspace(&self) -> &Path {
         &self.threads.settings().workspace
     }
 
-    /// Returns the tools that a client brought along with the Thread. Whether it is there to run them is known by
-    /// [`ToolEnvironment::clients`].
+    /// Returns the tools that a client declared for the Thread. [`ToolEnvironment::clients`] knows whether that client is
+    /// connected.
     pub fn declared_tools(&self) -> &[DynamicTool] {
         &self.declared
     }
@@ -142,7 +140,7 @@ impl TurnContext {
         &self.cancel
     }
 
-    /// Returns what a call of this Turn is given to run, with the token that stops it.
+    /// Returns the context of a call of this Turn; `cancel` stops the call.
     pub fn call_context(
         &self,
         call: &str,
@@ -167,8 +165,7 @@ impl TurnContext {
         }
     }
 
-    /// Reads up to `limit` finished Turns that came before this one, oldest first, ending with the one
-    /// just before `before`.
+    /// Reads up to `limit` ended Turns before the Turn `before`, oldest first.
     ///
     /// # Errors
     /// The store could not read.
@@ -176,7 +173,7 @@ impl TurnContext {
         self.threads.turns_before(self.thread(), before, limit).await
     }
 
-    /// Opens an Item that text or a later completion will follow.
+    /// Opens an Item, which gets text or is completed later.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -189,7 +186,7 @@ impl TurnContext {
         })
     }
 
-    /// Adds an Item that is final at once.
+    /// Adds a complete Item.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -197,8 +194,7 @@ impl TurnContext {
         self.request(TurnRequest::Add { body, plan: None }).await
     }
 
-    /// Adds an Item that is final at once, and with it changes the Thread's plan. A change that does not fit the
-    /// plan there is by then changes nothing.
+    /// Adds a complete Item and changes the Thread's plan with it. A change that does not fit the present plan has no effect.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -207,7 +203,7 @@ impl TurnContext {
         self.request(TurnRequest::Add { body, plan }).await
     }
 
-    /// Shows what a call would do to a file.
+    /// Shows the change that a call would make to a file.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -217,8 +213,8 @@ impl TurnContext {
             .await
     }
 
-    /// Records that a call's effect is about to begin, and returns once that is on disk. After a crash a
-    /// call with this record and without a result is never run again.
+    /// Records that a call is about to have its effect, and waits until that is on disk. After a crash, a call with this
+    /// record and without a result is never run again.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -232,7 +228,7 @@ impl TurnContext {
         done.await.map_err(|_| TurnGone)
     }
 
-    /// Returns once everything requested before is on disk.
+    /// Waits until everything requested before is on disk.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -242,8 +238,8 @@ impl TurnContext {
         done.await.map_err(|_| TurnGone)
     }
 
-    /// Takes the inputs that users gave to this Turn while it ran, as Items that are on disk. To be asked for
-    /// between a finished round of calls and the next model call.
+    /// Takes the inputs that users gave to this running Turn, as Items that are on disk. Call it between a finished round of
+    /// calls and the next request to the model.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -253,26 +249,25 @@ impl TurnContext {
         items.await.map_err(|_| TurnGone)
     }
 
-    /// Asks a user, or finds the standing answer: the policy, an earlier answer for the session or for
-    /// ever, an answer this very call got before a crash. Waits as long as users take. The answer is on
-    /// disk when this returns.
+    /// Asks a user, unless there is an earlier decision: the policy, an answer for the session or for ever, or an answer to
+    /// this call before a crash. Waits until a user answers. The answer is on disk when this returns.
     ///
     /// # Errors
-    /// [`TurnGone`], also when the answer ends the Turn.
+    /// [`TurnGone`], also if the answer ends the Turn.
     pub async fn ask(&self, ask: Ask) -> Result<Decision, TurnGone> {
         let (reply, answer) = oneshot::channel();
         self.request(TurnRequest::Ask { ask, asker: reply }).await?;
         answer.await.map_err(|_| TurnGone)
     }
 
-    /// Whether a model's question can be asked: a client that takes such questions follows the Thread, and its policy asks
-    /// users at all.
+    /// Whether a model's question can be asked: a client that answers such questions follows the Thread, and its policy asks
+    /// users.
     pub fn can_inquire(&self) -> bool {
         self.environment.approvals != ApprovalPolicy::Interrupt && self.shared.asked() > 0
     }
 
-    /// Asks users a model's question, once its call is on disk; clients that subscribe meanwhile are asked too. Returns the first
-    /// answer, `None` when there is none in time. Nothing of it is recorded here: the result of the call is, after.
+    /// Asks users a model's question, once its call is on disk; clients that subscribe meanwhile get it too. Returns the
+    /// first answer, or `None` if none comes in time. Only the result of the call is recorded, later.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -296,7 +291,7 @@ impl TurnContext {
         self.request(TurnRequest::Plan { plan }).await
     }
 
-    /// Returns the Thread's plan as it is.
+    /// Returns the Thread's present plan.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -314,7 +309,7 @@ impl TurnContext {
         self.request(TurnRequest::Diff { diff }).await
     }
 
-    /// Adds one model call's figures.
+    /// Adds the usage of one request to the model.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -322,7 +317,7 @@ impl TurnContext {
         self.request(TurnRequest::Usage(billed)).await
     }
 
-    /// Shows clients how far the subagents of this Turn are.
+    /// Shows clients the progress of this Turn's subagents.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -330,7 +325,7 @@ impl TurnContext {
         self.request(TurnRequest::Below { entries }).await
     }
 
-    /// Shows clients what the Turn waits for, until it goes on.
+    /// Shows clients the reason of a wait, until the Turn goes on.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -339,7 +334,7 @@ impl TurnContext {
         self.request(TurnRequest::Waiting { call, text }).await
     }
 
-    /// Adds what a Turn of a subagent has used, once that Turn has ended.
+    /// Adds the usage of a subagent's ended Turn.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -357,7 +352,7 @@ impl TurnContext {
         .await
     }
 
-    /// Tells clients what happened to the window.
+    /// Notifies clients of an event of the context window.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -365,8 +360,8 @@ impl TurnContext {
         self.request(TurnRequest::Note(note)).await
     }
 
-    /// Records that the conversation was compacted, in one commit with the model call that it took. What the
-    /// summary covers stays in the record.
+    /// Records a compaction of the conversation, in one commit with the usage of its model request. The summarized part
+    /// stays in the record.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -380,7 +375,7 @@ impl TurnContext {
             .await
     }
 
-    /// Returns the Turn's Items as they are recorded, everything requested before among them.
+    /// Returns the Turn's recorded Items, including everything requested before.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -404,7 +399,7 @@ impl PlanNow for TurnContext {
     }
 }
 
-/// Asks the users of a Turn for one of its calls.
+/// Asks the users of a Turn, for one of its calls.
 struct CallQuestions {
     turn: TurnContext,
     call: String,
@@ -427,7 +422,7 @@ impl Questions for CallQuestions {
     }
 }
 
-/// An Item that is still open.
+/// An open Item.
 #[must_use = "an open item is completed by its turn's end only"]
 pub struct OpenItem {
     id: ItemId,
@@ -435,7 +430,7 @@ pub struct OpenItem {
 }
 
 impl OpenItem {
-    /// Takes up an Item that was open when the server stopped.
+    /// Continues an Item that was open when the server stopped.
     pub fn resume(turn: &TurnContext, item: &Item) -> Self {
         Self {
             id: item.id,
@@ -443,7 +438,7 @@ impl OpenItem {
         }
     }
 
-    /// Streams a piece of text: of a message, of reasoning, or of a command's output. Empty is nothing.
+    /// Streams text of a message, of reasoning or of a command's output. An empty text has no effect.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -455,7 +450,7 @@ impl OpenItem {
         self.turn.request(TurnRequest::Text { item: self.id, text }).await
     }
 
-    /// Streams a piece of a call's raw arguments. `call` is (tool name, call id).
+    /// Streams a part of a call's arguments. `call` is the tool's name and the call's id.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -477,7 +472,7 @@ impl OpenItem {
             .await
     }
 
-    /// Completes the Item, as it stands or with a final body.
+    /// Completes the Item, with its present or a final body.
     ///
     /// # Errors
     /// [`TurnGone`].
@@ -488,12 +483,12 @@ impl OpenItem {
     }
 }
 
-/// An answer to an Approval on its way to the owner.
+/// A client's answer to an Approval, on its way to the owner.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The question.
     pub approval: ApprovalId,
-    /// The word.
+    /// The decision.
     pub decision: Decision,
     /// Name of the client that gave it.
     pub client: String,

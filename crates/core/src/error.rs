@@ -1,27 +1,27 @@
-//! Why a command was not carried out.
+//! Errors of commands.
 
 use std::sync::Arc;
 
 use bobbin_model::Refusal;
 use bobbin_store::StoreError;
 
-/// Why a command was not carried out. Cheap to clone: one failed batch answers many commands.
+/// Error of a command. Cheap to clone, since one failed batch answers many commands.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CoreError {
-    /// A rule says no; nothing has changed.
+    /// A rule refuses it; nothing has changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The store failed; nothing of the command is recorded.
     #[error("the change could not be stored")]
     Store(#[source] Arc<StoreError>),
-    /// The Turn was stopped, and the store could not record that. It is recorded when the store takes writes again.
+    /// The Turn was stopped, but the store could not record that yet. It does so once it accepts writes again.
     #[error("the turn was stopped, which could not be stored yet")]
     StoppedNotStored(#[source] Arc<StoreError>),
-    /// The same named request is being carried out, or the Thread is just being loaded anew; repeated in a moment it is
-    /// answered.
+    /// The same request is being executed, or the Thread is being loaded again. The client can repeat the request in a
+    /// moment.
     #[error("the same request is being carried out; repeat it in a moment")]
     Busy,
-    /// The server is going down.
+    /// The server is shutting down.
     #[error("the server is shutting down; connect again in a moment")]
     Stopping,
 }

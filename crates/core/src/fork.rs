@@ -1,8 +1,8 @@
-//! A Thread that begins with a copy of another's conversation.
+//! Starts a Thread with a copy of another Thread's conversation.
 //!
-//! The copy is made of the finished Turns as they are read back: their numbers, Items and tokens stay, rolled back
-//! ones stay behind, and nothing of the copy leads back. Everything is in the transaction that starts the Thread.
-//! At most [`MAX_TURNS`] Turns of [`MAX_BYTES`] together: a longer conversation is refused, not cut.
+//! The copy consists of the ended Turns as they are read from the store, with the same numbers, Items and tokens. It has no
+//! rolled-back Turns and no link to the original. One transaction stores all of it with the new Thread. A conversation of
+//! more than [`MAX_TURNS`] Turns or [`MAX_BYTES`] is refused, not cut.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use bobbin_model::{Event, Outcome, Refusal, Turn, TurnFeatures, TurnId, TurnStat
 use crate::owner::weight_of_turn;
 use crate::{CoreError, Snapshot, ThreadHandle, Threads};
 
-/// Most Turns of a copy (guess: more than a person has in one conversation).
+/// Most Turns of a copy (a guess: more than a user has in one conversation).
 const MAX_TURNS: usize = 2000;
-/// Most bytes of a copy: about what one transaction should hold.
+/// Most bytes of a copy, about the size of a large transaction.
 const MAX_BYTES: usize = 16 << 20;
 /// Turns read at once.
 const PAGE: u32 = 50;
 
 impl Threads {
-    /// Starts a Thread with a copy of another's Turns, up to a finished one and with it.
+    /// Starts a Thread with a copy of another's Turns, up to and including an ended one.
     ///
     /// # Errors
-    /// [`Refusal::TurnNotFound`], [`Refusal::TurnInProgress`], [`Refusal::NotNow`] where it is too long, and as
+    /// [`Refusal::TurnNotFound`], [`Refusal::TurnInProgress`], [`Refusal::NotNow`] if the conversation is too long, and as
     /// [`Threads::start_thread`].
     pub async fn fork_thread(
         self: &Arc<Self>,
@@ -37,7 +37,7 @@ impl Threads {
             return Err(Refusal::TurnInProgress { thread, turn }.into());
         }
         let turns = self.turns_up_to(from, last).await?;
-        // What is in the window is known of the newest Turn only.
+        // The usage of the window is known only for the newest Turn.
         let context = if state.live.is_none() && state.last_turn == last {
             state.context.tokens
         } else {
@@ -51,7 +51,7 @@ impl Threads {
     }
 
     async fn turns_up_to(&self, from: &ThreadHandle, last: TurnId) -> Result<Vec<Turn>, CoreError> {
-        // Newest first while collecting.
+        // Newest first here, and reversed at the end.
         let (mut turns, mut bytes) = (Vec::new(), 0);
         let mut before = TurnId(last.0.saturating_add(1));
         loop {
@@ -83,7 +83,7 @@ impl Threads {
     }
 }
 
-/// Returns the events that make a finished Turn, with when they happened.
+/// Returns the events of an ended Turn, with their times.
 fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event, UnixMillis)> {
     let (id, started_at) = (turn.id, turn.started_at);
     let mut events = Vec::with_capacity(turn.items.len() + 3);
@@ -113,7 +113,7 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
             usage: turn.usage,
             context_tokens: if id == last { context } else { 0 },
             context_window: None,
-            // The copy was not paid for.
+            // Copying costs nothing.
             cost_micros: 0,
             turn_output_tokens: Some(turn.usage.output_tokens),
         };
@@ -136,7 +136,7 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
         usage: turn.usage,
         plan_pending: false,
     };
-    // The copy itself is what happened last.
+    // The copy counts as the latest activity.
     events.push((ended, if id == last { now } else { completed_at }));
     events
 }

@@ -1,4 +1,4 @@
-//! How the rest of the server holds a live Thread: where commands go, the log, and what its owner publishes.
+//! The handle of a live Thread: its command queue, its log and the values that its owner publishes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{Command, CoreError, Frame, Log, Reply};
 
-/// Why a Thread is live no more although a handle of it is held.
+/// Reason why a handle's Thread is no longer live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It was deleted.
     Deleted,
-    /// The store could not record it; it will be loaded again as it is on disk.
+    /// The store could not record a change; the Thread will be loaded again from disk.
     Failed,
-    /// The server is going down.
+    /// The server is shutting down.
     Stopped,
 }
 
-/// Commands that may wait for one owner. More senders wait; the owner waits for nobody but the store.
+/// Most commands that wait for one owner. More senders wait for room; the owner itself waits only for the store.
 const COMMAND_QUEUE: usize = 64;
 
-/// A live Thread. Holding one keeps it loaded.
+/// A live Thread. A handle prevents the Thread from being unloaded.
 pub struct ThreadHandle {
     id: ThreadId,
-    /// The Thread at the top of the tree, of a subagent.
+    /// The root of the tree, for a subagent.
     root: Option<ThreadId>,
-    /// The parent Thread, of a subagent.
+    /// The parent, for a subagent.
     parent: Option<ThreadId>,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
 }
 
-/// What an owner and the holders of its handle both see.
+/// Values shared by an owner and the users of its handle.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     approvers: AtomicUsize,
-    /// Those of them that are asked what a model wants to know.
+    /// Clients that get the questions of a model.
     asked: AtomicUsize,
-    /// How its Approvals are decided now, for its subagents.
+    /// Present approval policy, for its subagents.
     policy: AtomicU8,
-    /// Approvals that are open.
+    /// Number of open Approvals.
     open: AtomicUsize,
     /// Whether a Turn has not ended.
     has_turn: AtomicBool,
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn end(&self, why: Ended) {
-        // The first reason stands.
+        // The first reason counts.
         let _ = self.ended.set(why);
     }
 
@@ -130,12 +130,12 @@ impl ThreadHandle {
         &self.id
     }
 
-    /// Returns the Thread at the top of the tree, of a subagent.
+    /// Returns the root of the tree, for a subagent.
     pub fn root(&self) -> Option<&ThreadId> {
         self.root.as_ref()
     }
 
-    /// Returns the parent Thread, of a subagent.
+    /// Returns the parent, for a subagent.
     pub(crate) fn parent(&self) -> Option<&ThreadId> {
         self.parent.as_ref()
     }
@@ -145,22 +145,22 @@ impl ThreadHandle {
         self.shared.has_turn.load(Ordering::Acquire)
     }
 
-    /// Returns how many Approvals are open in it.
+    /// Returns the number of its open Approvals.
     pub(crate) fn open(&self) -> usize {
         self.shared.open()
     }
 
-    /// Returns how its Approvals are decided now.
+    /// Returns its present approval policy.
     pub(crate) fn policy(&self) -> ApprovalPolicy {
         self.shared.policy()
     }
 
-    /// Returns how many clients can answer what it asks.
+    /// Returns the number of clients that can answer its Approvals.
     pub(crate) fn approvers(&self) -> usize {
         self.shared.approvers()
     }
 
-    /// Returns how many clients are asked what a model wants to know in it.
+    /// Returns the number of clients that get its model's questions.
     pub(crate) fn asked(&self) -> usize {
         self.shared.asked()
     }
@@ -170,7 +170,7 @@ impl ThreadHandle {
         &self.log
     }
 
-    /// Hands over a command, waiting for room. When the owner is gone the command is answered with why.
+    /// Sends a command, waiting for room. If the owner has ended, the command is answered with the reason.
     pub async fn send(&self, command: Command) {
         if let Err(unsent) = self.commands.send(command).await {
             unsent.0.refuse(match self.ended() {
@@ -181,16 +181,16 @@ impl ThreadHandle {
         }
     }
 
-    /// Hands over a command and waits for its answer.
+    /// Sends a command and waits for its answer.
     ///
     /// # Errors
-    /// The answer's own; [`CoreError::Stopping`] when there is none.
+    /// Those of the answer; [`CoreError::Stopping`] if there is none.
     pub async fn ask<T: Send + 'static>(
         &self,
         command: impl FnOnce(Reply<T>) -> Command,
     ) -> Result<T, CoreError> {
         let (done, answered) = oneshot::channel();
-        // The caller may have gone.
+        // The caller may have left.
         let reply = Box::new(move |result| drop(done.send(result)));
         self.send(command(reply)).await;
         answered.await.unwrap_or(Err(CoreError::Stopping))
@@ -206,7 +206,7 @@ impl ThreadHandle {
         self.shared.approvers.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Counts one more Subscription whose client is asked what a model wants to know.
+    /// Counts one more Subscription whose client gets a model's questions.
     pub fn add_asked(&self) {
         self.shared.asked.fetch_add(1, Ordering::AcqRel);
     }
@@ -216,7 +216,7 @@ impl ThreadHandle {
         self.shared.asked.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Returns why the Thread is no longer live, once it is not.
+    /// Returns the reason why the Thread is no longer live; `None` if it is.
     pub fn ended(&self) -> Option<Ended> {
         self.shared.ended.get().copied()
     }

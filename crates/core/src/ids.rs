@@ -1,13 +1,13 @@
-//! The seam for fresh ids: nothing else in the core asks the machine for chance.
+//! The contract for new ids. No other code of the core uses randomness.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bobbin_model::{ApprovalId, QueuedInputId, ThreadId, UnixMillis};
 use jiff::{Timestamp, tz::TimeZone};
 
-/// Makes fresh ids.
+/// Makes new ids.
 pub trait Ids: Send + Sync + 'static {
-    /// Returns `thread_` + UTC date + six characters (AppServer protocol 02 §1), never the same twice.
+    /// Returns `thread_` + UTC date + six characters (AppServer protocol 02 §1), never the same id twice.
     fn thread(&self, now: UnixMillis) -> ThreadId;
     /// Returns `queued_` + UTC time to the millisecond + six random characters.
     fn queued_input(&self, now: UnixMillis) -> QueuedInputId;
@@ -15,28 +15,28 @@ pub trait Ids: Send + Sync + 'static {
     fn approval(&self) -> ApprovalId;
 }
 
-/// Ids as a workspace's one process makes them.
+/// Makes the ids of a workspace, which has one process.
 ///
-/// A Thread's six characters would be too few for chance: one in two workspaces with fifty thousand Threads of a day
-/// would meet the same id twice. So they count: a slot each, twenty-five to the millisecond, never backwards, and
-/// shuffled so that neighbours do not look alike. The next process goes on above, as its clock does; no id is
-/// a secret. Others are random, from the operating system's generator.
+/// Six random characters would not be enough for a Thread: of workspaces with fifty thousand Threads a day, every second one
+/// would get the same id twice. So these characters count slots, twenty-five for each millisecond, and never go back. They
+/// are shuffled so that ids in sequence do not look alike. The next process continues with later slots, as its clock is
+/// later. No id is a secret. Other ids are random, from the operating system's generator.
 #[derive(Debug, Default)]
 pub struct RandomIds {
-    /// The newest slot given out, in slots since 1970.
+    /// The last slot used, counted since 1970.
     last: AtomicI64,
 }
 
-/// Values of six of `[a-z0-9]`.
+/// Number of values of six characters of `[a-z0-9]`.
 const SUFFIXES: i64 = 36 * 36 * 36 * 36 * 36 * 36;
 const DAY_MILLIS: i64 = 24 * 3600 * 1000;
-/// Slots of a millisecond: as many as give each slot of a day a suffix of its own.
+/// Slots of a millisecond: the most that give each slot of a day a different suffix.
 const SLOTS_PER_MILLI: i64 = SUFFIXES / DAY_MILLIS;
-/// Shuffles suffixes: about the golden section of their number, and without a divisor in common with it.
+/// Shuffles suffixes: about the golden section of their number, without a common divisor with it.
 const SHUFFLE: i64 = 1_345_325_471;
 
 impl RandomIds {
-    /// Returns a slot that was never given out.
+    /// Returns a slot that was never used.
     fn slot(&self, now: UnixMillis) -> i64 {
         let wanted = now.0.saturating_mul(SLOTS_PER_MILLI);
         let next = |last: i64| wanted.max(last.saturating_add(1));
@@ -50,7 +50,7 @@ impl RandomIds {
 impl Ids for RandomIds {
     fn thread(&self, now: UnixMillis) -> ThreadId {
         let slot = self.slot(now);
-        // Of the slot, not of now: after midnight's first millisecond the day's suffixes begin again.
+        // The date of the slot, not of `now`: the day's suffixes start again with the first slot after midnight.
         let date = stamp(UnixMillis(slot.div_euclid(SLOTS_PER_MILLI)), "%Y%m%d");
         let of_the_day = slot.rem_euclid(DAY_MILLIS * SLOTS_PER_MILLI);
         let shuffled = of_the_day * SHUFFLE % SUFFIXES;
@@ -84,10 +84,10 @@ fn stamp(now: UnixMillis, format: &str) -> String {
 
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Six of `[a-z0-9]`: about two thousand million values beside the date.
+/// Returns six characters of `[a-z0-9]`: about two thousand million values for each time.
 fn suffix() -> String {
     let bytes = uuid::Uuid::new_v4().into_bytes();
-    // Two random bytes a character keep the bias of the remainder under 0.1 %.
+    // Two random bytes for each character limit the bias of the remainder to 0.1 %.
     [0, 2, 4, 9, 11, 13]
         .map(|i| char::from(ALPHABET[usize::from(u16::from_be_bytes([bytes[i], bytes[i + 1]])) % 36]))
         .iter()

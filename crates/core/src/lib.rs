@@ -1,8 +1,8 @@
-//! One owner per live Thread: commands in, events out, Approvals settled once.
+//! One owner for each live Thread: commands in, events out, Approvals settled once.
 //!
-//! The [`Threads`] finds or loads a Thread's owner and hands out [`ThreadHandle`]s; the owner task alone holds
-//! the Thread's state, gives Seqs, commits through the store and only then shows. [`engine`] is the seam through which
-//! Turns are run. This crate has never heard of JSON-RPC, sockets or SQL.
+//! [`Threads`] finds or loads a Thread's owner and returns [`ThreadHandle`]s. Only the owner task has the Thread's state. It
+//! assigns Seqs, commits through the store and shows events after their commit. [`engine`] is the contract of running Turns.
+//! This crate does not know JSON-RPC, sockets or SQL.
 
 mod answer;
 mod asking;

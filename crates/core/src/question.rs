@@ -1,6 +1,7 @@
-//! Open questions of models to users: they are sent through the log of the workspace, and the first answer counts.
+//! Open questions of models to users, sent through the workspace's log. The first answer counts.
 //!
-//! Held in memory, one a waiting call; the call is recorded and asks anew after a restart. Bounded by the calls that run.
+//! In memory only, one for each waiting call. A call is recorded and asks again after a restart. Bounded by the running
+//! calls.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::{Ephemeral, Threads};
 
-/// Longest answer, bytes; a longer one is cut.
+/// Longest answer, in bytes; a longer one is cut.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 #[derive(Default)]
@@ -21,11 +22,11 @@ pub(crate) struct Questions {
 struct Open {
     question: Arc<Question>,
     answer: oneshot::Sender<QuestionAnswer>,
-    /// Clients that were asked and cannot answer.
+    /// Number of clients that got the question and cannot answer.
     passed: usize,
 }
 
-/// A question that is open as long as this lives.
+/// A question that stays open while this value lives.
 struct Asking<'a> {
     threads: &'a Threads,
     question: Arc<Question>,
@@ -39,17 +40,17 @@ impl Drop for Asking<'_> {
             .open
             .lock()
             .retain(|open| open.question.id != *id);
-        // Clients that were asked are notified that it is over, after it cannot be found any more.
+        // Clients are notified after the question can no longer be found.
         self.threads
             .announce(Ephemeral::QuestionClosed(self.question.clone()));
     }
 }
 
 impl Threads {
-    /// Asks the clients that follow a Thread, also those that subscribe meanwhile; `None` without an answer in time.
+    /// Asks the clients that follow a Thread, including clients that subscribe meanwhile. `None` if no answer comes in time.
     ///
     /// # Cancel safety
-    /// The question is taken back.
+    /// Dropping the future withdraws the question.
     pub(crate) async fn inquire(&self, question: Question) -> Option<QuestionAnswer> {
         let question = Arc::new(question);
         let (answer, answered) = oneshot::channel();
@@ -67,14 +68,14 @@ impl Threads {
         answered.ok()?.ok()
     }
 
-    /// Returns what is asked in a Thread.
+    /// Returns the open questions of a Thread.
     pub fn open_questions(&self, thread: &ThreadId) -> Vec<Arc<Question>> {
         let open = self.questions.open.lock();
         let own = open.iter().filter(|open| open.question.thread == *thread);
         own.map(|open| open.question.clone()).collect()
     }
 
-    /// Answers a question. One that is settled already is left as it is.
+    /// Answers a question. Has no effect if it is settled already.
     pub fn answer_question(&self, id: &ApprovalId, answer: QuestionAnswer) {
         let answer = match answer {
             QuestionAnswer::Text(mut text) => {
@@ -85,13 +86,13 @@ impl Threads {
         };
         let mut open = self.questions.open.lock();
         if let Some(at) = open.iter().position(|open| open.question.id == *id) {
-            // A call that no longer waits has ended.
+            // The call may have ended.
             drop(open.swap_remove(at).answer.send(answer));
         }
     }
 
-    /// Takes note that a client which was asked cannot answer. Where all who could be asked cannot, that is the answer:
-    /// the model does not wait for nobody.
+    /// Records that a client cannot answer. If no client that got the question can answer, the question is settled without an
+    /// answer, so that the model does not wait for nothing.
     pub fn pass_question(&self, id: &ApprovalId) {
         let mut open = self.questions.open.lock();
         let Some(at) = open.iter().position(|open| open.question.id == *id) else {
@@ -99,7 +100,7 @@ impl Threads {
         };
         open[at].passed += 1;
         if open[at].passed >= self.asked_of(&open[at].question.thread) {
-            // A call that no longer waits has ended.
+            // The call may have ended.
             drop(open.swap_remove(at).answer.send(QuestionAnswer::None));
         }
     }

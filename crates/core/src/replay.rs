@@ -1,7 +1,8 @@
-//! Reading back what is no longer in memory, for a reader that fell behind or comes back.
+//! Reads frames that are no longer in memory, for a reader that fell behind or returns.
 //!
-//! Recorded events come from the store in pages. Deltas were never stored: the text of an Item is given in one piece, from
-//! where the reader had got to, and the arguments of a call with its start. Many clients take both from nowhere else.
+//! Recorded events come from the store in pages. Deltas are never stored. Instead, one Delta has the rest of an Item's text
+//! after the part that the reader knows, and the start of a call has its arguments. Many clients have no other source of
+//! both.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,36 +13,35 @@ use bobbin_store::StoredEvent;
 use crate::owner::weight_of;
 use crate::{CoreError, Ephemeral, Frame, FrameBody, Part, Snapshot, ThreadHandle, Threads, View};
 
-/// Events read back at once.
+/// Events read at once.
 const PAGE: u32 = 500;
-/// Events in which the start of the newest Turn is looked for first.
+/// Events in which the start of the newest Turn is searched first.
 const RECENT: u32 = 32;
-/// Most events one reader may be behind before it must start over (start value of the design).
+/// Most events that a reader may be behind before it must start over (start value of the design).
 const MAX_EVENTS: u32 = 1000;
-/// Most bytes, likewise.
+/// Most bytes that a reader may be behind.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Most of it that one event counts for: a single big Turn must not make its own end unreadable.
+/// Most bytes that one event counts for, so that a single large Turn does not make its own end unreadable.
 const MAX_COUNTED: usize = 1 << 20;
 
-/// What a reader has missed.
+/// The frames that a reader has missed.
 #[derive(Debug)]
 pub enum Backlog {
-    /// All of it, oldest first; live reading goes on at `next`.
+    /// All frames, oldest first; live reading continues at `next`.
     Frames {
         /// The frames.
         frames: Vec<Arc<Frame>>,
-        /// Where to read next.
+        /// Position of the next read.
         next: Seq,
     },
-    /// Too much to read back, or not exactly known what: text of an Item that is still open came in pieces
-    /// that were never stored.
+    /// There are too many frames, or the gap is unknown: the text of an open Item came in Deltas, which were never stored.
     TooFar,
 }
 
 impl Threads {
-    /// Reads everything from `next` up to now. `shown` tells how many bytes of an open Item's text the
-    /// reader already has, `None` when nobody knows.
+    /// Reads all frames from `next` to the present. `shown` returns how many bytes of an Item's text the reader has, or
+    /// `None` if that is unknown.
     ///
     /// # Errors
     /// [`CoreError::Store`], [`CoreError::Stopping`].
@@ -74,7 +74,7 @@ impl Threads {
         }
         let mut frames = self.with_texts(handle, frames, &shown);
         let begun: HashSet<(TurnId, ItemId)> = frames.iter().filter_map(|frame| started(frame)).collect();
-        // An Item that began after the reader left has shown it nothing.
+        // The reader has no text of an Item that started after it left.
         let shown = |turn, item| {
             if begun.contains(&(turn, item)) {
                 Some(0)
@@ -86,7 +86,7 @@ impl Threads {
             return Ok(Backlog::TooFar);
         };
         frames.extend(open);
-        // Whether the Thread runs is told at every change and stored at none.
+        // Changes of the runtime status are sent and never stored.
         let runtime = FrameBody::Ephemeral(Ephemeral::RuntimeChanged(snapshot.state.runtime()));
         frames.push(self.behind(handle, snapshot.at, Part::LAST, runtime, 0));
         Ok(Backlog::Frames {
@@ -95,8 +95,8 @@ impl Threads {
         })
     }
 
-    /// Returns where the newest Turn of a Thread begins, for a reader that wants what was there before it came although
-    /// the Thread's memory does not reach back that far. `None` where there is no Turn, or more of it than can be read back.
+    /// Returns the start of a Thread's newest Turn, for a reader that wants frames from before its arrival that are no
+    /// longer in memory. `None` if there is no Turn, or if its start is too far back.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -115,8 +115,8 @@ impl Threads {
         Ok(None)
     }
 
-    /// Adds the rest of the text of each completed Item before its end, and its arguments to the start of each call.
-    /// That at most doubles the bytes.
+    /// Adds the rest of each completed Item's text before its end, and the arguments of each call to its start. This at most
+    /// doubles the bytes.
     fn with_texts(
         &self,
         handle: &ThreadHandle,
@@ -252,7 +252,7 @@ impl Threads {
         Some(frames)
     }
 
-    /// Makes a frame for one reader, to go behind what is in the log at `seq`.
+    /// Makes a frame for one reader that follows the frame `seq` of the log.
     fn behind(
         &self,
         handle: &ThreadHandle,
@@ -267,7 +267,7 @@ impl Threads {
     }
 }
 
-/// Returns the text that an Item streams, beside the arguments of a call.
+/// Returns the text that an Item streams, except a call's arguments.
 fn text_of(body: &ItemBody) -> Option<(DeltaChannel, &String)> {
     Some(match body {
         ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),

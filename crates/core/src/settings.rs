@@ -1,4 +1,4 @@
-//! The settings of the core, given once at the start.
+//! The settings of the core, fixed at its start.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,22 +15,22 @@ use bobbin_agent_api::policy::{NoRules, Policy};
 use bobbin_agent_api::tool::{OutsideWorkspace, ToolEnvironment};
 use bobbin_agent_api::undo::Undo;
 
-/// Most links on the way to a folder, as with the system's own.
+/// Most symbolic links on the way to a folder, like the system's own limit.
 const MAX_LINKS: usize = 40;
 
-/// Most subagents that a Thread may ever have had: more are more than anybody reads.
+/// Most subagents that a Thread may ever have had; nobody reads more.
 pub const MAX_CHILDREN: u32 = 1000;
 
-/// How many subagents there may be. Start values are guesses at what a person can follow and a provider serves.
+/// Limits of subagents. The defaults are guesses at what a user can follow and a provider serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubAgentLimits {
-    /// Steps from the top of a tree; 0 is no subagents (05 §10.2: 1).
+    /// Depth of the tree; 0 means no subagents (05 §10.2: 1).
     pub depth: u32,
     /// Open subagents of one Thread.
     pub open: usize,
-    /// At work at a time in one Turn.
+    /// Running subagents of one Turn.
     pub running: usize,
-    /// At work at a time in the whole workspace.
+    /// Running subagents of the whole workspace.
     pub in_workspace: usize,
 }
 
@@ -45,34 +45,34 @@ impl Default for SubAgentLimits {
     }
 }
 
-/// The policy of Threads that name none. It can change while Threads run. Clones share it.
+/// The policy of Threads without their own. It can change while Threads run. Clones share it.
 #[derive(Clone, Default)]
 pub struct SharedPolicy(Arc<Mutex<DefaultPolicy>>);
 
-/// What decides about the policy of a Thread that names none.
+/// The facts that decide the policy of a Thread without its own.
 #[derive(Default)]
 struct DefaultPolicy {
-    /// What the configuration says; `None`: it depends on who starts a Turn.
+    /// The configured policy; `None` if it depends on who starts a Turn.
     configured: Option<ApprovalPolicy>,
-    /// Whether the configuration says anything.
+    /// Whether the configuration sets a policy.
     is_set: bool,
     /// Whether nothing in the folder waits for trust.
     nothing_waits: bool,
-    /// Says whether bubblewrap confines commands here.
+    /// Reports whether bubblewrap confines commands here.
     confines: Option<Confines>,
 }
 
-/// Says whether commands are confined, as far as is known now.
+/// Reports whether commands are confined, as far as known.
 pub type Confines = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl SharedPolicy {
-    /// Returns the policy of this moment where no person has started a Turn: schedules, chats, scripts.
+    /// Returns the present policy of Turns that no person has started: of schedules, chats and scripts.
     pub fn get(&self) -> ApprovalPolicy {
         self.0.lock().configured.unwrap_or_default()
     }
 
-    /// Returns the policy of this moment for a Turn that a person has started: where nothing is configured, what the sandbox
-    /// confines runs unasked, once nothing in the folder waits for trust.
+    /// Returns the present policy of a Turn that a person has started. If none is configured and nothing in the folder waits
+    /// for trust, sandboxed commands run without a question.
     pub fn for_person(&self) -> ApprovalPolicy {
         let policy = self.0.lock();
         match (policy.configured, &policy.confines) {
@@ -82,18 +82,18 @@ impl SharedPolicy {
         }
     }
 
-    /// Whether bubblewrap confines commands, as far as is known now.
+    /// Whether bubblewrap confines commands, as far as known.
     pub fn confines(&self) -> bool {
         let confines = self.0.lock().confines.clone();
         confines.is_some_and(|confines| confines())
     }
 
-    /// Whether the configuration says what happens to calls that no rule speaks of.
+    /// Whether the configuration sets a policy for calls that no rule is about.
     pub fn is_set(&self) -> bool {
         self.0.lock().is_set
     }
 
-    /// Sets what the configuration says, for the calls from now on; `None` with `is_set`: it depends on who starts a Turn.
+    /// Sets the configured policy for later calls. `None` with `is_set` means that it depends on who starts a Turn.
     pub fn set(&self, configured: Option<ApprovalPolicy>, is_set: bool) {
         let mut policy = self.0.lock();
         (policy.configured, policy.is_set) = (configured, is_set);
@@ -104,7 +104,7 @@ impl SharedPolicy {
         self.0.lock().nothing_waits = nothing_waits;
     }
 
-    /// Sets what says whether bubblewrap confines commands.
+    /// Sets the function that reports whether bubblewrap confines commands.
     pub fn set_confines(&self, confines: Confines) {
         self.0.lock().confines = Some(confines);
     }
@@ -124,37 +124,37 @@ impl From<ApprovalPolicy> for SharedPolicy {
     }
 }
 
-/// Settings of a [`crate::Hub`].
+/// Settings of [`crate::Threads`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The workspace, absolute and free of symbolic links.
     pub workspace: PathBuf,
-    /// Policy of Threads that have none.
+    /// Policy of Threads without their own.
     pub approval_policy: SharedPolicy,
-    /// Paths outside the workspace: `true` asks, `false` refuses, for Threads that do not say.
+    /// Paths outside of the workspace, for Threads without their own setting: `true` asks, `false` refuses.
     pub ask_outside_workspace: bool,
-    /// How long an Approval waits before it is declined.
+    /// Time after which an unanswered Approval is declined.
     pub approval_max_wait: Duration,
-    /// Most time for which streamed text exists in memory only.
+    /// Longest time until streamed text is stored.
     pub checkpoint_interval: Duration,
-    /// Most bytes of it.
+    /// Most bytes of streamed text that are not stored.
     pub checkpoint_bytes: usize,
-    /// How long a Thread that nobody uses stays loaded.
+    /// Time after which an unused Thread is unloaded.
     pub unload_after: Duration,
-    /// How long an interrupted engine may take before its task is aborted.
+    /// Time after which an interrupted engine is aborted.
     pub cancel_grace: Duration,
     /// Bound of each Thread's log and of the workspace's.
     pub log: Limits,
-    /// What may be done without a question, and what may not be done at all.
+    /// The rules of users.
     pub policy: Arc<dyn Policy>,
-    /// How many subagents there may be.
+    /// Limits of subagents.
     pub sub_agents: SubAgentLimits,
-    /// Undoes what Turns did to files, where the server can do that.
+    /// Undoes file changes of Turns, if the server can do that.
     pub undo: Option<Arc<dyn Undo>>,
 }
 
 impl Settings {
-    /// Returns the defaults for a workspace: the figures of the design.
+    /// Returns the defaults for a workspace: the values of the design.
     pub fn new(workspace: PathBuf) -> Self {
         Self {
             workspace,
@@ -172,7 +172,8 @@ impl Settings {
         }
     }
 
-    /// Returns the approval policy of a Thread, for a Turn with these features: never `Ask`, for which it is `Default`.
+    /// Returns the approval policy of a Thread for a Turn with these features. `Default` stands for `Ask`, which is never
+    /// returned.
     pub fn approval_policy_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ApprovalPolicy {
         match config.and_then(|config| config.approval_policy) {
             None | Some(ApprovalPolicy::Default) if turn.person => self.approval_policy.for_person(),
@@ -182,8 +183,8 @@ impl Settings {
         }
     }
 
-    /// Returns where a Thread's own folder really lies, unless a link in the workspace leads out of it on the way there: what
-    /// commands may write they can replace by a link to anywhere.
+    /// Returns the real path of a Thread's folder, unless a link in the workspace leads out of it: commands can replace
+    /// anything they may write by such a link.
     fn folder(&self, path: &str) -> Option<PathBuf> {
         match self.follow(Path::new(path)) {
             Ok(Some(real)) => Some(real),
@@ -213,7 +214,7 @@ impl Settings {
                 real.pop();
                 continue;
             }
-            // The root replaces what was gone to before.
+            // A root replaces the path so far.
             let next = real.join(&part);
             let Ok(target) = std::fs::read_link(&next) else {
                 real = next;
@@ -235,15 +236,15 @@ impl Settings {
         if turn.allow.is_empty() {
             return self.policy.clone();
         }
-        // They were checked when the Turn started, but maybe by another version.
+        // The rules were checked when the Turn started, but perhaps by another version.
         self.policy.allowing(&turn.allow).unwrap_or_else(|why| {
             tracing::warn!(why, "the rules of a turn are not used");
             self.policy.clone()
         })
     }
 
-    /// Returns where and under which rules the calls of a Thread run: in the workspace where it has no folder of its own that
-    /// counts.
+    /// Returns the directory and the rules of a Thread's calls. The directory is the workspace if the Thread has no valid
+    /// folder of its own.
     pub fn environment_of(&self, config: Option<&ThreadConfig>, turn: &TurnFeatures) -> ToolEnvironment {
         let approvals = self.approval_policy_of(config, turn);
         let config = config.cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The workspace's Threads: who is live, loading, unloading, starting, stopping.
+//! The workspace's Threads: finding, loading, unloading, starting and stopping them.
 //!
-//! Owns the map of live Threads and joins every owner task. The map's mutex is held for look-ups only;
-//! a Thread that several clients ask for at once is loaded once. Memory follows live Threads.
+//! Owns the map of live Threads and joins every owner task. The map's mutex is locked for look-ups only. A Thread that
+//! several clients request at once is loaded once. Memory grows with the number of live Threads.
 
 mod live;
 mod policy;
@@ -34,10 +34,10 @@ pub use tree::Beforehand;
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
-/// Pause before a Thread that could not be loaded is tried again, the first time and at most.
+/// First and longest pause before a Thread that could not be loaded is tried again.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
-/// Most answers for ever that are listed (guess: users type each of them in full).
+/// Most answers given for ever that are listed (a guess: users type each of them in full).
 const MAX_STANDING_ANSWERS: u32 = 1000;
 
 /// The core of one workspace.
@@ -54,22 +54,22 @@ pub struct Threads {
     owners: TaskTracker,
     /// Number of the newest owner of any Thread.
     last_owner: AtomicU64,
-    /// Names of the Threads being started; at most what clients have in flight.
+    /// Ids of the named requests that are starting a Thread; bounded by the requests that clients have in flight.
     starting: Mutex<HashSet<String>>,
-    /// Clients that do things for Threads.
+    /// Clients that work for Threads.
     clients: Arc<Clients>,
     pub(crate) questions: Questions,
-    /// Approvals that are open in live subagents.
+    /// Open Approvals of live subagents.
     pub(crate) open_in_subagents: Arc<AtomicUsize>,
     left_open: Mutex<LeftOpen>,
 }
 
-/// What goes on when a stopped server starts again.
+/// Work that continues when a stopped server starts again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOpen {
     /// Turns that have not ended.
     pub turns: usize,
-    /// Approvals in them that nobody has answered.
+    /// Their unanswered Approvals.
     pub questions: usize,
 }
 
@@ -80,16 +80,16 @@ pub struct HubStats {
     pub live_threads: usize,
     /// Entries in all live logs.
     pub log_entries: usize,
-    /// Bytes in them.
+    /// Bytes of these entries.
     pub log_bytes: usize,
-    /// Readers watching live Threads.
+    /// Readers of live Threads.
     pub watchers: usize,
-    /// The store's own.
+    /// Figures of the store.
     pub store: StoreStats,
 }
 
 impl Threads {
-    /// Makes the core of a workspace. Call [`Threads::recover`] before the first client is let in.
+    /// Makes the core of a workspace. Call [`Threads::recover`] before the first client connects.
     pub fn new(
         settings: Settings,
         store: Arc<dyn Store>,
@@ -123,12 +123,12 @@ impl Threads {
         &self.settings
     }
 
-    /// Returns the token that is cancelled when the core begins to stop.
+    /// Returns the token that is cancelled when the core starts to stop.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Returns the clients that do things for Threads.
+    /// Returns the clients that work for Threads.
     pub fn clients(&self) -> &Arc<Clients> {
         &self.clients
     }
@@ -138,31 +138,31 @@ impl Threads {
         &*self.clock
     }
 
-    /// Returns a path as Threads of this workspace carry it: symbolic links resolved where it exists, so
-    /// that one directory has one name.
+    /// Returns a path in the form that Threads of this workspace use: with symbolic links resolved if it exists, so that one
+    /// directory has one name.
     pub fn normal_path(&self, path: &str) -> String {
         std::fs::canonicalize(path)
             .map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
     }
 
-    /// As [`Threads::normal_path`], where the disk may take its time.
+    /// Like [`Threads::normal_path`], on a blocking thread.
     pub async fn normal_path_in_time(self: &Arc<Self>, path: String) -> String {
         let (threads, given) = (self.clone(), path.clone());
         let normal = tokio::task::spawn_blocking(move || threads.normal_path(&path));
         normal.await.unwrap_or(given)
     }
 
-    /// Returns the log of what concerns every client; its numbers live as long as the process.
+    /// Returns the log of broadcasts to every client; its Seqs are valid for the life of the process.
     pub fn broadcasts(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.broadcasts
     }
 
-    /// Sends a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
+    /// Broadcasts a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
     pub fn broadcast<T: Any + Send + Sync>(&self, news: T, weight: usize) {
         self.announce(Ephemeral::Broadcast(Broadcast::new(news, weight)));
     }
 
-    /// Sends every client something that belongs to no Thread.
+    /// Broadcasts something that belongs to no Thread.
     pub(crate) fn announce(&self, news: Ephemeral) {
         let (none, weight) = (ThreadId::new(""), news.weight());
         let body = FrameBody::Ephemeral(news);
@@ -178,10 +178,10 @@ impl Threads {
         self.broadcasts.show(self.broadcasts.appended());
     }
 
-    /// Takes up every Turn that was open when the last process ended. Returns how many.
+    /// Resumes every Turn that was open when the last process ended. Returns their number.
     ///
     /// # Errors
-    /// The store could not read. One damaged Thread stops nothing: it is logged and left as it is.
+    /// The store could not read. A damaged Thread is logged and left unchanged; it does not stop the others.
     pub async fn recover(self: &Arc<Self>) -> Result<usize, CoreError> {
         let open = self.store.threads_with_open_turns().await?;
         let count = open.len();
@@ -195,8 +195,8 @@ impl Threads {
         Ok(count)
     }
 
-    /// Tries again and again, ever more seldom, to load a Thread whose Turn is open and cannot be taken up
-    /// now. Ends with the server.
+    /// Tries to load a Thread whose open Turn cannot be resumed now, again and again with growing pauses. Ends with the
+    /// server.
     pub(crate) fn take_up_later(self: &Arc<Self>, id: ThreadId) {
         let threads = self.clone();
         self.owners.spawn(async move {
@@ -216,14 +216,14 @@ impl Threads {
     }
 
     /// Runs an owner until its Thread ends or is unloaded.
-    // Neither async nor inlined: a future is compiled anew in every crate that can name its type, and an
-    // owner's is the largest.
+    // Neither async nor inlined: every crate that can name a future's type compiles it again, and an owner's future is the
+    // largest.
     #[inline(never)]
     pub(crate) fn start_owner(&self, owner: Owner, beginning: Option<Beginning>) {
         self.owners.spawn(owner.run(beginning));
     }
 
-    /// Returns figures.
+    /// Returns the figures.
     pub fn stats(&self) -> HubStats {
         let handles: Vec<_> = self
             .live
@@ -247,7 +247,7 @@ impl Threads {
         stats
     }
 
-    /// Whether an engine works: a Turn has not ended and waits neither for a user nor for a subagent that does.
+    /// Whether an engine works: a Turn has not ended, and waits neither for a user nor for a subagent.
     pub fn is_working(&self) -> bool {
         let cells = self.live.lock();
         let live: Vec<_> = cells.values().filter_map(|cell| cell.get()).collect();
@@ -259,7 +259,7 @@ impl Threads {
     }
 
     /// Ends every engine and every owner, then the store. Everything acknowledged is on disk afterwards. Returns the Turns
-    /// that go on, and the questions that are asked again, when the workspace is opened again.
+    /// and the questions that continue when the workspace is opened again.
     pub async fn stop(&self) -> LeftOpen {
         self.stopping.cancel();
         self.owners.close();
@@ -278,7 +278,7 @@ impl Threads {
         left.questions += questions;
     }
 
-    /// Waits until every owner has ended: nothing more will be shown.
+    /// Waits until every owner has ended, after which nothing is shown.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
@@ -304,7 +304,7 @@ impl Threads {
         Ok(self.store.standing_answers(MAX_STANDING_ANSWERS).await?)
     }
 
-    /// Removes these answers for ever, or all (`None`): what they covered is asked about again.
+    /// Removes these answers, or all (`None`). Users are asked again about what they covered.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -312,8 +312,8 @@ impl Threads {
         Ok(self.store.forget_answers(answers).await?)
     }
 
-    /// Whether an answer that a user gave earlier, for the session or for ever, covers this. What cannot be
-    /// read counts as not given.
+    /// Whether an earlier answer of a user, for the session or for ever, covers this. An answer that cannot be read does not
+    /// count.
     pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {
         let Some(grant) = scope.grant() else { return false };
         if state.is_some_and(|state| state.grants.contains(&grant)) {

@@ -1,4 +1,4 @@
-//! What engines want to happen, on its way to the owner: values and where their answers go.
+//! Requests of engines on their way to the owner, with the channels of their answers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use bobbin_model::{
 };
 use tokio::sync::oneshot;
 
-/// Something an engine wants to happen, on its way to the owner.
+/// A request of an engine.
 pub(crate) enum TurnRequest {
     Open {
         body: ItemBody,
@@ -29,7 +29,7 @@ pub(crate) enum TurnRequest {
     },
     Add {
         body: ItemBody,
-        /// What becomes of the Thread's plan, recorded with it.
+        /// Change of the Thread's plan, recorded together with the Item.
         plan: Option<PlanChange>,
     },
     CallPreviewed {
@@ -38,7 +38,7 @@ pub(crate) enum TurnRequest {
     },
     CallStarted {
         call_id: String,
-        /// Answered when that is recorded; dropped when the Turn takes nothing new.
+        /// Answered once that is recorded; dropped if the Turn accepts nothing new.
         reply: oneshot::Sender<()>,
     },
     Ask {
@@ -48,7 +48,7 @@ pub(crate) enum TurnRequest {
     Plan {
         plan: Plan,
     },
-    /// Answered with the plan as it is.
+    /// Answered with the present plan.
     ReadPlan {
         reply: oneshot::Sender<Option<Plan>>,
     },
@@ -56,20 +56,20 @@ pub(crate) enum TurnRequest {
         diff: TurnDiff,
     },
     Usage(Billed),
-    /// Something happened to the window.
+    /// An event of the context window.
     Note(WindowNote),
-    /// A compaction, and the model call that it took.
+    /// A compaction, and the usage of its model request.
     Compacted {
         body: Compaction,
         billed: Option<Billed>,
         window: ContextWindow,
     },
-    /// What the Turn waits for.
+    /// The reason of a wait.
     Waiting {
         call: Option<String>,
         text: Arc<str>,
     },
-    /// How far the subagents are.
+    /// The progress of the subagents.
     Below {
         entries: Arc<[SubAgentProgress]>,
     },
@@ -83,43 +83,43 @@ pub(crate) enum TurnRequest {
     Items {
         reply: oneshot::Sender<Vec<Item>>,
     },
-    /// Answered with the guidance that has come, once that is recorded.
+    /// Answered with the users' inputs for the running Turn, once they are recorded.
     Guidance {
         reply: oneshot::Sender<Vec<Item>>,
     },
-    /// Answered when everything requested before is recorded.
+    /// Answered once everything requested before is recorded.
     Commit {
         reply: oneshot::Sender<()>,
     },
 }
 
-/// A model call that is over, in figures.
+/// Usage of a request to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Billed {
     /// Its tokens.
     pub usage: TokenUsage,
-    /// Occupancy of the window after it.
+    /// Tokens of the context window in use after it.
     pub context_tokens: u64,
-    /// The window, where the model has one that matters.
+    /// The context window; `None` if the model's is unknown.
     pub window: Option<ContextWindow>,
-    /// What it cost, in millionths of the currency of the prices; 0 where no price is known.
+    /// Cost in millionths of the currency of the prices; 0 if no price is known.
     pub cost_micros: u64,
 }
 
-/// Something that happened to the model's window.
+/// An event of the context window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowNote {
-    /// What.
+    /// The event.
     pub note: ContextNote,
     /// Tokens in the window now.
     pub tokens: u64,
     /// The window.
     pub window: ContextWindow,
-    /// In words, for the user.
+    /// A sentence for the user.
     pub message: String,
 }
 
-/// Where the answer to a question goes once it is on disk; dropped when there will be none.
+/// Receives the answer to a question once it is on disk; dropped if there is no answer.
 pub(crate) type Asker = oneshot::Sender<Decision>;
 
 /// A question to a user.
@@ -127,7 +127,7 @@ pub(crate) type Asker = oneshot::Sender<Decision>;
 pub struct Ask {
     /// The tool call that needs the answer.
     pub call_id: String,
-    /// What is asked for.
+    /// The scope of the Approval.
     pub scope: Scope,
     /// Sentence for the user.
     pub reason: String,

@@ -1,9 +1,9 @@
-//! Going on after what went wrong: the process ended in the middle of a Turn, or the store did not take a commit.
+//! Recovery: after the end of the process in the middle of a Turn, and after a failed commit.
 //!
-//! Both times what counts is what is on disk. An owner whose commit failed keeps its readers, its queue and its place in
-//! the map: it drops what it holds, loads the Thread and numbers on above all that was shown. Readers find the step
-//! between as they would find any that they had slept through. Reading works meanwhile; a Turn that is open waits for a
-//! store that takes its first event, asked ever more seldom.
+//! In both cases the state on disk counts. An owner whose commit failed retains its readers, its queue and its entry in the
+//! map. It drops its state, loads the Thread and continues with Seqs after all that were shown. Readers treat the gap like
+//! events that they have missed. Reads work meanwhile. An open Turn waits until the store accepts its first event; the pauses
+//! between attempts grow.
 
 use std::time::Duration;
 
@@ -16,45 +16,45 @@ use super::record::{After, Effect, Unstored};
 use super::{Owner, run};
 use crate::CoreError;
 
-/// Pause before the store is tried again, the first time and at most: a user who has made room wants to see it used.
+/// First and longest pause before the store is tried again. A user who has made room expects progress soon.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(8);
 
-/// Why a Turn that was open at two crashes in a row ends.
+/// Error of a Turn that was open at two crashes in a row.
 const CRASHED_TWICE: &str = "The server crashed twice while this turn ran, so the turn does not go on by itself. What it did \
                              is kept; send another message to go on.";
 
-/// Why a Turn has to be taken up.
+/// Reason of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
     /// It was open when the last process ended.
     Restarted,
-    /// What it did could not be stored.
+    /// Its changes could not be stored.
     NotStored,
 }
 
-/// An open Turn that no engine works on.
+/// An open Turn without an engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stalled {
     turn: TurnId,
-    /// When it is tried again.
+    /// Time of the next attempt.
     pub(super) again_at: Instant,
-    /// How long is waited for that.
+    /// Pause before that attempt.
     pause: Duration,
 }
 
-/// The parent's Turn that started an open Turn of a subagent.
+/// The parent's Turn that started a subagent's open Turn.
 enum ParentTurn {
-    /// There is none: a user started the Turn.
+    /// None: a user started the Turn.
     None,
-    /// It runs; the state of the parent.
+    /// It runs; this is the parent's state.
     Runs(Box<ThreadState>),
     /// It is over.
     Over,
 }
 
 impl Owner {
-    /// Goes on with the open Turn, if there is one, from its last recorded Item.
+    /// Resumes the open Turn, if there is one, from its last recorded Item.
     pub(super) async fn take_up(&mut self, why: Why) -> Result<(), CoreError> {
         if self.state.live.is_none() {
             return Ok(());
@@ -72,10 +72,10 @@ impl Owner {
             .or_else(|| (self.interrupted == Some(turn)).then(|| run::BY_REQUEST.to_owned()))
             .or_else(|| (archived || matches!(parent, ParentTurn::Over)).then(|| run::BY_CALLER.to_owned()));
         if let Some(reason) = stopped {
-            // A client was answered that it ends: it does not go on.
+            // A client was answered that the Turn ends, so it must not go on.
             return self.end_turn(Outcome::Cancelled { reason }).await;
         }
-        // Nothing of it runs while it waits for an answer.
+        // A Turn that waits for an answer runs nothing, so it cannot cause a crash.
         let crashed = why == Why::Restarted && live.approvals.is_empty();
         if crashed && live.crashes > 0 {
             tracing::warn!(thread = %self.state.header.id, %turn, "a turn was open at two crashes in a row: it fails");
@@ -113,8 +113,8 @@ impl Owner {
         self.commit(staged, Effect::after(After::Run(turn))).await
     }
 
-    /// Returns the parent's Turn that started the open one. A subagent's Turn ends with it; a Turn that a user started
-    /// goes on.
+    /// Returns the parent's Turn that started the open Turn. A subagent's Turn ends with it; a Turn that a user started goes
+    /// on.
     async fn parent_turn(&mut self) -> Result<ParentTurn, CoreError> {
         let Some(parent) = started_by_parent(&self.state) else {
             return Ok(ParentTurn::None);
@@ -130,13 +130,13 @@ impl Owner {
         })
     }
 
-    /// Goes back to what is stored, after a commit has failed. Returns whether the owner can go on.
+    /// Reloads the stored state after a failed commit. Returns whether the owner can go on.
     pub(super) async fn start_over(&mut self, error: &CoreError) -> bool {
         if self.threads.stopping.is_cancelled() {
             return false;
         }
         let id = self.state.header.id.clone();
-        // Callers that only read get the state, not the error.
+        // Callers that only read get the state instead of the error.
         let readers: Vec<_> = self
             .commits
             .iter_mut()
@@ -145,7 +145,7 @@ impl Owner {
         self.fail(error).await;
         let loaded = match self.threads.store.load(&id).await {
             Ok(Some(loaded)) => loaded,
-            // It was just being made: there is nothing to go back to.
+            // The Thread was being created, so nothing is stored.
             Ok(None) => {
                 for (_, reply) in readers {
                     reply(Err(error.clone()));
@@ -172,19 +172,19 @@ impl Owner {
         self.shared.set_policy(self.threads.policy_of(&self.state));
         self.asking
             .set(self.state.approvals().len(), self.state.live.is_some());
-        // Of the store as of the log: a commit that failed may have been stored all the same.
+        // The later of both: a failed commit may have been stored after all.
         let head = loaded.head_seq.max(self.log.visible());
         self.ceiling = head;
         self.log.restart(head.next());
         for (_, reply) in readers {
             reply(Ok(self.snapshot()));
         }
-        // The store takes nothing more of the owner that failed.
+        // With a new number, the store refuses late writes of the old one.
         self.number = self.threads.next_owner();
         let now = Instant::now();
         let waiting = self.stalled.filter(|stalled| stalled.again_at > now);
         self.stalled = self.state.live_turn().map(|turn| match waiting {
-            // Others who try in vain do not put it off.
+            // Failures of other requests do not delay the next attempt.
             Some(waiting) if waiting.turn == turn => waiting,
             _ => Stalled {
                 turn,
@@ -195,7 +195,7 @@ impl Owner {
         true
     }
 
-    /// Tries to go on with a Turn whose time has come.
+    /// Tries to resume a stalled Turn at its time.
     pub(super) async fn go_on_if_stalled(&mut self, now: Instant) -> Result<(), CoreError> {
         let Some(stalled) = self.stalled else {
             return Ok(());

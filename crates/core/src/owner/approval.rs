@@ -1,4 +1,4 @@
-//! Approvals: standing answers, asking, settling once, running out of time.
+//! Approvals: earlier decisions, questions, their single settlement and their timeout.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::command::Reply;
 use crate::engine::{Answer, Ask, Asker};
 
 impl Owner {
-    /// Finds the standing answer to a call's question or asks it.
+    /// Answers a call's question from an earlier decision, or asks users.
     pub(super) async fn ask(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {
         let Some(live) = &self.state.live else {
             return Ok(());
@@ -35,7 +35,7 @@ impl Owner {
         let Some(live) = &self.state.live else {
             return Ok(());
         };
-        // An answer from before a crash counts only for what was asked: by now a link may point elsewhere.
+        // An answer from before a crash applies only to the same scope, since a link may point elsewhere by now.
         let known = match live.decided.get(&ask.call_id) {
             Some((scope, decision)) if *scope == ask.scope => Some(*decision),
             _ => self.standing_answer(&ask.scope, policy).await,
@@ -53,7 +53,7 @@ impl Owner {
         self.open_approval(ask, asker).await
     }
 
-    /// Returns the answer that is there without a question: the policy's, or an earlier one of a user.
+    /// Returns a decision that needs no question: the policy's, or an earlier answer of a user.
     async fn standing_answer(&mut self, scope: &Scope, policy: ApprovalPolicy) -> Option<Decision> {
         let accepted = match policy {
             ApprovalPolicy::AutoApprove => true,
@@ -77,12 +77,12 @@ impl Owner {
         let id = self.threads.ids.approval();
         let approval = Approval {
             id: id.clone(),
-            // Both are filled in by the rule that numbers the Item.
+            // `decide_ask` fills in both.
             turn: TurnId(0),
             item: ItemId(0),
             call_id: ask.call_id,
             scope: ask.scope,
-            // A sentence of ours around words of the agent's; what is asked for itself is data, shown by each client.
+            // The reason contains the agent's words, so it is cleaned. The scope is data, which each client displays itself.
             reason: visible(&ask.reason, Lines::Keep).into_owned(),
             opened_at: now,
             expires_at: UnixMillis(now.0.saturating_add(wait)),
@@ -101,7 +101,7 @@ impl Owner {
         let root = self.state.header.root();
         let above = || *root != self.state.header.id && self.threads.approvers_of(root) > 0;
         if !anybody && self.shared.approvers() == 0 && !above() {
-            // Nobody could ever be asked: the fallback decides at once, on the record.
+            // No user can be asked, so the fallback decides at once, and is recorded.
             let answered = self
                 .state
                 .decide_answer(&id, Decision::Decline, &DecidedBy::Policy, now);
@@ -112,7 +112,7 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Settles a question. An answer that comes too late is taken without a word (04 §6).
+    /// Settles a question. A late answer has no effect and gets no error (04 §6).
     pub(super) async fn answer(&mut self, answer: Answer, reply: Reply<()>) -> Result<(), CoreError> {
         let by = DecidedBy::Client(answer.client);
         let scope = self
@@ -128,7 +128,7 @@ impl Owner {
             effect.remember = scope.filter(|scope| !events.is_empty() && scope.may_be_remembered());
         }
         if answer.decision == Decision::Cancel && !events.is_empty() {
-            // The call that asked hears nothing more; it ends with its Turn.
+            // The call that asked gets no answer; it ends with its Turn.
             let mut staged = self.stage(events);
             events = self.state.decide_cancel(BY_REQUEST, self.now());
             staged.append(self.stage(events));
@@ -140,19 +140,19 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Returns when the next open question runs out of time.
+    /// Returns the time of the next timeout of an open question.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         if self.stalled.is_some() {
-            // The store takes nothing; the Turn is taken up first.
+            // The store accepts nothing; the Turn is resumed first.
             return None;
         }
         let first = self.state.approvals().iter().map(|open| open.expires_at).min()?;
         let left = u64::try_from(first.0.saturating_sub(self.now().0)).unwrap_or(0);
-        // A wall clock that was set back must not turn into a busy loop, nor one far ahead into an overflow.
+        // The clamp prevents a busy loop after the wall clock was set back, and an overflow if it is far ahead.
         Some(Instant::now() + Duration::from_millis(left.clamp(1, 86_400_000)))
     }
 
-    /// Declines the questions nobody answered in time (`approval_timeout`).
+    /// Declines the questions that no user answered in time (`approval_timeout`).
     pub(super) async fn expire_approvals(&mut self) -> Result<(), CoreError> {
         if self.stalled.is_some() {
             return Ok(());

@@ -117,7 +117,7 @@ impl Owner {
             } => self.revert(&turn, changed_since, reply).await,
             Command::Interrupt { turn, reply } => self.interrupt(&turn, reply).await,
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
-            // Names do not nest; the outer one has been looked up.
+            // Named commands do not nest, and the outer name has been looked up.
             Command::Once { command, .. } => Box::pin(self.command(*command)).await,
             Command::Delete { reply } => match self.may_be_deleted().await {
                 Ok(()) => self.delete(reply).await,
@@ -135,7 +135,7 @@ impl Owner {
         match self.state.turn_to_interrupt(turn) {
             Ok(turn) => {
                 self.interrupted = Some(turn);
-                // The engine is stopped either way: at once, or by the owner that starts over.
+                // The engine stops in any case: at once, or when the owner starts over.
                 let answer = Effect::answer(Box::new(|done| {
                     reply(done.map_err(|error| match error {
                         CoreError::Store(source) => CoreError::StoppedNotStored(source),
@@ -153,7 +153,7 @@ impl Owner {
         self.commit(Staged::default(), reading).await
     }
 
-    /// A subagent may be paused by itself.
+    /// Checks that a status may change without the parent's. A subagent may only be paused.
     fn stands_alone(&self, change: StatusChange) -> Result<(), Refusal> {
         match change {
             StatusChange::Pause => Ok(()),
@@ -161,7 +161,7 @@ impl Owner {
         }
     }
 
-    /// A subagent is deleted by itself only where the Thread at the top is gone: then nobody else can do it.
+    /// Checks that the Thread may be deleted. A subagent may be deleted alone only if the root of its tree no longer exists.
     async fn may_be_deleted(&mut self) -> Result<(), CoreError> {
         let Err(refusal) = self.state.check_stands_alone() else {
             return Ok(());
@@ -177,7 +177,7 @@ impl Owner {
         match command {
             Command::Status { change, reply } => self.change_status(change, reply).await,
             Command::Delete { reply } => self.delete(reply).await,
-            // Everything else is done to each by itself.
+            // Other commands need no special treatment.
             other => Box::pin(self.command(other)).await,
         }
     }
@@ -224,12 +224,12 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Whether inputs wait that would have begun when the last Turn ended, had the Thread been active.
+    /// Whether inputs wait that would have started after the last Turn if the Thread had been active.
     async fn rests_after_a_good_turn(&mut self) -> Result<bool, CoreError> {
         if self.state.queue.is_empty() || self.state.live.is_some() {
             return Ok(false);
         }
-        // How it ended is known on disk only.
+        // Only the store knows how that Turn ended.
         self.drain_commits().await?;
         let (thread, behind) = (self.state.header.id.clone(), TurnId(u32::MAX));
         let last = self.threads.store.turns_before(&thread, behind, 1).await?;
@@ -252,7 +252,7 @@ impl Owner {
         }
     }
 
-    /// Answers "no", in its turn: a refusal must not tell of events that may still fail to commit.
+    /// Answers with a refusal, in order: the refusal must not reveal events whose commit may still fail.
     pub(super) async fn refuse<T: 'static>(
         &mut self,
         refusal: Refusal,
@@ -261,7 +261,7 @@ impl Owner {
         let answer = Effect::answer(Box::new(move |done| {
             reply(Err(done.err().unwrap_or(CoreError::Refused(refusal))));
         }));
-        // What was refused was not carried out, and is decided anew when it is repeated.
+        // A refused command was not executed, so a repeat is decided again.
         self.once = None;
         self.commit(Staged::default(), answer).await
     }
@@ -356,7 +356,7 @@ impl Owner {
         max_bytes: usize,
         reply: Reply<RolledBack>,
     ) -> Result<(), CoreError> {
-        // Which Turns there are is known on disk only.
+        // Only the store knows the Turns.
         self.drain_commits().await?;
         let count = match which {
             Newest::Count(count) => Ok(count),
@@ -400,7 +400,7 @@ impl Owner {
             .await?)
     }
 
-    /// Finds the oldest of the newest Turns, and reads what comes before it.
+    /// Finds the first of the newest `count` Turns, and reads the Turns before it.
     async fn left_without(
         &mut self,
         count: u32,
@@ -431,8 +431,8 @@ impl Owner {
         let (Some(seq), Some(entry)) = (staged.first(), queue.last().cloned()) else {
             return Ok(());
         };
-        // An input that finds the Thread idle begins at once; otherwise one that races with the end of a
-        // Turn would be stranded.
+        // If the Thread is idle, the input starts at once. Otherwise an input that races with the end of a Turn would never
+        // start.
         let queued = self.stage_queued();
         let started = queued.as_ref().map(|(_, turn)| *turn);
         let enqueued = Enqueued {

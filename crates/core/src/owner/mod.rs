@@ -1,12 +1,12 @@
-//! The owner of one live Thread: the only task that holds its state.
+//! The owner of one live Thread: the only task that has its state.
 //!
-//! Commands, engine requests, commits and deadlines reach it through one loop, served in that order of
-//! urgency: commits first (they free room), then clients, then the engine. It waits for nobody but the
-//! store's writer, and for the files while what a Turn did to them is undone (bounded in time; no Turn may start then). At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
-//! requests until one is done, which holds back engines and clients of this Thread and nobody else.
+//! One loop serves commits, commands, engine requests and deadlines in this order: commits first, since they free room, then
+//! clients, then the engine. The owner waits only for the store's writer, and for the files of an undo, which is bounded in
+//! time and during which no Turn may start. At most [`MAX_COMMITS`] commits are in flight. At that bound the owner takes no
+//! commands and no requests, which delays only engines and clients of this Thread.
 //!
-//! After a commit that failed, what the owner holds is ahead of the disk. Everything unanswered is answered with
-//! the error, and the owner goes back to what is stored ([`again`]); where that cannot be read it ends.
+//! After a failed commit the owner's state is ahead of the disk. The owner answers everything open with the error and reloads
+//! the stored state ([`again`]). If it cannot read that state, it ends.
 
 mod again;
 mod approval;
@@ -44,23 +44,23 @@ use again::{Stalled, Why};
 use record::{After, Commit, Effect, Unstored};
 use run::{Ran, Run};
 
-/// Commits of one Thread that may be in flight.
+/// Most commits of one Thread in flight.
 const MAX_COMMITS: usize = 64;
-/// Engine requests that may wait; at the bound the engine waits.
+/// Most engine requests that wait; then the engine waits.
 const REQUEST_QUEUE: usize = 256;
-/// Requests taken before readers are shown what they did.
+/// Most requests handled before their results are shown to readers.
 const REQUEST_BATCH: usize = 64;
-/// Where a loop with nothing to wait for sleeps to.
+/// Sleep of a loop without a deadline.
 const FAR: Duration = Duration::from_hours(1);
 
-/// Events with when they happened.
+/// Events with their times.
 pub(crate) type Past = Vec<(Event, UnixMillis)>;
 
-/// How a new Thread begins.
+/// The start of a new Thread.
 pub(crate) struct Beginning {
-    /// Its first event, with its past where it has one.
+    /// Its first events, with their times.
     pub(crate) past: Past,
-    /// A Turn that begins with it, in the same transaction.
+    /// Its first Turn, started in the same transaction.
     pub(crate) turn: Option<StartTurn>,
     /// Takes the answer.
     pub(crate) reply: Reply<Snapshot>,
@@ -77,32 +77,32 @@ pub(crate) struct Owner {
     request_sender: mpsc::Sender<(TurnId, TurnRequest)>,
     /// Commits in flight and answers that wait for them, oldest first.
     commits: VecDeque<Commit>,
-    /// What committed events cause, to be done next.
+    /// Actions that committed events cause, in order.
     todo: VecDeque<After>,
-    /// Highest Seq that may be shown: one above it could be given out again after a crash.
+    /// Highest Seq that may be shown. A Seq after it could be assigned again after a crash.
     ceiling: Seq,
-    /// Frames for the log of the workspace that are not shown yet.
+    /// Frames for the workspace's log that are not shown yet.
     broadcasts: VecDeque<Arc<Frame>>,
-    /// Streamed text that is in memory only.
+    /// Streamed text that is not stored yet.
     unstored: Unstored,
-    /// The engine at work.
+    /// The running engine.
     run: Option<Run>,
-    /// The open Turn that no engine works on, because the store did not take what it did.
+    /// The open Turn without an engine, since the store refused its changes.
     stalled: Option<Stalled>,
-    /// The last Turn that a client interrupted. It does not go on, even where its interruption could not be stored.
+    /// The last Turn that a client interrupted. It does not go on, even if the interruption could not be stored.
     interrupted: Option<TurnId>,
-    /// Calls that wait for an answer.
+    /// Calls that wait for an Approval.
     askers: HashMap<ApprovalId, Vec<Asker>>,
-    /// Tells this owner's writes from those of others of the same Thread.
+    /// Distinguishes this owner's writes from those of other owners of the same Thread.
     number: u64,
-    /// The named request at work, until a commit takes its name along.
+    /// The named request in execution, until a commit takes it.
     pub(crate) once: Option<Once>,
-    /// Who wants the Thread gone, once its Turn has ended, and the name of that request: it is recorded with the end of
-    /// the Thread and no sooner.
+    /// The pending deletion, executed once the Turn has ended. Its named request is recorded with the end of the Thread, not
+    /// before.
     delete: Option<(Reply<()>, Option<Once>)>,
-    /// When the last event happened.
+    /// Time of the last event.
     not_before: UnixMillis,
-    /// Since when nothing happens.
+    /// Start of the present idle time.
     idle_since: Instant,
 }
 
@@ -157,8 +157,8 @@ impl Owner {
         (owner, Arc::new(handle))
     }
 
-    /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a
-    /// new Thread, with their times; without it the Thread was loaded, and an open Turn is taken up.
+    /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a new Thread.
+    /// Without it the Thread was loaded, and its open Turn is resumed.
     pub(crate) async fn run(mut self, started: Option<Beginning>) {
         let first = match started {
             Some(beginning) => self.begin(beginning).await,
@@ -181,7 +181,7 @@ impl Owner {
                 tracing::error!(thread = %self.state.header.id, %error, "the thread is closed and will be loaded again");
                 self.fail(&error).await;
                 if self.state.live.is_some() {
-                    // Nobody may be there to load it, and no Turn stays open for that.
+                    // No client may load it again, and no Turn may stay open for that reason.
                     self.threads.take_up_later(self.state.header.id.clone());
                 }
                 Ended::Failed
@@ -193,7 +193,7 @@ impl Owner {
         self.refuse_commands(why).await;
     }
 
-    /// Returns why the Thread ended, or `None` when it was unloaded.
+    /// Serves the Thread. Returns the reason of its end, or `None` if it was unloaded.
     async fn serve(&mut self) -> Result<Option<Ended>, CoreError> {
         let mut batch = Vec::with_capacity(REQUEST_BATCH);
         let stopping = self.threads.stopping.clone();
@@ -239,7 +239,7 @@ impl Owner {
                     }
                     self.checkpoint_if_large().await?;
                     self.reveal();
-                    // An engine that never pauses must not keep deadlines from being seen.
+                    // An engine that never pauses must not delay deadlines.
                     if deadline <= Instant::now() {
                         self.deadlines().await?;
                     }
@@ -271,7 +271,7 @@ impl Owner {
                     staged.append(self.stage(events));
                     after = self.state.live_turn().map(After::Run);
                 }
-                // Nothing of it is on disk: there will be no such Thread.
+                // Nothing is on disk, so the Thread does not exist.
                 Err(refusal) => {
                     reply(Err(refusal.clone().into()));
                     return Err(refusal.into());
@@ -287,8 +287,8 @@ impl Owner {
         self.commit(staged, effect).await
     }
 
-    /// Returns the time. Within a Turn it does not go back, whatever the machine's clock does: what follows on something
-    /// did not happen before it. Between Turns the clock is believed again.
+    /// Returns the time. Within a Turn it never goes back, even if the machine's clock does, so that effects are never
+    /// earlier than their causes. Between Turns the clock is trusted again.
     fn now(&self) -> UnixMillis {
         let now = self.threads.clock.now();
         match &self.state.live {
@@ -297,7 +297,7 @@ impl Owner {
         }
     }
 
-    /// Returns the next moment at which something must be done without being asked.
+    /// Returns the time of the next action that no request triggers.
     fn deadline(&self) -> Instant {
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
         let idle = settled.then(|| self.idle_since + self.threads.unload_after());
@@ -310,7 +310,7 @@ impl Owner {
             .unwrap_or_else(|| Instant::now() + FAR)
     }
 
-    /// Does what is due. Returns whether the Thread was unloaded.
+    /// Does all actions that are due. Returns whether the Thread was unloaded.
     async fn deadlines(&mut self) -> Result<bool, CoreError> {
         let now = Instant::now();
         if self.unstored.due.is_some_and(|due| due <= now) {
@@ -345,7 +345,7 @@ impl Owner {
         Ok(())
     }
 
-    /// Ends everything that waits for this owner with the error that ended it.
+    /// Answers everything that waits for this owner with the error that ended it.
     async fn fail(&mut self, error: &CoreError) {
         for commit in self.commits.drain(..) {
             commit.fail(error);
@@ -359,10 +359,10 @@ impl Owner {
         }
     }
 
-    /// Answers the commands that came too late.
+    /// Answers the commands that arrived too late.
     async fn refuse_commands(&mut self, why: Ended) {
         self.inbox.close();
-        // Until the last sender that had been given room has used it or gone.
+        // Waits until the last sender with a reserved place has sent or left.
         while let Some(command) = self.inbox.recv().await {
             let id = self.state.header.id.clone();
             let Some(command) = self.deleted_before(why, command).await else {
@@ -370,7 +370,7 @@ impl Owner {
             };
             command.refuse(match why {
                 Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),
-                // A client that repeats the command finds another owner, or reads why there is none.
+                // A client that repeats the command finds another owner, or gets the error of loading it.
                 Ended::Failed => CoreError::Busy,
                 Ended::Stopped => CoreError::Stopping,
             });

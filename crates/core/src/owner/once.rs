@@ -1,4 +1,4 @@
-//! Named requests: carried out once, answered as often as they are repeated.
+//! Named requests: executed once, and answered again when they are repeated.
 
 use bobbin_model::{Edge, Event, Refusal, Seq, TokenUsage, Turn, TurnStatus};
 use bobbin_store::StoredEvent;
@@ -10,19 +10,19 @@ use crate::{Command, CoreError, Ended, Retitle};
 use bobbin_agent_api::Once;
 use bobbin_agent_api::undo::Undone;
 
-/// What a repeated request finds of what it caused the first time.
+/// The stored effect of a repeated request.
 enum Found {
-    /// It causes events, and these are the first of them.
+    /// The request caused events; these are the first of them.
     Events(Seq, Vec<StoredEvent>),
     /// It changed nothing.
     Nothing,
 }
 
 impl Owner {
-    /// Carries a named command out, or answers it as before.
+    /// Executes a named command, or repeats its answer.
     pub(super) async fn once(&mut self, once: Once, command: Command) -> Result<(), CoreError> {
         if self.commits.iter().any(|commit| commit.is_of(&once.id)) {
-            // On its way to the disk: then it is found there.
+            // The request is on its way to disk and is found there afterwards.
             self.drain_commits().await?;
         }
         let thread = self.state.header.id.clone();
@@ -44,7 +44,7 @@ impl Owner {
         Ok(())
     }
 
-    /// Answers a deletion that was repeated while it was on its way. Gives every other command back.
+    /// Answers a repeated deletion of a deleted Thread. Returns every other command.
     pub(super) async fn deleted_before(&mut self, why: Ended, command: Command) -> Option<Command> {
         let Command::Once { once, command } = command else {
             return Some(command);
@@ -70,7 +70,7 @@ impl Owner {
         Some(Command::Delete { reply })
     }
 
-    /// Records a named command that was granted and changed nothing.
+    /// Records a named command that was accepted and changed nothing.
     async fn note_unchanged(&mut self) -> Result<(), CoreError> {
         if self.once.is_none() {
             return Ok(());
@@ -93,7 +93,7 @@ impl Owner {
     async fn found(&mut self, seq: Option<Seq>) -> Result<Found, CoreError> {
         let Some(seq) = seq else { return Ok(Found::Nothing) };
         let id = self.state.header.id.clone();
-        // The second tells whether a queued input began at once.
+        // The second event tells whether a queued input started at once.
         let last = Seq(seq.0 + 2);
         let events = self.threads.store.events(&id, seq.prev(), last, 2).await?;
         Ok(Found::Events(seq, events))
@@ -186,8 +186,8 @@ impl Owner {
                 | Command::Delete { reply },
                 _,
             ) => Box::new(reply),
-            // It was granted, so the edge is there and its parent the one that was meant. What has become of it since
-            // is left alone.
+            // The first request was accepted, so the edge exists and has the right parent. Later changes of the edge do not
+            // matter.
             (Command::Edge { status, reply, .. }, _) => {
                 let source = self.state.header.source.sub_agent().cloned();
                 let edged = source.zip(self.state.edge).map(|(source, edge)| Edged {
@@ -196,7 +196,7 @@ impl Owner {
                 });
                 Box::new(move |done| reply(done.and_then(|()| edged.ok_or(CoreError::Busy))))
             }
-            // Not named, or named for something else: carried out as it is.
+            // The stored effect does not belong to this kind of command: execute the command.
             (command, _) => return self.command(command).await,
         };
         self.commit(Staged::default(), Effect::answer(answer)).await

@@ -1,7 +1,6 @@
-//! A subagent and its parent Thread: the edge between them, and the inputs that the parent leaves behind.
+//! A subagent and its parent: the edge between them, and the inputs that the parent leaves in the queue.
 //!
-//! An input of the parent's agent that no Turn has taken is dropped when the parent's Turn ends: no agent waits for it
-//! any more.
+//! When the parent's Turn ends, the queued inputs of the parent's agent are dropped, since no agent waits for them.
 
 use bobbin_model::state::StartTurn;
 use bobbin_model::sub_agent::{is_from_parent, queue_of_users, started_by_parent};
@@ -15,13 +14,13 @@ use crate::answer::Edged;
 use crate::command::Reply;
 
 impl Owner {
-    /// Decides on a new Turn.
+    /// Decides on a request to start a Turn.
     pub(super) fn decide_start(&self, request: StartTurn) -> Result<Vec<Event>, Refusal> {
         self.check_takes_from(request.sender.as_ref())?;
         self.state.decide_start_turn(request, self.now())
     }
 
-    /// Decides on an input that waits for the Turn that runs.
+    /// Decides on an input for the queue.
     pub(super) fn decide_enqueue(&self, request: StartTurn) -> Result<Vec<Event>, Refusal> {
         self.check_takes_from(request.sender.as_ref())?;
         let now = self.now();
@@ -29,7 +28,7 @@ impl Owner {
             .decide_enqueue(self.threads.ids.queued_input(now), request, now)
     }
 
-    /// Whether a subagent takes an input: a closed one takes none from its parent's agent.
+    /// Checks the sender of an input: a closed subagent accepts none from its parent's agent.
     fn check_takes_from(&self, sender: Option<&Sender>) -> Result<(), Refusal> {
         let closed = self
             .state
@@ -55,7 +54,7 @@ impl Owner {
         )
     }
 
-    /// Stops what the parent's Turn started, once that Turn is over.
+    /// Stops the Turn that the parent's ended Turn started.
     pub(super) async fn parent_ended(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
         let events = match started_by_parent(&self.state) {
             Some(_) => self.state.decide_cancel(BY_CALLER, self.now()),

@@ -1,6 +1,6 @@
-//! Recording: events get their Seq, wait hidden for their commit, and are shown.
+//! Recording: events get their Seq, are hidden until their commit, and are then shown.
 //!
-//! The order is the promise: committed, then answered, then shown, then acted upon.
+//! The order is guaranteed: commit, answer, show, then act.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -19,41 +19,41 @@ use super::weight::weight_of;
 use crate::command::Reply;
 use crate::{CoreError, Ephemeral, Frame, FrameBody, Snapshot, SubagentQuestion, View};
 
-/// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
-/// above it. More than the fastest stream appends between two checkpoints.
+/// Seqs that Deltas of an open Turn may use before the next write; after a crash, numbering continues after them. More than
+/// the fastest stream appends between two checkpoints.
 const HEADROOM: u64 = 1 << 16;
 
-/// Takes the outcome of a commit. Must not wait.
+/// Receives the outcome of a commit. Must not block.
 pub(super) type Answering = Box<dyn FnOnce(Result<(), CoreError>) + Send>;
 
-/// What is done once events are committed and shown.
+/// An action after events are committed and shown.
 pub(super) enum After {
     /// Run the engine on this Turn.
     Run(TurnId),
-    /// Tell the calls that asked.
+    /// Answer the calls that asked.
     Decided(Vec<(ApprovalId, Decision)>),
     /// Stop the engine and end this Turn.
     CancelTurn(TurnId),
-    /// Tell the engine that everything before is on disk.
+    /// Notify the engine that everything before is on disk.
     Done(oneshot::Sender<()>),
-    /// Give the engine the guidance that has come.
+    /// Give the engine the users' inputs.
     Guided(oneshot::Sender<Vec<Item>>, Vec<Item>),
-    /// Give the engine a standing answer.
+    /// Give the engine an earlier decision.
     Standing(oneshot::Sender<Decision>, Decision),
 }
 
-/// What a commit brings with it.
+/// Effects of a commit.
 #[derive(Default)]
 pub(super) struct Effect {
     pub(super) answer: Option<Answering>,
     pub(super) after: Vec<After>,
     /// An `acceptAlways` to store in the same transaction.
     pub(super) remember: Option<Scope>,
-    /// A caller that asked for the state of the Thread, which holds once the commits before are done.
+    /// A caller that reads the Thread. Its snapshot is valid once the earlier commits are done.
     pub(super) read: Option<Reading>,
 }
 
-/// The state of a Thread when a caller asked, and where the answer goes.
+/// A snapshot from the time of a read, and the channel of its answer.
 pub(super) type Reading = (Snapshot, Reply<Snapshot>);
 
 impl Effect {
@@ -79,7 +79,7 @@ impl Effect {
     }
 }
 
-/// Events that are applied and numbered but not yet on their way to the store.
+/// Events that are applied and numbered, but not yet sent to the store.
 #[derive(Default)]
 pub(super) struct Staged {
     events: Vec<StoredEvent>,
@@ -105,22 +105,22 @@ impl Staged {
     }
 }
 
-/// One commit in flight, or an answer that waits for those before it.
+/// A commit in flight, or an answer that waits for the commits before it.
 pub(super) struct Commit {
-    /// First recorded Seq of it, which with all that follow stays hidden until it is done.
+    /// Its first recorded Seq. This Seq and all later ones stay hidden until the commit is done.
     first: Option<Seq>,
     ceiling: Seq,
     receipt: Option<Receipt>,
     answer: Option<Answering>,
-    /// Who only reads can be answered whatever becomes of the commit.
+    /// A reader, which can be answered even if the commit fails.
     pub(super) read: Option<Reading>,
     after: Vec<After>,
-    /// Name of the request it carries out.
+    /// Id of the named request that it executes.
     request: Option<String>,
 }
 
 impl Commit {
-    /// A commit that causes no frame and no answer.
+    /// Makes a commit without a frame and an answer.
     pub(super) fn unseen(receipt: Receipt, ceiling: Seq, request: Option<String>) -> Self {
         Self {
             first: None,
@@ -133,7 +133,7 @@ impl Commit {
         }
     }
 
-    /// Whether it carries out the request of this name.
+    /// Whether it executes the request with this id.
     pub(super) fn is_of(&self, id: &str) -> bool {
         self.request.as_deref() == Some(id)
     }
@@ -160,12 +160,12 @@ pub(super) async fn front(commits: &mut VecDeque<Commit>) -> Result<(), CoreErro
     }
 }
 
-/// Streamed text that is in memory only: at most a checkpoint's worth.
+/// Streamed text that is not stored yet; bounded by the size of a checkpoint.
 #[derive(Default)]
 pub(super) struct Unstored {
     parts: Vec<(TurnId, ItemId, String)>,
     bytes: usize,
-    /// When the next checkpoint is due.
+    /// Time of the next checkpoint.
     pub(super) due: Option<Instant>,
 }
 
@@ -178,7 +178,7 @@ impl Unstored {
         }
     }
 
-    /// Forgets the text of an Item whose final form is being recorded.
+    /// Removes the text of an Item whose final form is being recorded.
     fn forget(&mut self, item: ItemId) {
         self.parts.retain(|part| part.1 != item);
         self.bytes = self.parts.iter().map(|part| part.2.len()).sum();
@@ -189,7 +189,7 @@ impl Unstored {
 }
 
 impl Owner {
-    /// Applies events and appends their frames, hidden.
+    /// Applies events and appends their frames, which stay hidden.
     pub(super) fn stage(&mut self, events: Vec<Event>) -> Staged {
         let at = self.now();
         self.not_before = at;
@@ -210,7 +210,7 @@ impl Owner {
         staged
     }
 
-    /// As [`Owner::stage`], of what happened earlier and needs no live frames.
+    /// Like [`Owner::stage`], for past events, which need no live frames.
     pub(super) fn stage_past(&mut self, events: Vec<(Event, UnixMillis)>) -> Staged {
         let staged = events.into_iter().map(|(event, at)| self.stage_one(event, at));
         Staged {
@@ -248,7 +248,7 @@ impl Owner {
         StoredEvent { seq, at, event }
     }
 
-    /// Measures a conversation that has not begun against the model it is going to have.
+    /// Sets the context window of an empty conversation to that of its model.
     fn expect_window(&mut self) {
         if self.state.context.tokens > 0 {
             return;
@@ -260,7 +260,7 @@ impl Owner {
         }
     }
 
-    /// Sends a subagent's question to the clients that follow the root of its tree.
+    /// Broadcasts a subagent's question to the clients that follow the root of its tree.
     fn broadcast_question(&mut self, seq: Seq, at: UnixMillis, event: &Event) {
         let header = &self.state.header;
         let Some(source) = header.source.sub_agent() else {
@@ -286,7 +286,7 @@ impl Owner {
         self.broadcasts.push_back(Arc::new(frame));
     }
 
-    /// Sends staged events to the store. Without events, the effect waits for the commits before it.
+    /// Sends staged events to the store. Without events, the effect waits for the earlier commits.
     pub(super) async fn commit(&mut self, staged: Staged, effect: Effect) -> Result<(), CoreError> {
         reached(Step::Staged);
         let first = staged.first();
@@ -312,7 +312,7 @@ impl Owner {
         Ok(())
     }
 
-    /// Releases the oldest commit.
+    /// Finishes the oldest commit.
     pub(super) fn committed(&mut self, done: Result<(), CoreError>) -> Result<(), CoreError> {
         let Some(commit) = self.commits.pop_front() else {
             return Ok(());
@@ -346,17 +346,17 @@ impl Owner {
         self.todo.extend(commit.after);
     }
 
-    /// Shows what may be shown: everything before the oldest event that is not committed.
+    /// Shows all frames before the oldest uncommitted event.
     pub(super) fn reveal(&mut self) {
         let appended = self.log.appended();
         let hidden = self.commits.iter().find_map(|commit| commit.first);
         let target = hidden.map_or(appended, Seq::prev);
         if target > self.ceiling && hidden.is_none() {
-            // Deltas have used up the headroom: a write raises it.
+            // Deltas have used up the headroom; a write raises the ceiling.
             self.unstored.due = Some(Instant::now());
         }
         let target = target.min(self.ceiling);
-        // The log of the workspace first: a reader that has seen a frame here can rely on its twin being there already.
+        // The workspace's log comes first, so that a reader of this log can rely on its twin there.
         while let Some(frame) = self.broadcasts.pop_front_if(|frame| frame.seq <= target) {
             let broadcasts = self.threads.broadcasts();
             broadcasts.append(|_| frame);
@@ -365,13 +365,13 @@ impl Owner {
         self.log.show(target);
     }
 
-    /// Shows something that is stored nowhere.
+    /// Shows a frame that is never stored.
     pub(super) fn note(&mut self, notice: Ephemeral) {
         let (at, weight) = (self.now(), notice.weight());
         self.append(at, FrameBody::Ephemeral(notice), View::None, weight);
     }
 
-    /// Streams text into an open Item. Shown at once, stored with the next checkpoint.
+    /// Streams text into an open Item. Readers see it at once; the next checkpoint stores it.
     pub(super) fn stream(
         &mut self,
         item: ItemId,
@@ -408,7 +408,7 @@ impl Owner {
         }
     }
 
-    /// Stores the text that is in memory only, and raises the ceiling.
+    /// Stores the streamed text and raises the ceiling.
     pub(super) async fn checkpoint(&mut self) -> Result<(), CoreError> {
         let unstored = std::mem::take(&mut self.unstored);
         reached(Step::Checkpoint);
@@ -426,7 +426,7 @@ impl Owner {
         Ok(())
     }
 
-    /// `&mut`, as everything that waits here: what the owner holds may not be looked at from two threads.
+    /// Sends a write to the store. Takes `&mut self`, like all async methods here, since the owner is not `Sync`.
     pub(super) async fn submit(
         &mut self,
         events: Vec<StoredEvent>,
@@ -434,7 +434,7 @@ impl Owner {
         remember: Option<Scope>,
     ) -> Result<Receipt, CoreError> {
         let at = self.now();
-        // Text alone carries nothing out.
+        // A checkpoint of text executes no request.
         let once = if text.is_empty() { self.once.take() } else { None };
         let request = once.map(|once| NamedRequest {
             id: once.id,

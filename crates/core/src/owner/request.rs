@@ -1,4 +1,4 @@
-//! What engines want to happen, and what committed events cause.
+//! Requests of engines, and actions that committed events cause.
 
 use bobbin_model::{
     Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, PlanChange, TurnId,
@@ -10,12 +10,12 @@ use super::record::{After, Effect};
 use crate::engine::{Billed, TurnRequest, WindowNote};
 use crate::{CoreError, Ephemeral};
 
-/// Most bytes of a diff that is stored with its call's result (a guess: some screens full). A longer one is shown while
-/// its Turn runs.
+/// Most bytes of a diff that is stored with its call's result (a guess: a few screens). A longer diff is shown only while its
+/// Turn runs.
 const MAX_STORED_DIFF: usize = 64 << 10;
 
 impl Owner {
-    /// Grants one request, or drops it when its Turn is over; a dropped reply tells the engine so.
+    /// Executes a request, or drops it if its Turn is over. A dropped reply notifies the engine.
     pub(super) async fn request(&mut self, turn: TurnId, request: TurnRequest) -> Result<(), CoreError> {
         let Some(run) = self.run.as_ref().filter(|run| run.turn == turn) else {
             return Ok(());
@@ -41,7 +41,7 @@ impl Owner {
                     return Ok(());
                 };
                 self.record(events).await?;
-                // An engine that no longer waits has ended.
+                // The engine may have ended.
                 let _ = reply.send(id);
                 Ok(())
             }
@@ -68,7 +68,7 @@ impl Owner {
             }
             TurnRequest::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
             TurnRequest::ReadPlan { reply } => {
-                // An engine that no longer waits has ended.
+                // The engine may have ended.
                 drop(reply.send(self.state.plan.clone()));
                 Ok(())
             }
@@ -112,10 +112,10 @@ impl Owner {
         }
     }
 
-    /// Records an Item, and the change of the plan that comes with it.
+    /// Records an Item with its change of the plan.
     async fn add(&mut self, mut body: ItemBody, plan: Option<PlanChange>) -> Result<(), CoreError> {
         if let ItemBody::ToolResult { call_id, change, .. } = &mut body {
-            // Afterwards the preview is no longer in the state.
+            // The result removes the preview from the state.
             let previews = self.state.live.as_ref().map(|live| &live.previews);
             let preview = previews.and_then(|previews| previews.get(call_id));
             *change = preview
@@ -131,13 +131,13 @@ impl Owner {
         self.record(events).await
     }
 
-    /// Gives the engine the inputs of users, once they are on disk.
+    /// Gives the engine the users' inputs, once they are on disk.
     async fn guidance(&mut self, reply: oneshot::Sender<Vec<Item>>) -> Result<(), CoreError> {
         let staged = self.stage(self.state.decide_guide(self.now()));
         let items = staged.items();
         if items.is_empty() {
-            // Nobody has said anything, which takes no disk: the next round need not wait for what the last one left to be
-            // written. What it says is written behind that.
+            // No input needs no disk, so the next round does not wait for the previous round to be stored. Its own output is
+            // stored afterwards.
             drop(reply.send(items));
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Owner {
         self.commit(super::record::Staged::default(), after).await
     }
 
-    /// Records a summary, what it cost, and that the window has room again, as one.
+    /// Records a compaction, its usage and the new size of the window in one commit.
     async fn compacted(
         &mut self,
         turn: TurnId,
@@ -185,7 +185,7 @@ impl Owner {
             turn,
             usage: billed.usage,
             context_tokens: billed.context_tokens,
-            // A model of which nothing is known is measured against what was known before.
+            // A model with an unknown window is measured against the previous one.
             context_window: Some(billed.window.unwrap_or(self.state.context.window)),
             cost_micros: billed.cost_micros,
             turn_output_tokens: before.map(|before| before + billed.usage.output_tokens),
@@ -200,14 +200,14 @@ impl Owner {
         self.commit(staged, Effect::default()).await
     }
 
-    /// Does what committed events cause.
+    /// Executes an action of committed events.
     pub(super) async fn act(&mut self, after: After) -> Result<(), CoreError> {
         match after {
             After::Run(turn) => self.start_engine(turn),
             After::Decided(decisions) => {
                 for (approval, decision) in decisions {
                     for asker in self.askers.remove(&approval).into_iter().flatten() {
-                        // An engine that no longer waits has ended.
+                        // The engine may have ended.
                         let _ = asker.send(decision);
                     }
                 }
@@ -247,7 +247,7 @@ fn noted(turn: TurnId, note: WindowNote) -> Event {
     }
 }
 
-/// Whether a request starts something new, which an interrupted Turn does not take.
+/// Whether a request starts something new, which an interrupted Turn refuses.
 fn begins_something(request: &TurnRequest) -> bool {
     match request {
         TurnRequest::Open { .. }

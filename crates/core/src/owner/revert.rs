@@ -1,7 +1,7 @@
-//! Undoing what a Turn did to files.
+//! Undo of a Turn's file changes.
 //!
-//! Done in the owner's own task, so that no Turn of this Thread starts meanwhile. A crash between the files and the
-//! record loses nothing: a client without an answer asks again, and what is done already is not done twice.
+//! The owner's own task waits for the undo, so no Turn of this Thread starts meanwhile. A crash between the files and the
+//! record is harmless: a client without an answer asks again, and files that are restored already need no change.
 
 use bobbin_model::{Event, Refusal, TurnFeatures};
 
@@ -23,7 +23,7 @@ impl Owner {
             Ok(turn) => turn,
             Err(refusal) => return self.refuse(refusal, reply).await,
         };
-        // The last engine may still be on its way out.
+        // The last engine may still be stopping.
         if self.run.is_some() {
             let thread = self.state.header.id.clone();
             return self.refuse(Refusal::TurnInProgress { thread, turn }, reply).await;
@@ -42,7 +42,7 @@ impl Owner {
                 .root,
             changed_since,
         };
-        // Not given up from here: once a file was touched, what was done goes on record.
+        // The owner waits from here to the end: once a file was touched, the result is recorded.
         let undone = undo.revert(request, self.threads.stopping.clone()).await;
         let Undone { files, notes } = match undone {
             Ok(undone) => undone,

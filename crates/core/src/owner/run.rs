@@ -1,4 +1,4 @@
-//! The engine at work on the open Turn: starting it, stopping it, and what its end means.
+//! The engine of the open Turn: its start, its stop and its end.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::engine::{EngineFailure, TurnContext};
 use bobbin_agent_api::sub_agent::NoSubAgents;
 use bobbin_agent_api::tool::ToolEnvironment;
 
-/// Reason of a Turn that a client stopped (03 §7).
+/// Reason of a Turn that a client interrupted (03 §7).
 pub(super) const BY_REQUEST: &str = "Cancelled by request";
-/// Reason of a Turn that ends with what it belongs to: its Thread, its server, its policy.
+/// Reason of a Turn that its Thread, its parent or its policy ended.
 pub(super) const BY_CALLER: &str = "Caller cancelled";
 
-/// One engine run.
+/// A run of the engine.
 pub(super) struct Run {
     pub(super) turn: TurnId,
     task: JoinHandle<Result<(), EngineFailure>>,
     cancel: CancellationToken,
-    /// When a cancelled run is stopped by force.
+    /// Time at which a cancelled run is aborted.
     pub(super) abort_at: Option<Instant>,
 }
 
@@ -34,19 +34,19 @@ impl Run {
     pub(super) async fn abort(self) {
         self.cancel.cancel();
         self.task.abort();
-        // Joined either way; its result means nothing any more.
+        // The task is joined; its result no longer matters.
         drop(self.task.await);
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(super) enum Ran {
     Finished(Result<(), EngineFailure>),
     Panicked,
     Aborted,
 }
 
-/// Waits for the run to end; for ever when there is none.
+/// Waits for the run to end; for ever if there is none.
 pub(super) async fn ended(run: &mut Option<Run>) -> Ran {
     let Some(run) = run else { return pending().await };
     match (&mut run.task).await {
@@ -57,7 +57,7 @@ pub(super) async fn ended(run: &mut Option<Run>) -> Ran {
 }
 
 impl Owner {
-    /// Runs the engine on the open Turn, unless that Turn is over by now.
+    /// Runs the engine on the open Turn, unless that Turn has ended meanwhile.
     pub(super) fn start_engine(&mut self, turn: TurnId) {
         let Some(live) = self.state.live.as_ref().filter(|live| live.turn.id == turn) else {
             return;
@@ -73,7 +73,7 @@ impl Owner {
             at_start: Arc::new(live.clone()),
             context: self.state.context,
             environment: Arc::new(ToolEnvironment {
-                // An editor knows the Thread at the top.
+                // An editor knows only the root of the tree.
                 clients: self.threads.clients().of(self.state.header.root()),
                 ..self
                     .threads
@@ -87,7 +87,7 @@ impl Owner {
             requests: self.request_sender.clone(),
         };
         let engine = self.threads.engine.clone();
-        // Called in the task, where a panic is the Turn's failure.
+        // The engine is called within the task, so that its panic fails the Turn.
         let span = tracing::info_span!("turn", thread = %self.state.header.id, turn = %turn);
         span.in_scope(|| tracing::info!("turn started"));
         let task = tokio::spawn(async move { engine.run(context).await }.instrument(span));
@@ -99,8 +99,8 @@ impl Owner {
         });
     }
 
-    /// Records that the Turn is being stopped, settles its open Approvals as `cancel` and stops the engine.
-    /// The Turn ends when the engine has.
+    /// Records that the Turn is being stopped, settles its open Approvals as `cancel` and stops the engine. The Turn ends
+    /// after its engine.
     pub(super) async fn cancel_turn(&mut self, reason: &str, effect: Effect) -> Result<(), CoreError> {
         let events = self.state.decide_cancel(reason, self.now());
         let staged = self.stage(events);
@@ -108,7 +108,7 @@ impl Owner {
         self.stop_engine().await
     }
 
-    /// Stops the engine of a Turn of which it is recorded that it is being stopped.
+    /// Stops the engine of a Turn whose stop is recorded.
     pub(super) async fn stop_engine(&mut self) -> Result<(), CoreError> {
         let Some(reason) = self.cancelling() else {
             return Ok(());
@@ -125,8 +125,8 @@ impl Owner {
         }
     }
 
-    /// Ends the engine of a server that stops, and leaves the Turn, its questions and its text as a crash would: it goes on
-    /// at the next start. A Turn that a client has stopped ends.
+    /// Ends the engine of a stopping server, and leaves the Turn, its questions and its text as after a crash. The Turn goes
+    /// on at the next start. A Turn that a client has stopped ends.
     pub(super) async fn leave_turn_open(&mut self) -> Result<(), CoreError> {
         let Some(live) = &self.state.live else {
             return Ok(());
@@ -144,7 +144,7 @@ impl Owner {
         self.record(vec![Event::TurnLeftOpen { turn }]).await
     }
 
-    /// Returns why the open Turn is being stopped, if it is.
+    /// Returns the reason for which the open Turn is being stopped, if it is.
     pub(super) fn cancelling(&self) -> Option<String> {
         self.state.live.as_ref()?.cancelling.clone()
     }
@@ -158,9 +158,9 @@ impl Owner {
         }
     }
 
-    /// Ends the Turn as its engine ended.
+    /// Ends the Turn after its engine has ended.
     pub(super) async fn ran(&mut self, ran: Ran) -> Result<(), CoreError> {
-        // What it requested before it ended comes first.
+        // Requests from before its end come first.
         while let Ok((turn, request)) = self.requests.try_recv() {
             self.request(turn, request).await?;
         }
@@ -191,13 +191,13 @@ impl Owner {
         self.end_turn_with(Outcome::Failed { error }, code).await
     }
 
-    /// Records the Turn's end and, after a good one, the beginning of the next queued one with it, so that
-    /// no crash can come between; after any other, of the next one that does not mind.
+    /// Records the end of the Turn. The same commit starts the next queued Turn, so that no crash can come between them.
+    /// After a failed or stopped Turn, only an input that does not mind starts.
     pub(super) async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
         self.end_turn_with(outcome, "agent_error").await
     }
 
-    /// The same; `code` is that of the error Item of a failure.
+    /// Like [`Owner::end_turn`]; `code` is that of a failure's error Item.
     pub(super) async fn end_turn_with(&mut self, outcome: Outcome, code: &str) -> Result<(), CoreError> {
         let now = self.now();
         let mut events: Vec<Event> = Vec::new();
@@ -231,14 +231,14 @@ impl Owner {
                 staged.append(queued);
                 effect.after.push(After::Run(turn));
             }
-            // A server that stops goes on when it starts again.
+            // A stopping server continues with the queue at its next start.
             None if go_on => staged.append(self.stage_users_queue()),
             None => {}
         }
         self.commit(staged, effect).await
     }
 
-    /// Says in the log and in the counters how a Turn ended.
+    /// Writes the end of a Turn to the log and the metrics.
     fn report_end(&self, outcome: &Outcome, code: &str, now: UnixMillis) {
         let Some(turn) = self.state.live.as_ref().map(|live| &live.turn) else {
             return;
@@ -261,13 +261,13 @@ impl Owner {
         );
     }
 
-    /// Stages the Turn of the queue's head, if the Thread is ready for it.
+    /// Stages the Turn of the first queued input, if the Thread is ready.
     pub(super) fn stage_queued(&mut self) -> Option<(super::record::Staged, TurnId)> {
         let events = self.state.decide_start_queued(self.now());
         self.stage_turn(events)
     }
 
-    /// Stages the Turn of the first queued input that does not wait for a good end, likewise.
+    /// Stages the Turn of the first queued input that also starts after a Turn that did not complete.
     fn stage_following(&mut self) -> Option<(super::record::Staged, TurnId)> {
         let events = self.state.decide_start_following(self.now());
         self.stage_turn(events)

@@ -1,4 +1,4 @@
-//! What a frame weighs: the bytes that the bounds of logs, batches and backlogs count.
+//! The weight of a frame: its approximate bytes, which the bounds of logs, batches and backlogs count.
 
 use std::io::{Result, Write};
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::View;
 
-/// What an Item weighs beside its text.
+/// Weight of an Item besides its text.
 const ITEM: usize = 128;
-/// What a Thread weighs beside its open Turn, queue and plan.
+/// Weight of a Thread besides its open Turn, queue and plan.
 const THREAD: usize = 1024;
 
-/// Returns about how many bytes an event and what is shown with it take.
+/// Returns the approximate bytes of an event and its view.
 pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
     let shown = match view {
         View::None => 0,
@@ -23,7 +23,7 @@ pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
         }
     };
     let own = match event {
-        // The common ones, without going over their text.
+        // Frequent events, without a walk over their text.
         Event::ItemStarted { item, .. }
         | Event::ItemCompleted { item, .. }
         | Event::ItemAdded { item, .. } => of_item(item),
@@ -33,7 +33,7 @@ pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
     own + shown
 }
 
-/// Returns about how many bytes a Turn takes.
+/// Returns the approximate bytes of a Turn.
 pub(crate) fn weight_of_turn(turn: &Turn) -> usize {
     turn.items.iter().map(of_item).sum()
 }
@@ -60,7 +60,7 @@ fn serialized(value: &impl Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // Our own types serialize; what did not would be counted as far as it came.
+    // Our own types always serialize; otherwise the bytes so far count.
     drop(serde_json::to_writer(&mut count, value));
     count.0
 }

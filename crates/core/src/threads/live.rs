@@ -1,6 +1,6 @@
-//! The map of live Threads: found, loaded once, unloaded when nobody uses them, and asked what their owners publish.
+//! The map of live Threads: finds Threads, loads each once, unloads unused ones, and reads what their owners publish.
 //!
-//! The map's mutex is held for look-ups only.
+//! The map's mutex is locked for look-ups only.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,12 +13,12 @@ use crate::handle::Shared;
 use crate::owner::Owner;
 use crate::{CoreError, ThreadHandle};
 
-/// Live Threads beyond which those that nobody uses go soon (each costs some 20 KB, measured).
+/// Number of live Threads after which unused ones are unloaded soon (each costs some 20 KB, measured).
 const MANY_THREADS: usize = 256;
-/// How soon.
+/// Time after which an unused Thread is unloaded then.
 const UNLOAD_SOON: Duration = Duration::from_millis(20);
 impl Threads {
-    /// Returns how long a Thread that nobody uses stays in memory: not long when there are many.
+    /// Returns the time after which an unused Thread is unloaded; shorter if there are many.
     pub(crate) fn unload_after(&self) -> Duration {
         let many = self.live.lock().len() > MANY_THREADS;
         if many {
@@ -44,7 +44,7 @@ impl Threads {
             let cell = self.live.lock().entry(id.clone()).or_default().clone();
             let loaded = cell.get_or_try_init(|| self.load(id)).await.cloned();
             match loaded {
-                // An owner that has just ended is still in the map for a moment.
+                // An owner that has just ended stays in the map for a moment.
                 Ok(handle) if handle.ended().is_some() => self.forget(id, &cell),
                 Ok(handle) => return Ok(handle),
                 Err(error) => {
@@ -66,8 +66,8 @@ impl Threads {
         Ok(handle)
     }
 
-    /// Takes a Thread out of the map unless a handle of it is held or `idle` says no. Returns whether it is
-    /// out. New holders come through the map, so with its lock held "nobody" stays true.
+    /// Removes a Thread from the map, unless a handle of it exists or `idle` returns false. Returns whether it was removed.
+    /// New handles come from the map, so under its lock the Thread stays unused.
     pub(crate) fn unload(&self, id: &ThreadId, shared: &Arc<Shared>, idle: impl FnOnce() -> bool) -> bool {
         let mut live = self.live.lock();
         let unused = live.get(id).is_some_and(|cell| {
@@ -83,7 +83,7 @@ impl Threads {
         out
     }
 
-    /// Takes a Thread that has ended out of the map; a newer owner of the same Thread stays.
+    /// Removes a Thread that has ended from the map, unless a newer owner of it is there.
     pub(crate) fn remove(&self, id: &ThreadId, shared: &Arc<Shared>) {
         let mut live = self.live.lock();
         if live
@@ -94,10 +94,10 @@ impl Threads {
         }
     }
 
-    /// Returns the live subagents of a tree that wait for an answer now.
+    /// Returns the live subagents of a tree with open Approvals.
     pub(crate) fn descendants_that_ask(&self, top: &ThreadId) -> Vec<Arc<ThreadHandle>> {
         if self.open_in_subagents.load(Ordering::Acquire) == 0 {
-            // Everybody who comes to any Thread asks.
+            // A fast path, since every new subscription asks for this.
             return Vec::new();
         }
         let live = self.live.lock();
@@ -108,14 +108,14 @@ impl Threads {
             .collect()
     }
 
-    /// Returns how many clients can answer what a Thread asks, now.
+    /// Returns the number of clients that can answer a Thread's Approvals now.
     pub(crate) fn approvers_of(&self, id: &ThreadId) -> usize {
         let live = self.live.lock();
         let handle = live.get(id).and_then(|cell| cell.get());
         handle.map_or(0, |handle| handle.approvers())
     }
 
-    /// Returns how many clients are asked what a model wants to know in a Thread, now.
+    /// Returns the number of clients that get the questions of a Thread's model now.
     pub(crate) fn asked_of(&self, id: &ThreadId) -> usize {
         let live = self.live.lock();
         let handle = live.get(id).and_then(|cell| cell.get());
@@ -129,8 +129,8 @@ impl Threads {
         }
     }
 
-    /// Takes a place where nothing could be loaded out of the map. Others that wait at it try by themselves,
-    /// and must do so at the one place that the map knows: two owners of one Thread would be one too many.
+    /// Removes the cell of a failed load from the map, unless other callers wait at it. They load by themselves, and must
+    /// use the one cell in the map: a second cell could give the Thread two owners.
     fn forget_unloaded(&self, id: &ThreadId, cell: &Cell) {
         let mut live = self.live.lock();
         let unused = live
@@ -142,7 +142,7 @@ impl Threads {
         }
     }
 
-    /// Returns a live Thread's approval policy as it is now, and its parent.
+    /// Returns a live Thread's present approval policy, and its parent.
     pub(crate) fn live_policy(&self, id: &ThreadId) -> Option<(ApprovalPolicy, Option<ThreadId>)> {
         let live = self.live.lock();
         let handle = live.get(id)?.get()?;

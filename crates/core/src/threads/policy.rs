@@ -1,7 +1,7 @@
-//! How the Approvals of a subagent are decided: never more freely than those of its parents, as their policies are now.
+//! The approval policy of a subagent: never freer than the present policies of its parents.
 //!
-//! What a user takes back from a Thread is taken back from its subagents at once. The policy of a live parent is read from
-//! its handle, that of any other from the store; no owner waits for another.
+//! So a stricter policy of a Thread applies to its subagents at once. The policy of a live parent comes from its handle, that
+//! of another from the store; no owner waits for another.
 
 use bobbin_model::{ApprovalPolicy, ThreadId, ThreadState};
 
@@ -15,10 +15,10 @@ impl Threads {
             .await
     }
 
-    /// Returns the strictest of a policy, that of a Thread, and those of its parents.
+    /// Returns the strictest policy of `own`, the Thread `parent` and all parents of that.
     pub async fn strictest_policy(&self, own: ApprovalPolicy, parent: Option<ThreadId>) -> ApprovalPolicy {
         let (mut policy, mut next) = (own, parent);
-        // A tree is no deeper than the depth that is allowed, and nothing is stricter than this.
+        // The tree's depth is bounded, and no policy is stricter than `Interrupt`.
         while let Some(id) = next.take()
             && policy != ApprovalPolicy::Interrupt
         {
@@ -29,10 +29,10 @@ impl Threads {
                         let source = state.header.source.sub_agent();
                         (self.policy_of(&state), source.map(|source| source.parent.clone()))
                     }
-                    // It is being deleted, and this with it.
+                    // The parent is being deleted, and this Thread with it.
                     Ok(None) => (ApprovalPolicy::Default, None),
                     Err(error) => {
-                        // What is not known is asked.
+                        // If the policy is unknown, users are asked.
                         tracing::warn!(thread = %id, %error, "the approval policy of a subagent's parent cannot be read");
                         (ApprovalPolicy::Default, None)
                     }

@@ -1,4 +1,4 @@
-//! Reading Threads: lists, text that is looked for, a Thread as it stands, its finished Turns in pages.
+//! Reads Threads: lists, text searches, snapshots, and ended Turns in pages.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Threads {
         Ok(self.store.list(filter).await?)
     }
 
-    /// Finds text in the history of the Threads that a client may see.
+    /// Searches for text in the history of the Threads that a client may see.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -30,7 +30,7 @@ impl Threads {
         Ok(self.store.search(filter).await?)
     }
 
-    /// Reads a Thread as it stands.
+    /// Reads a Thread's present state.
     ///
     /// # Errors
     /// As [`Threads::thread`].
@@ -38,9 +38,8 @@ impl Threads {
         handle.ask(|reply| Command::Read { reply }).await
     }
 
-    /// Reads the newest finished Turns of a snapshot's Thread, oldest first: those before `before` (all, when
-    /// there is none), at most `limit`, and about `max_bytes` but never none. Returns whether there are more
-    /// before them.
+    /// Reads the newest ended Turns of a snapshot's Thread, oldest first: those before `before` (`None` means all), at most
+    /// `limit`, and about `max_bytes` but at least one. Returns whether there are more before them.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -56,9 +55,9 @@ impl Threads {
             .live_turn()
             .unwrap_or(TurnId(state.last_turn.0.saturating_add(1)));
         let mut next = before.map_or(end, |before| before.min(end));
-        // Newest first while collecting.
+        // Newest first here, and reversed at the end.
         let (mut turns, mut bytes) = (Vec::new(), 0);
-        // One first: it may be all that fits.
+        // One Turn first, since it may fill `max_bytes` alone.
         let mut count = 1;
         let mut full = false;
         while !full && next.0 > 1 && turns.len() < limit {
@@ -89,7 +88,7 @@ impl Threads {
         Ok((turns, more))
     }
 
-    /// Reads up to `limit` Turns of a Thread that came before a Turn, oldest first.
+    /// Reads up to `limit` Turns of a Thread before a Turn, oldest first.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -102,7 +101,7 @@ impl Threads {
         Ok(self.store.turns_before(id, before, limit).await?)
     }
 
-    /// Reads what a Turn changed in files, as it was recorded last. `None` where it changed none.
+    /// Reads the last recorded diff of a Turn's file changes. `None` if it changed no file.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -110,7 +109,7 @@ impl Threads {
         Ok(self.store.diff(id, turn).await?)
     }
 
-    /// Adds up what a snapshot's Thread has used: all its Turns, those that were rolled back too.
+    /// Returns the total usage of a snapshot's Thread, including rolled-back Turns.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -125,7 +124,7 @@ impl Threads {
         Ok(spent)
     }
 
-    /// Finds the Turn that is `count` places before a Turn, if there are so many.
+    /// Finds the Turn that is `count` positions before a Turn, if there is one.
     ///
     /// # Errors
     /// [`CoreError::Store`].

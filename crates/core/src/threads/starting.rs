@@ -1,4 +1,4 @@
-//! New Threads: of users, of agents, with a past, and each once for a request with a name.
+//! Starts Threads: of users, of agents and with a past, each once for a named request.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::answer::Snapshot;
 use crate::command::Reply;
 use crate::owner::{Beginning, Owner, Past};
 
-/// Returns the event that says what tools there are, if there are any.
+/// Returns the event that declares tools, if there are any.
 fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {
     if tools.is_empty() {
         return Vec::new();
@@ -21,7 +21,7 @@ fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis
     vec![(Event::ToolsDeclared { tools }, at)]
 }
 
-/// Where a new Thread comes from, and how it begins.
+/// Source and start of a new Thread.
 struct Origin {
     source: ThreadSource,
     beginning: Beginning,
@@ -41,7 +41,7 @@ impl Origin {
 }
 
 impl Threads {
-    /// Looks up what a named request did: about a Thread, or (`None`) making one.
+    /// Looks up the effect of a named request: about a Thread, or, if `about` is `None`, the start of a Thread.
     ///
     /// # Errors
     /// [`Refusal::RequestIdReused`], [`CoreError::Store`].
@@ -57,13 +57,13 @@ impl Threads {
         }
     }
 
-    /// Starts a Thread unless that was done under this name before; then answers with that Thread.
+    /// Starts a Thread, unless the same named request did that before; then answers with that Thread.
     pub async fn start_thread_once(self: &Arc<Self>, request: NewThread, once: Once, reply: Reply<Snapshot>) {
         self.start_thread_with(request, Arc::default(), Some(once), reply)
             .await;
     }
 
-    /// Starts a Thread with tools that its client brings along. With a name as [`Threads::start_thread_once`].
+    /// Starts a Thread with tools that its client declares. With `once` like [`Threads::start_thread_once`].
     pub async fn start_thread_with(
         self: &Arc<Self>,
         request: NewThread,
@@ -100,12 +100,12 @@ impl Threads {
         }
     }
 
-    /// Starts a Thread. The reply is called before anybody can see `thread/started`.
+    /// Starts a Thread. Calls `reply` before any client can see `thread/started`.
     pub fn start_thread(self: &Arc<Self>, request: NewThread, reply: Reply<Snapshot>) {
         self.start(request, None, Origin::user(Vec::new(), reply));
     }
 
-    /// Starts a Thread and its first Turn, both or none.
+    /// Starts a Thread and its first Turn, both or neither.
     ///
     /// # Errors
     /// As [`Threads::start_thread`].
@@ -117,7 +117,7 @@ impl Threads {
         self.start_both(request, ThreadSource::User, turn).await
     }
 
-    /// Starts a subagent's Thread, its first Turn with it.
+    /// Starts a subagent's Thread with its first Turn.
     ///
     /// # Errors
     /// As [`Threads::start_thread`].
@@ -143,21 +143,21 @@ impl Threads {
         let beginning = Beginning {
             past: Vec::new(),
             turn: Some(turn),
-            // Nobody waits any more: the Thread is there all the same.
+            // The caller may have left; the Thread exists anyway.
             reply: Box::new(move |result| drop(done.send(result))),
         };
         self.start(request, None, Origin { source, beginning });
         started.await.unwrap_or(Err(CoreError::Stopping))
     }
 
-    /// Starts a Thread that has a past.
+    /// Starts a Thread with a past.
     pub(crate) async fn start_with(
         self: &Arc<Self>,
         request: NewThread,
         past: Vec<(Event, UnixMillis)>,
     ) -> Result<Snapshot, CoreError> {
         let (done, started) = tokio::sync::oneshot::channel();
-        // Nobody waits any more: the Thread is there all the same.
+        // The caller may have left; the Thread exists anyway.
         let reply = Box::new(move |result| drop(done.send(result)));
         self.start(request, None, Origin::user(past, reply));
         started.await.unwrap_or(Err(CoreError::Stopping))
@@ -198,7 +198,7 @@ impl Threads {
         self.start_owner(owner, Some(Beginning { reply, ..beginning }));
     }
 
-    /// Returns a fresh Thread id.
+    /// Returns a new Thread id.
     pub fn fresh_thread_id(&self) -> ThreadId {
         self.ids.thread(self.clock.now())
     }

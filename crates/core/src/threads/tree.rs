@@ -1,4 +1,4 @@
-//! What clients see of the tree of Threads, and do to it (AppServer protocol 02 §3, 05 §10.2).
+//! Operations of clients on the tree of Threads (AppServer protocol 02 §3, 05 §10.2).
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Threads {
         Ok(children)
     }
 
-    /// Whether one more subagent of a Thread may be open; one that is takes no room.
+    /// Checks that one more subagent of a Thread may be open. A subagent that is open already needs no room.
     ///
     /// # Errors
     /// [`Refusal::NotNow`], [`CoreError::Store`].
@@ -41,7 +41,7 @@ impl Threads {
         .into())
     }
 
-    /// Reads a Thread as it is on disk, without making it live; `None` when it is gone.
+    /// Reads a Thread from disk, without making it live; `None` if it does not exist.
     ///
     /// # Errors
     /// [`CoreError::Store`].
@@ -49,12 +49,12 @@ impl Threads {
         Ok(self.store.load(id).await?.map(|loaded| loaded.state))
     }
 
-    /// Does to every subagent of a tree what is about to be done to its root, children before parents. With
-    /// [`Beforehand::Stop`] a Turn that runs at the top is stopped before, and is over, so that it starts no more of them.
+    /// Applies a command for a root to every subagent of its tree first, children before parents. With [`Beforehand::Stop`],
+    /// the root's running Turn is stopped before and waited for, so that it starts no more subagents.
     ///
     /// # Errors
-    /// [`Refusal::ThreadNotFound`]; [`Refusal::Invalid`] when that Thread is a subagent itself and its root is there; what one of them
-    /// answered: those before it are done, and doing it again does the rest.
+    /// [`Refusal::ThreadNotFound`]; [`Refusal::Invalid`] if `top` is itself a subagent and its root exists; the error of a
+    /// subagent. The subagents before that one are done, and a repeat does the rest.
     pub async fn for_descendants(
         self: &Arc<Self>,
         top: &ThreadId,
@@ -79,14 +79,14 @@ impl Threads {
         Ok(())
     }
 
-    /// Whether a Thread has subagents, for which [`Threads::for_descendants`] takes its time. One that begins while the
-    /// Thread is put away goes the same way. What cannot be known is said by what is done next.
+    /// Whether a Thread has subagents, so that [`Threads::for_descendants`] takes some time. A subagent that starts
+    /// meanwhile is handled later by [`Threads::follow_parent`]. A read error counts as no; the next operation reports it.
     pub async fn has_descendants(&self, top: &ThreadId) -> bool {
         let found = self.store.descendants(top).await;
         found.is_ok_and(|found| !found.is_empty())
     }
 
-    /// Stops the Turn that runs and waits until it is over, so that it starts no more subagents.
+    /// Stops the running Turn and waits until it is over, so that it starts no more subagents.
     async fn stop_turn(self: &Arc<Self>, handle: &ThreadHandle) -> Result<(), CoreError> {
         let Some(turn) = self.snapshot(handle).await?.state.live_turn() else {
             return Ok(());
@@ -100,13 +100,13 @@ impl Threads {
             }
             Ok(())
         };
-        // The owner ends it by force before. A subagent that still starts is found by the next pass.
+        // The owner aborts the Turn before this time. A subagent that still starts is handled later.
         let over = tokio::time::timeout(self.settings.cancel_grace * 4, over).await;
         handle.log().unwatch(&waker);
         over.unwrap_or(Ok(()))
     }
 
-    /// Does to a subagent what is done to its parent.
+    /// Applies a command for the parent to its subagent.
     async fn with_parent(
         self: &Arc<Self>,
         id: &ThreadId,
@@ -119,13 +119,13 @@ impl Threads {
                 .await
         };
         match done.await {
-            // Another request did it.
+            // Another request has deleted it.
             Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Deletes subagents that started while their parent was being deleted: no client could do it later.
+    /// Deletes subagents that started while their parent was being deleted, since no client could do so later.
     pub(crate) fn delete_orphans(self: Arc<Self>, of: ThreadId) -> BoxFuture<'static, ()> {
         async move {
             let deleted = async {
@@ -144,7 +144,7 @@ impl Threads {
         .boxed()
     }
 
-    /// Does to a subagent what was done to its parent while the subagent started.
+    /// Applies to a subagent what happened to its parent while the subagent started.
     pub async fn follow_parent(self: &Arc<Self>, parent: &ThreadId, id: &ThreadId) {
         let done = async {
             match self.stored(parent).await? {
@@ -165,7 +165,7 @@ impl Threads {
         }
     }
 
-    /// Returns the questions that the live subagents of a tree ask users now.
+    /// Returns the open Approvals of a tree's live subagents.
     pub async fn questions_of_descendants(
         self: &Arc<Self>,
         top: &ThreadId,
@@ -184,11 +184,11 @@ impl Threads {
     }
 }
 
-/// What is done before the subagents of a Thread are reached.
+/// Action before the subagents of a Thread are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beforehand {
-    /// Its Turn is stopped.
+    /// Stop its Turn.
     Stop,
-    /// Nothing.
+    /// None.
     Nothing,
 }
