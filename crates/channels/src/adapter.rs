@@ -1,7 +1,7 @@
-//! One connected adapter: what it can do, and the requests that the server sends to it.
+//! A connected adapter: its abilities, and the server's requests to it.
 //!
-//! Every request has its time limit. An adapter that does not answer its heartbeat is closed. What is asked of an adapter
-//! that leaves fails at once.
+//! Every request has a time limit. An adapter that does not answer its heartbeat is closed. Requests to an adapter that
+//! leaves fail at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,26 +18,26 @@ use crate::group::EXT_CHANNEL_HEARTBEAT;
 
 /// Time between two heartbeats (06 §B6).
 const HEARTBEAT: Duration = Duration::from_secs(30);
-/// How long an adapter has to answer one.
+/// Time limit for the answer to a heartbeat.
 const HEARTBEAT_LIMIT: Duration = Duration::from_secs(5);
-/// WebSocket close code of an adapter that is not, or no longer, let in.
+/// WebSocket close code for an adapter that is refused.
 const POLICY: u16 = 1008;
 
-/// An adapter that is let in.
+/// An adapter that was accepted.
 pub(crate) struct Adapter {
-    /// The channel's name as it is configured.
+    /// The channel's name, as configured.
     pub(crate) channel: Arc<str>,
     pub(crate) can: Abilities,
-    /// The start that it came of, if the server started it and serves it on its pipes.
+    /// Identifies the start of its process, if the server started it and serves it on its pipes.
     pub(crate) start: Option<Arc<str>>,
     peer: PeerHandle,
     session: Arc<Session>,
 }
 
-/// Why an adapter did not do what it was asked.
+/// Reason why an adapter did not answer a request.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It is not connected any more.
+    /// It is no longer connected.
     Gone,
     /// It answered with an error; the text is its own.
     Refused(String),
@@ -84,7 +84,7 @@ impl Adapter {
         bobbin_native::wire::decode::result(&answer).map_err(|error| Failure::Unusable(error.to_string()))
     }
 
-    /// Asks it for signs of life until it is gone, and closes it when it gives none.
+    /// Sends heartbeats until the adapter is gone, and closes it if it does not answer one.
     pub(crate) async fn watch(&self) {
         let beats = async {
             loop {
@@ -108,27 +108,27 @@ impl Adapter {
         self.peer.closed().await;
     }
 
-    /// Tells it why it is not let in any more, and closes it.
+    /// Notifies the adapter that it is no longer accepted, with the reason, and closes it.
     pub(crate) fn reject(&self, why: &str) {
         reject(&self.peer, &self.channel, why);
     }
 
-    /// Closes it without a word.
+    /// Closes it without a reason.
     pub(crate) fn close(&self) {
         self.peer.close_with(1000, "the channel's adapter ends");
     }
 
-    /// Returns once its connection has ended.
+    /// Waits until its connection has ended.
     pub(crate) async fn closed(&self) {
         self.peer.closed().await;
     }
 }
 
-/// Tells a client that it is not let in as the adapter of a channel, and closes it. Sent also to one that does not want
-/// `system/event`: it has no other way to know.
+/// Notifies a client that it is not accepted as the adapter of a channel, and closes it. A client that does not want
+/// `system/event` gets it too, since it has no other way to know.
 pub(crate) fn reject(peer: &PeerHandle, channel: &str, why: &str) {
     let event = json!({ "kind": "channelRejected", "channelName": channel, "message": why });
-    // A client that has left needs no answer.
+    // A client that has left needs no notification.
     drop(peer.try_notify("system/event", event));
     peer.close_with(POLICY, "the channel adapter is rejected");
 }

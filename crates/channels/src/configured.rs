@@ -1,7 +1,7 @@
-//! The channels of a workspace as its configuration has them, and as clients manage them.
+//! The channels of a workspace: their configuration, and its management by clients.
 //!
-//! Owns the host. Changes are made one at a time: written first, answered, then put into effect and notified. What a client
-//! writes is the word of the server's user, so it counts in the workspace's file.
+//! Owns the host. Changes run one at a time: each is written, answered, and then applied and broadcast. A client's change is
+//! the decision of the server's user, so it is trusted in the workspace's file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::failures::report_failures;
 use crate::host::{Host, key};
 
-/// The part of the configuration that is changed here.
+/// The region of the configuration that changes here.
 const REGION: &str = "externalChannel";
 
 /// The configured channels of a workspace, and the host that runs them.
@@ -31,11 +31,11 @@ pub struct Channels {
     trust: TrustFile,
     declared: Mutex<Vec<DeclaredChannel>>,
     threads: OnceLock<Weak<Threads>>,
-    /// Held while the configuration is changed.
+    /// Locked during a change of the configuration.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// Why a change was not made.
+/// Reason why a change was not made.
 #[derive(Debug)]
 pub(crate) enum ChangeError {
     NotFound(String),
@@ -45,7 +45,7 @@ pub(crate) enum ChangeError {
 }
 
 impl Channels {
-    /// Returns the channels of a workspace. Their adapters are let in from now on, and started by [`Host::begin`].
+    /// Returns the channels of a workspace. Their adapters may connect from now on; [`Host::begin`] starts the server's own.
     pub fn new(host: Arc<Host>, trust: TrustFile, declared: Vec<DeclaredChannel>) -> Arc<Self> {
         let channels = Self {
             host,
@@ -61,9 +61,9 @@ impl Channels {
         Arc::new(channels)
     }
 
-    /// Notifies the clients of `threads` of changes, and chats of Turns that fail there.
+    /// Notifies the clients of `threads` of changes, and chats of failed Turns. Call it once.
     pub fn begin(&self, threads: &Arc<Threads>) {
-        // Called once.
+        // Fails only on a second call.
         drop(self.threads.set(Arc::downgrade(threads)));
         threads.own(report_failures(self.host.clone(), Arc::downgrade(threads)));
     }
@@ -73,7 +73,7 @@ impl Channels {
         &self.host
     }
 
-    /// Takes what the files say now: what has changed is started, started again or ended.
+    /// Applies the present content of the files: starts, restarts or ends the channels that have changed.
     pub fn refresh(&self, declared: Vec<DeclaredChannel>) {
         let before = self.in_effect();
         *self.declared.lock() = declared;
@@ -89,7 +89,7 @@ impl Channels {
         }
     }
 
-    /// Returns the channels that count: of two with one name the workspace's, unless that is not trusted.
+    /// Returns the channels in effect. Of two with the same name, the workspace's is used if it is trusted.
     pub(crate) fn in_effect(&self) -> Vec<DeclaredChannel> {
         let declared = self.declared.lock();
         let mut channels: BTreeMap<String, DeclaredChannel> = BTreeMap::new();
@@ -111,7 +111,7 @@ impl Channels {
         found.ok_or_else(|| ChangeError::NotFound(name.to_owned()))
     }
 
-    /// Writes a channel and puts it into effect. `reply` is called before clients are notified.
+    /// Writes a channel and applies it. Calls `reply` before clients are notified.
     pub(crate) async fn upsert(
         &self,
         config: ChannelConfig,
@@ -128,7 +128,7 @@ impl Channels {
         }
     }
 
-    /// Removes a channel from the workspace's file and ends its adapter. `reply` is called before clients are notified.
+    /// Removes a channel from the workspace's file and ends its adapter. Calls `reply` before clients are notified.
     pub(crate) async fn remove(&self, name: String, reply: impl FnOnce(Result<(), ChangeError>) + Send) {
         let _changing = self.changing.lock().await;
         match self.try_remove(&name).await {
@@ -136,7 +136,7 @@ impl Channels {
                 reply(Ok(()));
                 self.notify("externalChannel/remove");
                 match self.find(&name) {
-                    // One of the user's own had given way to it.
+                    // The removed channel had replaced the user's own channel of the same name.
                     Ok(declared) => self.host.set(declared),
                     Err(_) => self.host.remove(&name),
                 }
@@ -192,7 +192,7 @@ impl Channels {
         Ok(())
     }
 
-    /// Runs one change of the workspace's file.
+    /// Runs a change of the workspace's file on a blocking thread.
     async fn write<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Path) -> anyhow::Result<T> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Sending a message to a chat: to the adapter of its channel, once, within a time limit (AppServer protocol 06 §B4).
+//! Sends a message to a chat through the adapter of its channel, once and within a time limit (AppServer protocol 06 §B4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::group::wire::{ChannelMessage, ChannelMessageKind, ExtChannelSendParam
 use crate::host::Host;
 use crate::media::{self, Prepared, error};
 
-/// How long an adapter has to deliver a message (04).
+/// Time limit for the delivery of a message (04).
 const LIMIT: Duration = Duration::from_secs(10);
 
 impl ChannelDelivery for Host {
@@ -39,7 +39,7 @@ impl ChannelDelivery for Host {
                 metadata,
             };
             let sent = adapter.ask(EXT_CHANNEL_SEND, params, LIMIT).await;
-            // A file that was made for the message is there until now.
+            // A temporary file of the message must exist until now.
             drop(prepared);
             sent.map_err(failed).and_then(said)
         }
@@ -48,7 +48,7 @@ impl ChannelDelivery for Host {
 }
 
 impl Host {
-    /// Returns the adapter of a channel.
+    /// Returns the connected adapter of a channel.
     fn reachable(&self, channel: &str) -> Result<Arc<Adapter>, DeliveryError> {
         if let Some(adapter) = self.adapter(channel) {
             return Ok(adapter);

@@ -1,7 +1,7 @@
-//! The `channelAdapter` capability: what an adapter says of itself in `initialize` (AppServer protocol 06 §B3).
+//! The `channelAdapter` capability, which an adapter declares in `initialize` (AppServer protocol 06 §B3).
 //!
-//! Read leniently: a member that cannot be read is as good as absent, and a tool that cannot be used is left out with a
-//! diagnostic. Neither costs the adapter its connection. Pure.
+//! Read leniently: an unreadable member counts as absent, and an unusable tool is left out with a diagnostic. Neither ends
+//! the connection. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use serde_json::Value;
 const NAMESPACE: &str = "external_channel";
 /// Most diagnostics of an adapter.
 const MAX_DIAGNOSTICS: usize = 20;
-/// Longest text of a diagnostic, bytes.
+/// Longest text of a diagnostic, in bytes.
 const MAX_TEXT: usize = 500;
 
-/// What an adapter can do.
+/// Abilities of an adapter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Abilities {
-    /// Whether it takes messages.
+    /// Whether it accepts messages.
     pub(crate) delivers: bool,
-    /// Which media it takes.
+    /// The media that it accepts.
     pub(crate) media: BTreeMap<MediaKind, MediaAbility>,
     /// Its tools.
     pub(crate) tools: Arc<[DynamicTool]>,
-    /// The tools that run only for a chat, by their names.
+    /// Names of the tools that run only for a chat.
     pub(crate) chat_tools: HashSet<String>,
-    /// What of its tools is left out.
+    /// Its tools that are left out.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// What an adapter takes of one kind of media.
+/// Limits of an adapter for one kind of media.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(
@@ -54,7 +54,7 @@ pub(crate) struct MediaAbility {
 /// A tool that is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diagnostic {
-    /// For machines.
+    /// A code, for programs.
     pub(crate) code: &'static str,
     /// A sentence for the author of the adapter.
     pub(crate) message: String,
@@ -124,7 +124,7 @@ impl Abilities {
                         return Err(("ChannelToolNameConflict", why));
                     }
                     tools.push(tool);
-                    // The bounds of all together.
+                    // Checks the bounds of all tools together.
                     dynamic_tool::check(&tools).map_err(|error| {
                         tools.pop();
                         invalid(error.why)

@@ -1,7 +1,7 @@
-//! Sends a sentence to the chat whose Turn failed: adapters write failures to their logs only.
+//! Sends a sentence to the chat of a failed Turn, since adapters write failures only to their logs.
 //!
-//! One task of the core reads the broadcasts. It sends one message at a time, each within the limit of a delivery, and
-//! nothing is queued: Turns that fail while broadcasts are missed are not reported.
+//! One task of the core reads the broadcasts. It sends one message at a time, each within the time limit of a delivery.
+//! Nothing is queued: a failure in a missed broadcast is not reported.
 
 use std::sync::{Arc, Weak};
 
@@ -13,10 +13,10 @@ use crate::host::Host;
 
 /// Bytes of broadcasts read at once.
 const BATCH_BYTES: usize = 64 << 10;
-/// Most characters of a reason that a chat gets.
+/// Most characters of the reason in the message.
 const MAX_REASON: usize = 300;
 
-/// Reports failing Turns until the core stops.
+/// Reports failed Turns until the core stops.
 pub(crate) async fn report_failures(host: Arc<Host>, threads: Weak<Threads>) {
     let Some((log, stopping)) = threads
         .upgrade()
@@ -96,7 +96,7 @@ async fn report(host: &Host, threads: &Weak<Threads>, thread: &ThreadId) {
     }
 }
 
-/// Returns the chat whose message started a Turn. `origin` is the channel of its Thread, which the context belongs to.
+/// Returns the chat that started a Turn. `origin` is the channel of its Thread; the message's context belongs to it.
 fn chat_of(turn: &Turn, origin: &str) -> Option<ChatAddress> {
     let ItemBody::UserMessage(said) = &turn.items.first()?.body else {
         return None;
@@ -114,7 +114,7 @@ fn chat_of(turn: &Turn, origin: &str) -> Option<ChatAddress> {
     })
 }
 
-/// Returns what a chat gets to read.
+/// Returns the text for the chat.
 fn sentence(reason: &str) -> String {
     let reason = visible(reason.trim(), Lines::One);
     let mut reason: String = reason.chars().take(MAX_REASON).collect();

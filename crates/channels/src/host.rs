@@ -1,7 +1,7 @@
-//! The channels of a running server: who is let in as the adapter of which, and who is there.
+//! The channels of a running server: which adapters are accepted, and which are connected.
 //!
-//! One short mutex over the channels; adapters are closed and processes started outside of it. A newer adapter of a channel
-//! takes the place of the one that is there.
+//! One mutex over the channels, locked for a short time; adapters are closed and processes started outside of it. A newer
+//! adapter of a channel replaces the connected one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,35 +24,35 @@ use crate::adapter::{Adapter, reject};
 use crate::descriptor::{Abilities, Diagnostic};
 use crate::process::AdapterService;
 
-/// Where the adapters of a server run, and what for.
+/// Environment of a server's adapters.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The workspace, free of symbolic links.
     pub root: PathBuf,
-    /// The variables of every adapter.
+    /// Variables of every adapter.
     pub environment: Environment,
-    /// Directory for files that are made for an adapter.
+    /// Directory for temporary files for adapters.
     pub temporary: PathBuf,
     /// Judges which files of the workspace may be read.
     pub policy: Arc<dyn Policy>,
 }
 
-/// Lets adapters in, starts those that the server is to start, and knows which are there.
+/// Accepts adapters, starts the server's own, and knows which are connected.
 pub struct Host {
     place: Surroundings,
     pub(crate) children: Children,
     channels: Mutex<BTreeMap<String, Channel>>,
     processes: Group<AdapterService>,
-    /// Serves the adapters that the server starts. Set once.
+    /// Serves the adapters that the server starts.
     server: OnceLock<Weak<Server>>,
-    /// Where adapters connect, token included; `None` without a listener.
+    /// Address at which adapters connect, with the token; not set without a listener.
     address: OnceLock<String>,
     own: Weak<Host>,
 }
 
 struct Channel {
     declared: DeclaredChannel,
-    /// Why its adapter does not run, for users.
+    /// Reason why its adapter does not run, for users.
     problem: Option<String>,
     here: watch::Sender<Option<Arc<Adapter>>>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct ChannelStatus {
 }
 
 impl Host {
-    /// Returns the host of a server that has no channels yet.
+    /// Makes the host of a server, without channels.
     pub fn new(children: Children, place: Surroundings) -> Arc<Self> {
         Arc::new_cyclic(|own| Self {
             place,
@@ -81,10 +81,10 @@ impl Host {
         })
     }
 
-    /// Starts the adapters that the server starts: `server` serves them, and they connect to `address`, whose query has the
-    /// token, if there is a listener.
+    /// Starts the server's own adapters. `server` serves them, or they connect to `address`, which has the token in its
+    /// query and is `None` without a listener. Call it once.
     pub fn begin(&self, server: &Arc<Server>, address: Option<String>) {
-        // Called once.
+        // Fails only on a second call.
         drop(self.server.set(Arc::downgrade(server)));
         if let Some(address) = address {
             drop(self.address.set(address));
@@ -101,7 +101,7 @@ impl Host {
         }
     }
 
-    /// Ends every adapter and returns once those that the server started are gone.
+    /// Ends every adapter. Waits for those that the server started.
     pub async fn end(&self) {
         let started = |channel: &&Channel| channel.declared.config.transport.process().is_some();
         let names: Vec<String> = {
@@ -119,7 +119,7 @@ impl Host {
         }
     }
 
-    /// Takes a channel as it is configured now. Its adapter is started, started again or closed.
+    /// Sets the configuration of a channel, and starts, restarts or closes its adapter.
     pub(crate) fn set(&self, declared: DeclaredChannel) {
         let key = key(&declared.config.name);
         let before = {
@@ -146,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Forgets a channel and closes its adapter.
+    /// Removes a channel and closes its adapter.
     pub(crate) fn remove(&self, name: &str) {
         let key = key(name);
         let removed = self.channels.lock().remove(&key);
@@ -156,7 +156,7 @@ impl Host {
         self.processes.remove(&key);
     }
 
-    /// Starts the adapter of a channel if the server is to, in place of one that runs.
+    /// Starts the adapter of a channel, in place of a running one, if the server is to start it.
     fn run(&self, declared: DeclaredChannel) {
         let key = key(&declared.config.name);
         let starts = declared.config.transport.process().is_some();
@@ -191,7 +191,7 @@ impl Host {
             .collect()
     }
 
-    /// Returns how the channels are, by name.
+    /// Returns the status of the channels, by name.
     pub(crate) fn status(&self) -> Vec<ChannelStatus> {
         let channels = self.channels.lock();
         let status = channels.values().map(|channel| {
@@ -214,14 +214,14 @@ impl Host {
         self.channels.lock().get(&key(name))?.adapter()
     }
 
-    /// Whether the channel's adapter may be let in.
+    /// Whether the channel is enabled and trusted.
     pub(crate) fn counts(&self, name: &str) -> bool {
         let channels = self.channels.lock();
         let channel = channels.get(&key(name));
         channel.is_some_and(|channel| channel.declared.config.enabled && channel.declared.trusted)
     }
 
-    /// Looks at a client that says it is the adapter of a channel, and turns it away if it is not let in.
+    /// Checks a client that declares itself the adapter of a channel, and closes it if it is not accepted.
     pub(crate) fn greet(&self, name: &str, endpoint: &Endpoint, peer: &PeerHandle) {
         if let Err(why) = self.admits(name, endpoint) {
             tracing::warn!(channel = name, why, "a channel adapter is rejected");
@@ -232,7 +232,7 @@ impl Host {
         }
     }
 
-    /// Returns the channel's name as it is configured.
+    /// Returns the channel's configured name if the adapter is accepted, or else the reason.
     fn admits(&self, name: &str, endpoint: &Endpoint) -> Result<Arc<str>, String> {
         let channels = self.channels.lock();
         let Some(channel) = channels.get(&key(name)) else {
@@ -269,9 +269,9 @@ impl Host {
         Ok(name.as_str().into())
     }
 
-    /// Takes an adapter that has finished its handshake. Returns it, if it is let in.
+    /// Adds an adapter that has finished its handshake. Returns it if it is accepted.
     pub(crate) fn join(&self, name: &str, capability: &Json, client: &Client) -> Option<Arc<Adapter>> {
-        // It was greeted before, and turned away then or since.
+        // A refused adapter was closed by `greet`, or since.
         let channel = self.admits(name, client.endpoint()).ok()?;
         let can = Abilities::read(&channel, capability);
         for Diagnostic { code, message } in &can.diagnostics {
@@ -304,7 +304,7 @@ impl Host {
         Some(adapter)
     }
 
-    /// Notes that an adapter is gone.
+    /// Removes an adapter that is gone.
     pub(crate) fn leave(&self, adapter: &Arc<Adapter>) {
         let channels = self.channels.lock();
         if let Some(channel) = channels.get(&key(&adapter.channel)) {
@@ -318,20 +318,20 @@ impl Host {
         }
     }
 
-    /// Returns what says who is the adapter of a channel.
+    /// Returns a receiver of the connected adapter of a channel.
     pub(crate) fn watch(&self, name: &str) -> Option<watch::Receiver<Option<Arc<Adapter>>>> {
         let channels = self.channels.lock();
         Some(channels.get(&key(name))?.here.subscribe())
     }
 
-    /// Notes why the adapter of a channel does not run.
+    /// Sets the reason why the adapter of a channel does not run.
     pub(crate) fn note_problem(&self, name: &str, problem: Option<String>) {
         if let Some(channel) = self.channels.lock().get_mut(&key(name)) {
             channel.problem = problem;
         }
     }
 
-    /// Returns why the adapter of a channel does not run.
+    /// Returns the reason why the adapter of a channel does not run.
     pub(crate) fn problem(&self, name: &str) -> Option<String> {
         self.channels.lock().get(&key(name))?.problem.clone()
     }
@@ -349,14 +349,14 @@ impl Channel {
     }
 }
 
-/// Returns why a channel does not count, if its user has not trusted it.
+/// Returns a reason if a channel is enabled but its user has not trusted it.
 fn withheld(declared: &DeclaredChannel) -> Option<&'static str> {
     let waits = declared.config.enabled && !declared.trusted;
     waits
         .then_some("it comes with the workspace, which you have not trusted with it; `bobbin trust` shows it")
 }
 
-/// Names are compared without case.
+/// Returns a channel's key, since names are compared without case.
 pub(crate) fn key(name: &str) -> String {
     name.to_lowercase()
 }

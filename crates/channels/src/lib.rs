@@ -1,12 +1,12 @@
 //! External channels: chat platforms whose adapters are clients of the native dialect (AppServer protocol 06 part B).
 //!
-//! An adapter says at `initialize` which channel it serves. [`Host`] lets it in if that channel is configured, enabled and
-//! trusted, and knows from then on what it can deliver and which tools it has. Other features send messages to its
-//! chats through [`ChannelDelivery`](bobbin_agent_api::channel::ChannelDelivery); the agent gets its tools through
-//! [`ToolSource`](bobbin_agent_api::tool::ToolSource). [`Channels`] is the configuration as clients manage it.
+//! An adapter declares in `initialize` which channel it serves. [`Host`] accepts it if that channel is configured, enabled
+//! and trusted, and then knows its abilities and tools. Other features send messages to its chats with
+//! [`ChannelDelivery`](bobbin_agent_api::channel::ChannelDelivery); the agent gets its tools from
+//! [`ToolSource`](bobbin_agent_api::tool::ToolSource). [`Channels`] is the configuration, which clients manage.
 //!
-//! An adapter starts Threads and Turns like any other client. A chat whose Turn fails gets a sentence. Nothing is
-//! queued for an adapter that is not there. Bounded by [`MAX_CHANNELS`] and one adapter for each.
+//! An adapter starts Threads and Turns like any other client. The chat of a failed Turn gets a sentence. Nothing is queued
+//! for an adapter that is not connected. Bounded by [`MAX_CHANNELS`], with one adapter each.
 
 mod adapter;
 mod configured;

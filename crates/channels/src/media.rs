@@ -1,8 +1,8 @@
-//! What of a medium goes to an adapter: the checks before it is sent, and the form that the adapter takes
-//! (AppServer protocol 06 §B4).
+//! Prepares a medium for an adapter: checks it, and converts it to a form that the adapter accepts (AppServer protocol 06
+//! §B4).
 //!
-//! Blocks on the disk. Files are those of the workspace; nothing is fetched from the web. At most [`MAX_INLINE`] bytes go
-//! inside a message.
+//! Blocks on the disk. Files are those of the workspace; nothing is fetched from the web. A message contains at most
+//! [`MAX_INLINE`] bytes of a medium.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -19,33 +19,34 @@ use crate::descriptor::{Abilities, MediaAbility};
 use crate::group::wire::{ChannelMessage, ChannelMessageKind, ChannelMessageSource};
 use crate::host::Surroundings;
 
-/// Most bytes of a medium inside a message: their Base64 fits the queue of a connection.
+/// Most bytes of a medium inside of a message, so that their Base64 fits the queue of a connection.
 const MAX_INLINE: u64 = 5 << 20;
 
-/// A message that can be sent.
+/// A message that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) message: ChannelMessage,
-    /// A file that was made for the message; removed with this.
+    /// A temporary file of the message, removed when this is dropped.
     pub(crate) _file: Option<TempPath>,
 }
 
-/// Bytes that are known.
+/// A medium that the server can read.
 enum Bytes {
     File(PathBuf, u64),
     Memory(Vec<u8>),
 }
 
-/// Returns why something is not delivered.
+/// Returns the error of a delivery.
 pub(crate) fn error(code: DeliveryErrorCode, message: impl Into<String>) -> DeliveryError {
     let message = message.into();
     DeliveryError { code, message }
 }
 
-/// Checks a medium and brings it into a form that the adapter takes. Files made for it go into the temporary directory of `place`.
+/// Checks a medium and converts it to a form that the adapter accepts. Temporary files go into the temporary directory of
+/// `place`.
 ///
 /// # Errors
-/// Why the adapter does not get it.
+/// The adapter does not accept the medium, or it cannot be read.
 pub(crate) fn prepare(
     media: ChatMedia,
     can: &Abilities,
@@ -102,7 +103,7 @@ fn name_in(source: &MediaSource) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// Compares a medium with what the adapter allows. What is not known is not allowed where there is a list.
+/// Checks a medium against the adapter's lists. A list does not allow an unknown type or extension.
 fn allowed(
     ability: &MediaAbility,
     name: Option<&str>,
@@ -160,17 +161,17 @@ fn from_url(address: String, ability: &MediaAbility) -> Result<ChannelMessageSou
     Ok(ChannelMessageSource::Url { url: address })
 }
 
-/// Finds a file of the workspace.
+/// Finds a file in the workspace.
 fn in_workspace(path: &str, place: &Surroundings) -> Result<Bytes, DeliveryError> {
     let cannot = |why: String| error(DeliveryErrorCode::MediaResolutionFailed, why);
     let root = &place.root;
     let found = root.join(path).canonicalize();
     let found = found.map_err(|why| cannot(format!("{path} cannot be read: {why}")))?;
-    // `.craft` has configuration, with secrets in it.
+    // `.craft` contains configuration, which may contain secrets.
     if !found.starts_with(root) || found.starts_with(root.join(".craft")) {
         return Err(cannot(format!("{path} is not a file of the workspace")));
     }
-    // A client's word is the user's, and does not override the user's rule.
+    // A request of a client is not a reason to override the user's rule.
     let ruling = place.policy.path(PathAccess::Read, &found, root);
     if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
         return Err(cannot(format!("{path} may not be read: {}", ruling.reason)));

@@ -1,7 +1,7 @@
-//! Adapters that the server starts: on their pipes, or so that they connect (AppServer protocol 06 §B2 and §B9).
+//! Adapters that the server starts, on their pipes or with a connection of their own (AppServer protocol 06 §B2 and §B9).
 //!
-//! Such an adapter is the client, although it is our child. Its start has succeeded once it has finished its handshake as
-//! the adapter of its channel. It has a clean environment and dies with the server.
+//! Such an adapter is a client although it is the server's child process. Its start succeeds once it has finished its
+//! handshake as the adapter of its channel. It has a clean environment and dies with the server.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,15 +20,15 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::adapter::Adapter;
 use crate::host::Host;
 
-/// How long an adapter has until its handshake is done, and until it connects again (a guess: an interpreter, its imports).
+/// Time limit for an adapter's handshake and for a new connection (a guess: an interpreter and its imports).
 const START: Duration = Duration::from_secs(30);
-/// How long an adapter has to end by itself, and again once it was asked to.
+/// Time for an adapter to end by itself, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 /// Longest line of an adapter, in bytes (01 §2).
 const LINE_BYTES: usize = 16 << 20;
 /// Variable with the channel's name.
 const CHANNEL: &str = "BOBBIN_CHANNEL";
-/// Variable with the address that an adapter connects to, token included.
+/// Variable with the address at which an adapter connects, with the token.
 const URL: &str = "BOBBIN_CHANNEL_URL";
 
 /// The adapter of one channel, as a supervised service.
@@ -41,9 +41,9 @@ pub(crate) struct AdapterService {
 pub(crate) struct Running {
     child: Child,
     adapter: Arc<Adapter>,
-    /// Serves its pipes, or reads what it writes to its output.
+    /// The task that serves its pipes, or reads its output.
     reading: AbortOnDropHandle<()>,
-    /// Its standard input, while the adapter is not served on it: closing it asks the adapter to end.
+    /// Its standard input, if it is not served on it. Closing it asks the adapter to end.
     input: Option<pipe::Sender>,
 }
 
@@ -76,7 +76,7 @@ impl AdapterService {
         Ok(spec.args(&process.args))
     }
 
-    /// Returns a failure if the folder's files are not those that its user trusts.
+    /// Checks that the folder's files are still those that its user trusts.
     async fn check(&self, host: &Host) -> Result<(), Failure> {
         let (declared, root) = (self.declared.clone(), host.surroundings().root.clone());
         let unchanged = tokio::task::spawn_blocking(move || declared.is_unchanged(&root)).await;
@@ -88,7 +88,7 @@ impl AdapterService {
         ))
     }
 
-    /// Serves an adapter on its pipes. Returns what marks its connection.
+    /// Serves an adapter on its pipes. Returns the identity of its start, and the task.
     fn serve_pipes(
         &self,
         host: &Host,
@@ -105,7 +105,7 @@ impl AdapterService {
         Ok((start, AbortOnDropHandle::new(tokio::spawn(serving))))
     }
 
-    /// Waits for the adapter of this start.
+    /// Waits for the adapter of this start to join its channel.
     async fn joined(&self, host: &Host, start: Option<&Arc<str>>) -> Option<Arc<Adapter>> {
         let mut here = host.watch(self.channel())?;
         let is_it = |adapter: &Adapter| match start {
@@ -188,7 +188,7 @@ impl Service for AdapterService {
                 if is_piped {
                     return;
                 }
-                // It may have lost its connection only.
+                // It may have lost only its connection.
                 let Some(host) = self.host.upgrade() else { return };
                 match timeout(START, self.joined(&host, None)).await {
                     Ok(Some(adapter)) => running.adapter = adapter,
@@ -204,7 +204,7 @@ impl Service for AdapterService {
     }
 
     async fn end(&self, running: Running) -> Failure {
-        // Closes its input with the connection, which asks it to end.
+        // Closing the connection and its input asks the adapter to end.
         running.adapter.close();
         drop(running.input);
         let served = running.adapter.closed();
@@ -224,7 +224,7 @@ impl Service for AdapterService {
                 "{problem}; it is not started again until the channel is configured anew"
             )),
             Status::Running(()) => None,
-            // Its successor may be there already.
+            // A successor may be running already.
             Status::Added | Status::Starting | Status::Stopped | Status::Removed => return,
         };
         host.note_problem(self.channel(), problem);
@@ -245,7 +245,7 @@ fn failure(rejected: Option<String>, why: String, ended: &Ended) -> Failure {
     Failure::passing(format!("{why}{said}"))
 }
 
-/// Copies what an adapter writes to its output to the log.
+/// Copies an adapter's output to the log.
 async fn log_output(channel: String, output: Paced<pipe::Receiver>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {

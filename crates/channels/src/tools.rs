@@ -1,7 +1,7 @@
-//! The tools of adapters as the agent gets them (AppServer protocol 06 §B5).
+//! The tools of adapters, for the agent (AppServer protocol 06 §B5).
 //!
-//! The agent treats them as the tools of any client: arguments against the schema, the declared approval, one Item. A Turn
-//! keeps the connection that it started with: a call is never sent to an adapter that came later, and never repeated.
+//! The agent treats them like the tools of any client: it checks arguments against the schema, asks as declared, and records
+//! one Item. A Turn uses the connection that it started with: a call is never sent to a later adapter, and never repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use crate::group::EXT_CHANNEL_TOOL_CALL;
 use crate::group::wire::{ChannelToolCallParams, ChannelToolContext};
 use crate::host::Host;
 
-/// How long an adapter has to run a tool (04).
+/// Time limit for a tool of an adapter (04).
 const LIMIT: Duration = Duration::from_secs(20);
-/// How long a call waits for the notifications about it to be written.
+/// Longest wait of a call until its notifications are written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(10);
 
 impl ToolSource for Host {
@@ -50,14 +50,14 @@ impl ToolSource for Host {
     }
 }
 
-/// An adapter for one Turn.
+/// The adapter as the client of one Turn.
 struct ForTurn {
     adapter: Arc<Adapter>,
     context: ChannelToolContext,
 }
 
 impl ForTurn {
-    /// Whether it is known which chat a call is for.
+    /// Whether the chat of a call is known.
     fn has_chat(&self) -> bool {
         let ChannelToolContext {
             channel_context,
@@ -85,7 +85,7 @@ impl ThreadClient for ForTurn {
                     ..ToolAnswer::default()
                 });
             }
-            // The call's Item first; an adapter that does not read is called all the same, and times out.
+            // The call's Item is sent first. An adapter that does not read is called anyway, and times out.
             let flushed = self.adapter.session().flushed(&call.thread);
             drop(tokio::time::timeout(FLUSH_LIMIT, flushed).await);
             let params = ChannelToolCallParams {

@@ -1,4 +1,4 @@
-//! The requests about channels.
+//! Handlers of the requests about channels.
 
 use bobbin_agent_api::channel::{ChannelDelivery as _, ChatAddress, DeliveryErrorCode};
 use bobbin_native::client::{Client, refuse};
@@ -104,7 +104,7 @@ pub(super) fn send(client: &Client, channels: &Feature, params: ChannelSendParam
         Ok(message) => message,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
-    // An adapter speaks for its own chats only.
+    // An adapter may send only to chats of its own channel.
     let own = client.adapter_of();
     let is_foreign = own.is_some_and(|own| key(&own) != key(&params.channel));
     let Some(first) = client.first_time(responder) else {

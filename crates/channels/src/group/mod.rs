@@ -1,5 +1,5 @@
-//! The method groups of channels in the native dialect: `externalChannel/*`, `channel/status`, `channel/send`, and what the
-//! server asks of adapters (AppServer protocol 05 §9, 06 part B).
+//! The method groups of channels in the native dialect: `externalChannel/*`, `channel/status`, `channel/send`, and the
+//! server's requests to adapters (AppServer protocol 05 §9, 06 part B).
 
 mod handlers;
 pub mod wire;
@@ -17,11 +17,11 @@ use wire::{
     ExternalChannelRemoveResult, ExternalChannelResult, ExternalChannelUpsertParams,
 };
 
-/// Has an adapter send a message.
+/// Asks an adapter to send a message.
 pub(crate) const EXT_CHANNEL_SEND: &str = "ext/channel/send";
-/// Has an adapter run a tool.
+/// Asks an adapter to run a tool.
 pub(crate) const EXT_CHANNEL_TOOL_CALL: &str = "ext/channel/toolCall";
-/// Asks an adapter for a sign of life.
+/// The heartbeat of an adapter.
 pub(crate) const EXT_CHANNEL_HEARTBEAT: &str = "ext/channel/heartbeat";
 
 /// The feature that the group serves.

@@ -1,7 +1,6 @@
-//! The types of the wire: channels, messages to chats, calls of adapters' tools.
+//! Wire types of channels, messages to chats, and calls of adapters' tools.
 //!
-//! AppServer protocol 05 §9 and 06 part B. Values of variables are secrets: they are answered as they are stored and never
-//! logged.
+//! AppServer protocol 05 §9 and 06 part B. Values of variables are secrets: answers contain them, logs do not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,11 +16,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// How the adapter of an external channel comes.
+/// Connection between the server and the adapter of an external channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ExternalChannelTransport {
-    /// The server starts it and serves it on its standard streams.
+    /// The server starts it and talks to it on its standard streams.
     Subprocess,
     /// It connects by itself.
     Websocket,
@@ -36,15 +35,15 @@ pub enum ExternalChannelTransport {
 pub struct ExternalChannelConfig {
     /// Its name; compared without case.
     pub name: String,
-    /// Whether its adapter is let in, or started.
+    /// Whether its adapter may connect or is started.
     pub enabled: bool,
-    /// How its adapter comes.
+    /// How its adapter connects.
     pub transport: ExternalChannelTransport,
     /// The program of the adapter, unless it connects by itself.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Option<Vec<String>>,
-    /// Where it starts; the workspace when absent.
+    /// Working directory; the workspace when absent.
     pub working_directory: Option<String>,
     /// Variables that are set for it.
     pub env: Option<BTreeMap<String, String>>,
@@ -60,10 +59,10 @@ impl fmt::Debug for ExternalChannelConfig {
 }
 
 impl ExternalChannelConfig {
-    /// Returns the configuration as it came from a client.
+    /// Converts a client's configuration.
     ///
     /// # Errors
-    /// What is wrong with it: a sentence for the user.
+    /// It is invalid; the text is a sentence for the user.
     pub(crate) fn into_config(self) -> Result<ChannelConfig, String> {
         let process = AdapterProcess {
             command: self.command.unwrap_or_default(),
@@ -169,7 +168,7 @@ pub struct ChannelStatusResult {
     pub channels: Vec<ChannelStatus>,
 }
 
-/// How a channel is.
+/// Status of a channel.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -178,13 +177,13 @@ pub struct ChannelStatus {
     pub name: String,
     /// What it is.
     pub category: ChannelCategory,
-    /// Whether its adapter is let in, or started.
+    /// Whether its adapter may connect or is started.
     pub enabled: bool,
     /// Whether its adapter is connected.
     pub running: bool,
     /// Extension: why its adapter does not run, a sentence for the user.
     pub problem: Option<String>,
-    /// Extension: what of the adapter's tools is left out.
+    /// Extension: the adapter's tools that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<ChannelDiagnostic>,
 }
@@ -278,7 +277,7 @@ pub struct ExtChannelSendResult {
     pub remote_media_id: Option<String>,
     /// Why it was not delivered, for programs.
     pub error_code: Option<String>,
-    /// Why it was not delivered, for people.
+    /// Why it was not delivered, for the user.
     pub error_message: Option<String>,
     /// The same, as older adapters say it.
     pub error: Option<String>,
@@ -382,10 +381,10 @@ pub enum ChannelMessageSource {
 }
 
 impl ChannelMessage {
-    /// Returns the message as it came from a client.
+    /// Converts a client's message.
     ///
     /// # Errors
-    /// What is wrong with it: a sentence for the author of the client.
+    /// It is invalid; the text is a sentence for the author of the client.
     pub(crate) fn into_message(self) -> Result<ChatMessage, String> {
         let Some(kind) = self.kind.media() else {
             if self.source.is_some() || self.caption.is_some() {
