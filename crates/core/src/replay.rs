@@ -1,8 +1,7 @@
 //! Reads frames that are no longer in memory, for a reader that fell behind or returns.
 //!
 //! Recorded events come from the store in pages. Deltas are never stored. Instead, one Delta has the rest of an Item's text
-//! after the part that the reader knows, and the start of a call has its arguments. Many clients have no other source of
-//! both.
+//! after the part that the reader knows. The start of a call has its arguments. Many clients have no other source of both.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

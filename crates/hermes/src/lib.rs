@@ -1,8 +1,8 @@
 //! Runs Hermes extensions unchanged: programs that edit HL7 v2 messages and speak JSON-RPC on their standard streams.
 //!
-//! For an extension, this crate is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`,
-//! owns the document of each Thread, and asks the connected clients ([`Screen`]) to show windows and dialogs. Only [`group`]
-//! knows the clients' protocol.
+//! For an extension, this crate is the editor Hermes. [`Host`] runs the extensions of a workspace as services of `supervise`
+//! and owns the document of each Thread. It asks the connected clients ([`Screen`]) to show windows and dialogs. Only
+//! [`group`] knows the clients' protocol.
 //!
 //! A running extension is trusted: it may read and change the document without asking. Its messages are not trusted: every
 //! size is bounded, icons are cleaned, and URLs of windows are `http` or `https`. No log of the server and no error contains

@@ -1,8 +1,8 @@
 //! The owner of one live Thread: the only task that has its state.
 //!
 //! One loop serves commits, commands, engine requests and deadlines in this order: commits first, since they free room, then
-//! clients, then the engine. The owner waits only for the store's writer, and for the files of an undo, which is bounded in
-//! time and during which no Turn may start. At most [`MAX_COMMITS`] commits are in flight. At that bound the owner takes no
+//! clients, then the engine. The owner waits only for the store's writer and for the files of an undo. An undo is bounded in
+//! time, and no Turn may start meanwhile. At most [`MAX_COMMITS`] commits are in flight. At that bound the owner takes no
 //! commands and no requests, which delays only engines and clients of this Thread.
 //!
 //! After a failed commit the owner's state is ahead of the disk. The owner answers everything open with the error and reloads
