@@ -14,7 +14,7 @@ pub(crate) const ON_TIME_MS: i64 = 60_000;
 /// Smallest backward correction of the clock, in milliseconds, after which due times follow the new time.
 const CLOCK_CORRECTED_MS: i64 = 3_600_000;
 
-/// What becomes of a time that passed while no server ran, or the machine slept.
+/// Policy for a time that passed while no server ran or the machine slept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MissedRun {

@@ -175,7 +175,7 @@ pub struct ChannelStatusResult {
 pub struct ChannelStatus {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub category: ChannelCategory,
     /// Whether its adapter may connect or is started.
     pub enabled: bool,
@@ -288,7 +288,7 @@ pub struct ExtChannelSendResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelMessage {
-    /// What it is.
+    /// Its kind.
     pub kind: ChannelMessageKind,
     /// The text of a text.
     pub text: Option<String>,
@@ -298,11 +298,11 @@ pub struct ChannelMessage {
     pub file_name: Option<String>,
     /// The media type.
     pub media_type: Option<String>,
-    /// Where the bytes of a medium are.
+    /// Source of a medium's bytes.
     pub source: Option<ChannelMessageSource>,
 }
 
-/// What a message for a chat is.
+/// Kind of a message for a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ChannelMessageKind {
@@ -349,7 +349,7 @@ impl ChannelMessageKind {
     }
 }
 
-/// Where the bytes of a medium are: `kind`, and the one member of that name.
+/// Source of a medium's bytes: `kind`, and the one member of that name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
@@ -373,7 +373,7 @@ pub enum ChannelMessageSource {
         /// Base64.
         data_base64: String,
     },
-    /// Something that the server stored.
+    /// An artifact that the server stored.
     ArtifactId {
         /// Its id.
         artifact_id: String,
@@ -438,7 +438,7 @@ pub struct ChannelToolContext {
     pub channel_name: String,
     /// The scope of the Thread in the channel.
     pub channel_context: Option<String>,
-    /// Who sent the message that started the Turn.
+    /// The sender of the message that started the Turn.
     pub sender_id: Option<String>,
     /// The group that it was sent in.
     pub group_id: Option<String>,

@@ -31,7 +31,7 @@ pub struct JobSchedule {
     pub tz: Option<String>,
 }
 
-/// What becomes of a time at which the last run still goes on.
+/// Policy for a time at which the last run still goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OverlappingRun {
@@ -43,7 +43,7 @@ pub enum OverlappingRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CronRunStatus {
-    /// Well.
+    /// It succeeded.
     Ok,
     /// It failed, or was stopped.
     Error,
@@ -63,17 +63,17 @@ pub struct CronJobInfo {
     pub enabled: bool,
     /// When it was made.
     pub created_at_ms: i64,
-    /// Whether it goes once it has run well.
+    /// Whether it is removed after a run that succeeded.
     pub delete_after_run: bool,
-    /// Extension: what becomes of a missed time.
+    /// Extension: the policy for a missed time.
     pub when_missed: MissedRun,
-    /// Extension: what becomes of a time at which the last run goes on.
+    /// Extension: the policy for a time at which the last run goes on.
     pub when_running: OverlappingRun,
-    /// How it stands.
+    /// Its state.
     pub state: CronJobState,
 }
 
-/// How a cron job stands.
+/// State of a cron job.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -88,7 +88,7 @@ pub struct CronJobState {
     pub last_error: Option<String>,
     /// The Thread of that run.
     pub last_thread_id: Option<String>,
-    /// What the agent said last, at most 500 characters.
+    /// The agent's last message, at most 500 characters.
     pub last_result: Option<String>,
     /// Extension: a run of it goes on.
     pub running: Option<bool>,
@@ -187,13 +187,13 @@ pub struct HeartbeatTriggerParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatTriggerResult {
-    /// What the agent said last; absent where there is nothing to do.
+    /// The agent's last message; absent if there was nothing to do.
     pub result: Option<String>,
     /// Why the run failed.
     pub error: Option<String>,
 }
 
-/// How an automation task stands.
+/// Status of an automation task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AutomationTaskStatus {
@@ -201,7 +201,7 @@ pub enum AutomationTaskStatus {
     Pending,
     /// It runs, or starts as soon as there is room.
     Running,
-    /// It has run well and does not run again by itself.
+    /// It has succeeded and does not run again by itself.
     Completed,
     /// Its last run failed. One with a time runs again.
     Failed,
@@ -227,13 +227,13 @@ pub struct AutomationTask {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// How it stands.
+    /// Its state.
     pub status: AutomationTaskStatus,
     /// The Thread of its last run.
     pub thread_id: Option<String>,
-    /// What is to be done.
+    /// Its description.
     pub description: Option<String>,
-    /// What the agent said last, or why it failed.
+    /// The agent's last message, or the reason of a failure.
     pub agent_summary: Option<String>,
     /// When it was made.
     pub created_at: Option<Timestamp>,
@@ -294,7 +294,7 @@ pub struct AutomationTaskReadResult {
 pub struct AutomationTaskCreateParams {
     /// Its title, at most 200 characters.
     pub title: String,
-    /// What is to be done, at most 10,000 characters.
+    /// Its description, at most 10,000 characters.
     pub description: Option<String>,
     /// The workflow, Markdown, in place of the template's.
     pub workflow_template: Option<String>,
@@ -384,7 +384,7 @@ pub struct AutomationTemplate {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// A picture letter.
     pub icon: Option<String>,
@@ -392,17 +392,17 @@ pub struct AutomationTemplate {
     pub category: Option<String>,
     /// The workflow of its tasks.
     pub workflow_markdown: String,
-    /// When its tasks usually run.
+    /// The default schedule of its tasks.
     pub default_schedule: Option<JobSchedule>,
-    /// Where its tasks usually run.
+    /// The default workspace mode of its tasks.
     pub default_workspace_mode: Option<String>,
-    /// The usual approval policy.
+    /// The default approval policy.
     pub default_approval_policy: Option<String>,
     /// Whether its tasks want a Thread to run in.
     pub needs_thread_binding: Option<bool>,
-    /// The usual title of its tasks.
+    /// The default title of its tasks.
     pub default_title: Option<String>,
-    /// The usual description of its tasks.
+    /// The default description of its tasks.
     pub default_description: Option<String>,
     /// Whether its user wrote it.
     pub is_user: Option<bool>,
@@ -438,7 +438,7 @@ pub struct AutomationTemplateSaveParams {
     pub id: Option<String>,
     /// Its title, at most 200 characters.
     pub title: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// A picture letter.
     pub icon: Option<String>,
@@ -446,17 +446,17 @@ pub struct AutomationTemplateSaveParams {
     pub category: Option<String>,
     /// The workflow of its tasks.
     pub workflow_markdown: String,
-    /// When its tasks usually run.
+    /// The default schedule of its tasks.
     pub default_schedule: Option<JobSchedule>,
-    /// Where its tasks usually run.
+    /// The default workspace mode of its tasks.
     pub default_workspace_mode: Option<String>,
-    /// The usual approval policy.
+    /// The default approval policy.
     pub default_approval_policy: Option<String>,
     /// Whether its tasks want a Thread to run in.
     pub needs_thread_binding: Option<bool>,
-    /// The usual title of its tasks.
+    /// The default title of its tasks.
     pub default_title: Option<String>,
-    /// The usual description of its tasks.
+    /// The default description of its tasks.
     pub default_description: Option<String>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,

@@ -25,7 +25,7 @@ pub struct HermesWindow {
     pub width: u32,
     /// The height.
     pub height: u32,
-    /// Whether the user deals with it first.
+    /// Whether it is modal.
     pub modal: bool,
     /// Whether its size can be changed.
     pub resizable: bool,
@@ -46,7 +46,7 @@ pub struct HermesMessage {
     pub message: String,
     /// The title.
     pub title: Option<String>,
-    /// How much it matters.
+    /// Its severity.
     pub kind: HermesSeverity,
     /// The extension that asks.
     pub extension_id: String,
@@ -54,7 +54,7 @@ pub struct HermesMessage {
     pub thread_id: Option<String>,
 }
 
-/// How much a message matters.
+/// Severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HermesSeverity {
@@ -108,9 +108,9 @@ pub struct HermesConfirmed {
 pub struct HermesChoice {
     /// The title.
     pub title: Option<String>,
-    /// Where to start.
+    /// The directory or file to start with.
     pub default_path: Option<String>,
-    /// The name to start with, where a file is saved.
+    /// The suggested name of a saved file.
     pub default_name: Option<String>,
     /// The kinds of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -37,9 +37,9 @@ pub struct HermesDocument {
     pub file_path: Option<String>,
     /// The encoding that it is saved in.
     pub encoding: String,
-    /// How many steps can be taken back.
+    /// Number of steps that can be undone.
     pub undo_steps: u64,
-    /// How many can be made again.
+    /// Number of steps that can be redone.
     pub redo_steps: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct HermesDocument {
 pub struct HermesDocumentChanged {
     /// The document.
     pub document: HermesDocument,
-    /// Who changed it.
+    /// The author of the change.
     pub origin: HermesOrigin,
 }
 
-/// Who changed a document.
+/// Author of a change of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum HermesOrigin {
@@ -85,11 +85,11 @@ pub struct HermesGetParams {
     pub thread_id: String,
     /// `hl7` (with CR as line ends), `json`, `yaml` or `toml`. Without it, the text as it is, in which `change` counts.
     pub format: Option<String>,
-    /// How JSON, YAML and TOML are laid out. Default `segments`.
+    /// Layout of JSON, YAML and TOML. Default `segments`.
     pub shape: Option<HermesShape>,
 }
 
-/// How a message is laid out.
+/// Layout of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HermesShape {
@@ -117,7 +117,7 @@ pub struct HermesChangeParams {
     pub thread_id: String,
     /// The version that the edits were made on.
     pub version: u64,
-    /// Made one after the other, all or none.
+    /// Applied one after the other, all or none.
     pub edits: Vec<HermesEdit>,
 }
 
@@ -125,11 +125,11 @@ pub struct HermesChangeParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesEdit {
-    /// Where the part starts, in bytes of UTF-8.
+    /// Start of the part, in bytes of UTF-8.
     pub start: u64,
-    /// Where it ends.
+    /// End of the part, in bytes of UTF-8.
     pub end: u64,
-    /// What comes in its place.
+    /// The text that replaces it.
     pub text: String,
 }
 
@@ -144,7 +144,7 @@ pub struct HermesSetParams {
     pub text: String,
     /// `hl7`, `json`, `yaml` or `toml`. Default `hl7`.
     pub format: Option<String>,
-    /// Refused with the reason `conflict` if the document has another one.
+    /// Refused with the reason `conflict` if the document has another version.
     pub version: Option<u64>,
 }
 
@@ -155,9 +155,9 @@ pub struct HermesSetParams {
 pub struct HermesPatchParams {
     /// The Thread.
     pub thread_id: String,
-    /// Made one after the other; one that fails is skipped.
+    /// Applied one after the other; a patch that fails is skipped.
     pub patches: Vec<HermesPatch>,
-    /// Refused with the reason `conflict` if the document has another one.
+    /// Refused with the reason `conflict` if the document has another version.
     pub version: Option<u64>,
 }
 
@@ -168,7 +168,7 @@ pub struct HermesPatchParams {
 pub struct HermesPatch {
     /// The place, such as `PID.5.1` or `OBX[2]`.
     pub path: String,
-    /// What it is to hold. Without it, the place is cleared.
+    /// The new value. Without it, the place is cleared.
     pub value: Option<String>,
     /// Removes a segment, or clears a place. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -182,11 +182,11 @@ pub struct HermesPatch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesPatchResult {
-    /// Whether all were made.
+    /// Whether all patches were applied.
     pub success: bool,
-    /// How many were.
+    /// Number of applied patches.
     pub patches_applied: u64,
-    /// Those that were skipped.
+    /// The skipped patches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<HermesPatchFailure>,
 }
@@ -210,7 +210,7 @@ pub struct HermesPatchFailure {
 pub struct HermesStepParams {
     /// The Thread.
     pub thread_id: String,
-    /// Refused with the reason `conflict` if the document has another one.
+    /// Refused with the reason `conflict` if the document has another version.
     pub version: Option<u64>,
 }
 
@@ -265,7 +265,7 @@ pub struct HermesFindings {
 pub struct HermesFinding {
     /// The place; absent for the message as a whole.
     pub path: Option<String>,
-    /// What does not fit, without a value.
+    /// The rule that the message breaks, without a value.
     pub message: String,
 }
 
@@ -285,7 +285,7 @@ pub struct HermesSegment {
     pub fields: Vec<HermesField>,
 }
 
-/// What is known of a field.
+/// Schema of a field or component.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -294,7 +294,7 @@ pub struct HermesField {
     pub field: u8,
     /// The number of the component.
     pub component: Option<u8>,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
     /// A heading.
     pub group: Option<String>,
@@ -308,17 +308,17 @@ pub struct HermesField {
     pub maxlength: Option<u32>,
     /// A regular expression for the whole value.
     pub pattern: Option<String>,
-    /// What kind of text it is.
+    /// Its data type.
     pub datatype: Option<HermesDataType>,
-    /// What an empty field shows.
+    /// Text that an empty field shows.
     pub placeholder: Option<String>,
     /// Its codes with their meanings.
     pub values: Option<BTreeMap<String, String>>,
-    /// A text to begin with.
+    /// Initial text of an empty field.
     pub template: Option<String>,
 }
 
-/// A kind of text.
+/// Data type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HermesDataType {

@@ -22,33 +22,33 @@ pub struct HermesExtension {
     pub id: String,
     /// Its program, as configured.
     pub path: String,
-    /// Its label, or what it calls itself.
+    /// Its configured label, or its own name.
     pub name: String,
     /// Its version, once it has run.
     pub version: String,
-    /// What it does.
+    /// Its state.
     pub state: HermesExtensionState,
-    /// Whether it is to run.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Why it failed.
     pub error: Option<String>,
 }
 
-/// What an extension does.
+/// State of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HermesExtensionState {
-    /// Its process is started.
+    /// Its process is being started.
     Starting,
-    /// It was asked what it offers.
+    /// The handshake is under way.
     Initializing,
-    /// It serves.
+    /// It is ready.
     Running,
-    /// It was asked to end.
+    /// It was asked to shut down.
     ShuttingDown,
     /// It does not run.
     Stopped,
-    /// It does not run, because something went wrong.
+    /// It does not run because of an error.
     Failed,
 }
 
@@ -58,7 +58,7 @@ pub enum HermesExtensionState {
 pub struct HermesSetEnabledParams {
     /// The extension.
     pub id: String,
-    /// Whether it is to run.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
@@ -91,19 +91,19 @@ pub struct HermesLogEntry {
     pub number: u64,
     /// When it was written.
     pub timestamp: Timestamp,
-    /// How much it matters.
+    /// Its severity.
     pub level: HermesLogLevel,
     /// The text. It may have data of patients in it.
     pub message: String,
 }
 
-/// How much an entry matters.
+/// Severity of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HermesLogLevel {
-    /// Something failed.
+    /// An error.
     Error,
-    /// Something may be wrong.
+    /// A warning.
     Warn,
     /// Anything else.
     Info,
