@@ -344,7 +344,7 @@ mod tests {
         clients.bind(&thread, Service::Tools, &one);
         clients.take_over(&thread, Service::Tools, &two);
         assert!(serves(&one));
-        // It came back by another connection, which is this one for all that is known.
+        // The owner may have returned by another connection, which may be this one.
         owner.gone.store(true, Ordering::Relaxed);
         clients.take_over(&thread, Service::Tools, &two);
         assert!(serves(&two));

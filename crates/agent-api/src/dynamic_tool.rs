@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// ID-6: the pair is what must be unique.
+    /// ID-6: only the pair must be unique.
     #[test]
     fn a_name_may_come_once_in_each_namespace() {
         assert_eq!(
@@ -387,7 +387,7 @@ mod tests {
                 "{name}"
             );
         }
-        // Whatever else there is, a tool is known by one name from Turn to Turn.
+        // Other tools do not change a tool's name from Turn to Turn.
         assert_eq!(names, offered_names(&tools, |name| name == "shell"));
     }
 

@@ -121,7 +121,7 @@ fn what_an_adapter_does_not_take_is_refused_with_its_code() {
         (path("../outside.png"), any.clone(), Code::MediaResolutionFailed),
         (path("link.png"), any.clone(), Code::MediaResolutionFailed),
         (path("."), any.clone(), Code::MediaResolutionFailed),
-        // A rule refuses to have it read, under any name.
+        // A rule refuses reads of this file under any name.
         (path("key.png"), any.clone(), Code::MediaResolutionFailed),
         (path("to-key.png"), any.clone(), Code::MediaResolutionFailed),
         (

@@ -137,7 +137,7 @@ mod tests {
     fn the_next_process_names_other_threads() {
         let now = 1_798_971_300_123;
         let before = RandomIds::default();
-        // As fast as a disk allows is far below twenty-five a millisecond.
+        // Even a fast disk stores far fewer than twenty-five Threads in a millisecond.
         let old: Vec<_> = (0..10_000)
             .map(|n| before.thread(UnixMillis(now + n / 20)))
             .collect();

@@ -1,4 +1,4 @@
-//! Due times as tables: both changes of daylight-saving time, sleep of the machine, jumps of the clock, runs that go on.
+//! Due times as tables: both changes of daylight-saving time, sleep of the machine, jumps of the clock, long runs.
 
 use bobbin_model::UnixMillis;
 use jiff::Timestamp;
@@ -38,11 +38,11 @@ fn every(every_ms: i64) -> Schedule {
     }
 }
 
-/// Oslo leaves 02:00 to 03:00 out on 28 March 2027 and has it twice on 31 October 2027.
+/// Oslo skips 02:00 to 03:00 on 28 March 2027 and repeats it on 31 October 2027.
 #[test]
 fn local_times_follow_changes_of_the_clock() {
     let table = [
-        // As on any day: summer is two hours ahead, winter one.
+        // As on any day: summer time is two hours ahead, winter time one.
         (
             daily(7, 30, "Europe/Oslo"),
             "2027-03-27T12:00:00Z",
@@ -53,7 +53,7 @@ fn local_times_follow_changes_of_the_clock() {
             "2027-10-30T12:00:00Z",
             "2027-10-31T06:30:00Z",
         ),
-        // A time that is left out comes at the first moment after it, on the same day.
+        // A skipped time comes at the first moment after it, on the same day.
         (
             daily(2, 30, "Europe/Oslo"),
             "2027-03-27T12:00:00Z",
@@ -64,7 +64,7 @@ fn local_times_follow_changes_of_the_clock() {
             "2027-03-28T01:00:00Z",
             "2027-03-29T00:30:00Z",
         ),
-        // A time that comes twice counts once, the first time.
+        // A repeated time comes once, the first time.
         (
             daily(2, 30, "Europe/Oslo"),
             "2027-10-30T12:00:00Z",
@@ -75,7 +75,7 @@ fn local_times_follow_changes_of_the_clock() {
             "2027-10-31T00:30:00Z",
             "2027-11-01T01:30:00Z",
         ),
-        // Each hour of the day with 25 of them.
+        // Each hour of the day with 25 hours.
         (
             cron("0 * * * *", "Europe/Oslo"),
             "2027-10-31T00:00:00Z",
@@ -142,7 +142,7 @@ fn schedules_that_cannot_be_used_say_why() {
     }
 }
 
-/// A look at a job: what is done, and when it is due then.
+/// The decision about a job, and its next due time.
 #[test]
 fn a_look_runs_a_job_once_at_most_and_moves_it_into_the_future() {
     use Verdict::{Correct, LeaveOut, Run, Wait};
@@ -160,12 +160,12 @@ fn a_look_runs_a_job_once_at_most_and_moves_it_into_the_future() {
     let skip = (MissedRun::Skip, false);
     let runs = (MissedRun::Run, true);
     let day = 24 * HOUR;
-    // Due at noon; the moment of the look after noon, what is done, the next time after noon.
+    // Due at noon; the moment of the look after noon, the decision, the next time after noon.
     let table = [
         (Some(&hourly), keep, -1, Wait, Some(0)),
         (Some(&hourly), keep, 0, run, Some(HOUR)),
         (Some(&hourly), keep, 9_000, run, Some(HOUR)),
-        // The machine slept for a night: one run, and the next on the old beat.
+        // The machine slept for a night: one run, and the next at the old interval.
         (
             Some(&hourly),
             keep,
@@ -177,15 +177,15 @@ fn a_look_runs_a_job_once_at_most_and_moves_it_into_the_future() {
         (Some(&hourly), skip, 60_000, run, Some(HOUR)),
         (Some(&at_noon), keep, 3 * day, late(3 * day), Some(4 * day)),
         (Some(&at_noon), skip, 3 * day, missed, Some(4 * day)),
-        // The last run goes on: left out, once for all times that have passed.
+        // The last run goes on: left out once for all times that have passed.
         (Some(&hourly), runs, 0, busy, Some(HOUR)),
         (Some(&hourly), runs, 5 * HOUR, busy, Some(6 * HOUR)),
-        // Once is once, late too.
+        // A single time runs once, even late.
         (Some(&once), keep, 0, run, None),
         (Some(&once), keep, 3 * day, late(3 * day), None),
         (Some(&once), skip, 3 * day, missed, None),
         (None, keep, 5, run, None),
-        // The clock was set back a little: nothing comes again. By much: it was wrong before.
+        // The clock was set back a little: nothing is repeated. Set back by much: it was wrong before.
         (Some(&hourly), keep, -HOUR, Wait, Some(0)),
         (Some(&hourly), keep, -2 * HOUR - 1, Correct, Some(-HOUR - 1)),
         (Some(&at_noon), keep, -30 * day, Correct, Some(-29 * day)),

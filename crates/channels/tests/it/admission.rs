@@ -1,4 +1,4 @@
-//! Who is let in as the adapter of a channel (AppServer protocol 06 §B3).
+//! Acceptance of adapters (AppServer protocol 06 §B3).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{Server, by_itself, chat, pass, script, trusted};
 /// Time between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Says `initialize` as the adapter of a channel, and returns all that comes.
+/// Sends `initialize` as the adapter of a channel, and returns all messages that come.
 async fn greeted(server: &Server, capability: Value) -> Vec<Value> {
     let mut client = Client::new(server.link());
     let capabilities = json!({
@@ -139,12 +139,12 @@ async fn an_adapter_that_does_not_answer_its_heartbeat_is_closed() {
     pass(HEARTBEAT).await;
     let beat = adapter.wait_for("ext/channel/heartbeat").await;
     assert_eq!(beat["params"], json!({}));
-    // An error is an answer too.
+    // An error is also an answer.
     let error = json!({ "code": -32601, "message": "no" });
     adapter
         .send_text(json!({ "jsonrpc": "2.0", "id": beat["id"], "error": error }).to_string())
         .await;
-    // The answer is read before this is.
+    // The server reads the answer before this request.
     adapter.call("channel/status", json!({})).await;
     pass(HEARTBEAT).await;
     adapter.wait_for("ext/channel/heartbeat").await;

@@ -155,7 +155,7 @@ async fn a_chat_whose_turn_fails_gets_a_sentence() {
             "{said}"
         );
         pigeon.reply(&asked, json!({ "delivered": true })).await;
-        // A Turn that is answered needs no such sentence.
+        // A Turn that succeeds sends no such sentence.
         say(&mut pigeon, &thread, "hello").await;
         let seen = pigeon.until("turn/completed").await;
         let sent = seen
@@ -163,7 +163,7 @@ async fn a_chat_whose_turn_fails_gets_a_sentence() {
             .filter(|message| message["method"] == "ext/channel/send");
         assert_eq!(sent.count(), 0);
     }
-    // An adapter that takes no messages is not asked for one.
+    // An adapter that accepts no messages gets none.
     let mut mute = server.adapter("mute", json!({})).await;
     let thread = chat(&mut mute, "mute", "roof:7").await;
     say(&mut mute, &thread, "fail: x").await;

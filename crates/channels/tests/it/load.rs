@@ -12,20 +12,20 @@ use crate::support::{Server, by_itself};
 
 const ADAPTERS: usize = 8;
 const CHATS: usize = 50;
-/// Messages a second, to the chats of an adapter together and from them together.
+/// Messages per second, to all chats of an adapter together and from them together.
 const RATE: u32 = 20;
 const SECONDS: u32 = 60;
 
-/// What the chats of one adapter got.
+/// The messages that the chats of one adapter got.
 #[derive(Default)]
 struct Seen {
-    /// From a message of a chat to its reply.
+    /// Times from a chat's message to its reply.
     replies: Vec<Duration>,
     /// Numbers of the messages that were sent to the chats, in order.
     sent: Vec<usize>,
 }
 
-/// One adapter: its chats say something in turn, and it takes what is sent to them.
+/// Runs one adapter: its chats send messages in turn, and it accepts messages to them.
 async fn adapter(mut client: Client, name: String) -> (Seen, Client) {
     let total = (RATE * SECONDS) as usize;
     let mut threads = Vec::new();

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{ADDRESS, Server, script, send};
 
-/// Says hello as the adapter of a channel, leaves its process id, and then answers every request as if all went well.
+/// Returns a script that connects as the adapter of a channel, writes its process id to a file, and answers every request
+/// with success.
 fn adapter(name: &str, pid_file: &std::path::Path) -> String {
     let capability = json!({
         "channelName": name, "deliveryCapabilities": { "structuredDelivery": true },
@@ -33,7 +34,7 @@ fn pid(file: &std::path::Path) -> Pid {
     Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap())
 }
 
-/// Waits until a process is gone: one that was still counted as starting is killed, and nobody waits for that.
+/// Waits until a process is gone. A process that was killed during its start is not waited for by the server.
 async fn gone(process: Pid) {
     for _ in 0..1000 {
         if kill(process, None).is_err() {

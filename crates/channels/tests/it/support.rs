@@ -25,10 +25,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// Where adapters that the server starts are told to connect; the tests connect over memory instead.
+/// Address that the server's own adapters get; the tests connect over memory instead.
 pub(crate) const ADDRESS: &str = "ws://127.0.0.1:1/ws?token=t";
 
-/// The offline model, which fails where a message says `fail: WHY`.
+/// The offline model, which fails if a message says `fail: WHY`.
 struct Failing;
 
 impl Model for Failing {
@@ -85,7 +85,7 @@ pub(crate) fn script(name: &str, script: &str) -> ChannelConfig {
     }
 }
 
-/// Returns a channel as its user trusts it.
+/// Returns a channel that its user trusts.
 pub(crate) fn trusted(config: ChannelConfig, root: &Path) -> DeclaredChannel {
     let mut declared = DeclaredChannel::of_folder(config, root, &TrustRecord::default());
     declared.trusted = true;
@@ -137,7 +137,7 @@ impl Server {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
-        // Ends with its client.
+        // The task ends with its client.
         let serving = bobbin_native::serve(transport, Endpoint::WebSocket, self.native.clone());
         tokio::spawn(serving);
         let (reader, writer) = tokio::io::split(far);
@@ -148,7 +148,7 @@ impl Server {
         Client::ready(self.link(), "test", json!({})).await
     }
 
-    /// Connects the adapter of a channel, which is there once this returns.
+    /// Connects the adapter of a channel. The adapter has joined when this returns.
     pub(crate) async fn adapter(&self, channel: &str, mut capability: Value) -> Client {
         capability["channelName"] = json!(channel);
         let mut adapter = Client::ready(self.link(), channel, json!({ "channelAdapter": capability })).await;
@@ -182,7 +182,7 @@ impl Server {
     }
 }
 
-/// Lets so much time pass at once.
+/// Advances the time at once.
 pub(crate) async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -204,7 +204,7 @@ pub(crate) async fn chat(adapter: &mut Client, channel: &str, chat: &str) -> Str
     started["thread"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Says something in a Thread, as the user of a chat.
+/// Sends a message in a Thread, as the user of a chat.
 pub(crate) async fn say(adapter: &mut Client, thread: &str, text: &str) {
     let sender = json!({ "senderId": "u-3", "senderName": "Mika", "groupId": "roof:7" });
     let input = json!([{ "type": "text", "text": text }]);

@@ -127,7 +127,7 @@ async fn an_adapter_has_twenty_seconds_for_a_call() {
     assert_eq!(call_of(&ended)["errorCode"], "ExternalChannelToolTimeout");
 }
 
-/// 06 §B9: a call is never sent to an adapter that came later, and never repeated.
+/// 06 §B9: a call is never sent to a later adapter, and never repeated.
 #[tokio::test]
 async fn a_turn_keeps_the_connection_that_it_started_with() {
     let server = Server::start(vec![by_itself("pigeon")]).await;
@@ -211,7 +211,7 @@ async fn an_adapter_that_comes_back_is_asked_once_what_its_chat_waits_for() {
     let mut adapter = server.adapter("pigeon", tools).await;
     let mut owl = server.adapter("owl", json!({})).await;
     let yes = json!({ "threadId": thread, "input": [{ "type": "text", "text": "yes" }] });
-    // As adapters do, which repeat a message until the Turn has ended.
+    // Adapters repeat a message like this until the Turn has ended.
     for adapter in [&mut adapter, &mut owl] {
         for _ in 0..3 {
             let refused = adapter.answer_to("turn/start", yes.clone()).await;

@@ -1,4 +1,4 @@
-//! Whose answer counts for what, and who is asked at all.
+//! The effect of answers, and the clients that are asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use crate::support::{LogReader, answer, decide, new_thread, opened, prompt, read, start};
 
-/// Asks twice for one call: for one place, then for another.
+/// Asks twice for one call, about two paths.
 struct AsksTwice;
 
 impl Engine for AsksTwice {
@@ -49,7 +49,7 @@ async fn an_answer_counts_for_what_was_asked_and_for_nothing_else_of_the_call() 
     threads.stop().await;
 }
 
-/// A subagent's question reaches whoever follows the Thread at the top; where nobody does, it is declined at once.
+/// A subagent's question reaches the clients that follow the root of its tree. Without such a client it is declined at once.
 #[tokio::test]
 async fn a_subagent_asks_where_somebody_follows_the_thread_at_the_top() {
     for somebody in [true, false] {

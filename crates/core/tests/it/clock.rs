@@ -69,7 +69,7 @@ async fn a_clock_that_was_set_back_does_not_hide_a_thread_or_name_one_twice() {
         workspace_path: threads.settings().workspace.to_string_lossy().into_owned(),
         ..ListFilter::default()
     };
-    // Page after page, as clients read it: each once, in an order that holds.
+    // Reads page after page, as clients do: each Thread comes once, in a stable order.
     let mut seen = Vec::new();
     let mut after = None;
     loop {
@@ -94,7 +94,7 @@ async fn a_clock_that_was_set_back_does_not_hide_a_thread_or_name_one_twice() {
     threads.stop().await;
 }
 
-/// An Approval waits by the wall clock, which is the only one that goes on while no process runs.
+/// An Approval waits by the wall clock, the only clock that runs while no process does.
 #[tokio::test]
 async fn an_approval_outlasts_a_clock_set_back_and_ends_with_one_set_beyond_its_time() {
     let workspace = TestWorkspace::default();
@@ -104,7 +104,7 @@ async fn an_approval_outlasts_a_clock_set_back_and_ends_with_one_set_beyond_its_
     let mut reader = LogReader::at(&thread, begun.seq);
     let first = opened(&reader.until_event("approvalOpened").await);
     workspace.clock.advance(-30 * HOUR);
-    // Something happens, so that deadlines are looked at.
+    // A change makes the owner check its deadlines.
     answer(&thread, |reply| Command::Rename {
         display_name: "back".into(),
         reply,

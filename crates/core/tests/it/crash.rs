@@ -1,7 +1,7 @@
 //! SIGKILL at every durable step of a turn, then the same workspace again.
 //!
-//! The test runs itself as a child that plays one turn and kills itself at its n-th step; for every n until
-//! a child gets through. What the child was told it writes to a file before going on, as a client would.
+//! The test runs itself as a child, which plays one Turn and kills itself at its n-th step; for every n until a child
+//! finishes. The child writes each answer to a file before it continues, as a client would.
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -40,14 +40,14 @@ async fn child() {
         if of_the_writer && count.fetch_add(1, Ordering::SeqCst) + 1 == deadly {
             let own = nix::unistd::getpid();
             nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
-            // The signal is on its way.
+            // Waits for the signal.
             std::thread::sleep(std::time::Duration::from_mins(1));
         }
     };
     bobbin_store::step::observe(deadly_at);
     let workspace = TestWorkspace::at(&place);
     let engine = ScriptEngine::with_ledger(&place.join("effects"));
-    // Small, so that streamed text is checkpointed within the turn.
+    // A small limit, so that streamed text is checkpointed within the Turn.
     let threads = workspace
         .open_with(Arc::new(engine), |settings| settings.checkpoint_bytes = 40)
         .await;
@@ -138,7 +138,7 @@ async fn check(place: &Path, step: u32) {
     }
 }
 
-/// Waits until no Turn runs, answering what is asked again.
+/// Waits until no Turn runs, and answers repeated questions.
 async fn finish(threads: &Arc<Threads>, thread: &Arc<ThreadHandle>, lines: &[&str], step: u32) {
     loop {
         let now = read(thread).await;

@@ -1,4 +1,4 @@
-//! The invariants of the core, each with the test that would notice.
+//! The invariants of the core, each with its test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use bobbin_model::{Decision, Event, ItemBody, Outcome, TurnId, TurnStatus};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use tokio::sync::oneshot;
 
-/// Invariant 1: no gap, no repeat, and after a restart the numbering goes on above what was shown.
+/// Invariant 1: no gap, no repeat, and after a restart, numbers continue after all that were shown.
 #[tokio::test]
 async fn numbers_have_no_gap_and_go_on_above_what_was_shown() {
     let workspace = TestWorkspace::default();
@@ -34,8 +34,7 @@ async fn numbers_have_no_gap_and_go_on_above_what_was_shown() {
     threads.stop().await;
 }
 
-/// Invariants 2 and 3: when a command is answered, what it caused is not visible yet, and once it is
-/// visible it is on disk.
+/// Invariants 2 and 3: when a command is answered, its events are not visible yet; once they are visible, they are on disk.
 #[tokio::test]
 async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
     let workspace = TestWorkspace::default();
@@ -69,7 +68,7 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
     threads.stop().await;
 }
 
-/// Invariant 5: the effect of a call begins after its intent is committed, and a refused one never does.
+/// Invariant 5: a call has its effect only after its intent is committed, and a refused call has none.
 #[tokio::test]
 async fn a_call_has_its_effect_after_its_intent_is_recorded() {
     let workspace = TestWorkspace::default();
@@ -170,7 +169,7 @@ async fn an_approval_outlives_the_server_and_its_answer_goes_on_with_the_turn() 
             .until_event("approvalOpened")
             .await,
     );
-    // Not stopped: as after a crash, nothing more is written.
+    // The server is not stopped, so that nothing more is written, as after a crash.
     let id = thread.id().clone();
 
     let second = workspace.open(Arc::new(engine.clone())).await;
@@ -272,7 +271,7 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
         .await;
     let thread = new_thread(&threads).await;
     let begun = start(&thread, "say before\nstream 300\nwait").await;
-    // Wait for the engine to have streamed everything: it then waits.
+    // Waits until the engine has streamed everything and waits itself.
     let text = (0..300).fold(String::new(), |text, n| text + &n.to_string() + " ");
     loop {
         let live = read(&thread).await.state.live.clone().unwrap();
@@ -288,7 +287,7 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
     let seqs: Vec<_> = frames.iter().map(|frame| (frame.seq.0, kind_of(frame))).collect();
     assert!(seqs.is_sorted_by_key(|(seq, _)| *seq), "{seqs:?}");
     assert_eq!(kind_of(&frames[0]), "turnStarted");
-    // That the Thread runs is stored nowhere, and told last.
+    // The runtime status is never stored and comes last.
     assert_eq!(frames.last().map(|frame| kind_of(frame)), Some("notice"));
     assert!(next > begun.seq);
     let whole = frames.iter().any(|frame| match &frame.body {
@@ -360,7 +359,7 @@ async fn a_stop_leaves_turns_and_questions_open() {
     let left = threads.stop().await;
     assert_eq!((left.turns, left.questions), (2, 1));
     for _ in 0..3 {
-        // Any number of orderly stops is no crash.
+        // Orderly stops never count as crashes.
         let threads = workspace.open(Arc::new(engine.clone())).await;
         threads.recover().await.unwrap();
         let live = read(&threads.thread(&asks).await.unwrap())

@@ -1,4 +1,4 @@
-//! A Turn that somebody stopped: nothing of it goes on, whatever happens before it has ended.
+//! A stopped Turn does not go on, whatever happens before its end.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::support::{LogReader, answer, new_thread, prompt, read, start};
 
-/// Writes a Thread with one open Turn as a server that dies leaves it, plus what `more` decides.
+/// Writes a Thread with an open Turn as a killed server leaves it, plus the decisions of `more`.
 async fn leave_behind(
     workspace: &TestWorkspace,
     more: impl FnOnce(&ThreadState, UnixMillis) -> Vec<Event>,
@@ -116,7 +116,7 @@ async fn a_turn_without_a_stop_on_record_goes_on_after_a_crash() {
     threads.stop().await;
 }
 
-/// Notices the stop and tries to begin a call all the same.
+/// Notices the stop, and tries to start a call anyway.
 struct Late(mpsc::Sender<Result<(), TurnGone>>);
 
 impl Engine for Late {
@@ -152,7 +152,7 @@ async fn a_call_cannot_begin_once_the_turn_is_being_stopped() {
     threads.stop().await;
 }
 
-/// Runs until it is let go, whatever it is told.
+/// Runs until the test releases it, and ignores the stop.
 struct Deaf(Arc<tokio::sync::Semaphore>);
 
 impl Engine for Deaf {
@@ -168,7 +168,7 @@ impl Engine for Deaf {
     }
 }
 
-/// A server that dies between the two must find the Thread there and the deletion not done.
+/// A server that dies between both must find the Thread, and the deletion must not be recorded.
 #[tokio::test]
 async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner() {
     let workspace = TestWorkspace::default();
@@ -190,7 +190,7 @@ async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner()
         gate.add_permits(1);
         known
     };
-    // Repeated while it is on its way.
+    // Repeated while the first is being executed.
     let again = answer(&thread, named);
     let (done, known, again) = tokio::join!(deleting, meanwhile, again);
     assert_eq!((done.unwrap(), known), ((), None));

@@ -1,4 +1,4 @@
-//! What the core's tests share: commands that can be awaited, a reader of a log, a store that can be held.
+//! Helpers of the core's tests: commands that can be awaited, a reader of a log, a store that can be paused.
 
 use std::sync::Arc;
 use std::time::Duration;

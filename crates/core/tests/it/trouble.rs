@@ -1,5 +1,5 @@
-//! A store that does not take what it is given, for a while: nothing is promised meanwhile, everything can be read, and
-//! what was open goes on by itself.
+//! A store that refuses writes for a while. Nothing is acknowledged meanwhile, everything can be read, and open Turns resume
+//! by themselves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -215,7 +215,7 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
         .start_thread(request, Box::new(move |done| drop(tell.send(done))));
     assert!(is_full(&told.await.unwrap().unwrap_err()));
     place.make_room();
-    // Its owner is answered for before it is gone.
+    // The answer comes a little before its owner is gone.
     while place.threads.thread(&id).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -236,7 +236,7 @@ async fn a_turn_whose_record_fails_waits_and_goes_on_without_repeating_its_call(
         .await;
     place.fill();
     place.engine.release();
-    // Until the engine has said something that could not be stored.
+    // Waits until the engine has streamed text that could not be stored.
     let seen = thread.log().visible();
     while thread.log().appended() < Seq(seen.0 + 1000) {
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
@@ -249,7 +249,7 @@ async fn a_turn_whose_record_fails_waits_and_goes_on_without_repeating_its_call(
     );
     place.make_room();
     reader.next = thread.log().first();
-    // It waits again for what it has waited for.
+    // The Turn waits again for the same release.
     reader.until_event("turnRecovered").await;
     place.engine.release();
     reader.until_event("turnEnded").await;
@@ -312,7 +312,7 @@ async fn an_interrupted_turn_stops_at_once_and_is_recorded_when_there_is_room() 
     };
     let error = interrupt().await.unwrap_err();
     assert!(matches!(error, CoreError::StoppedNotStored(_)), "{error:?}");
-    // It waits for a record, which a second request does not change.
+    // The Turn waits for a record, and a second request does not change that.
     assert!(matches!(interrupt().await, Err(CoreError::StoppedNotStored(_))));
     place.engine.release();
     place.make_room();

@@ -1,4 +1,4 @@
-//! What a conversation is measured against before a model has been asked anything.
+//! The context window of a conversation before its first request to a model.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 
 use crate::support::{answer, new_thread, read};
 
-/// Knows the windows of two models and runs neither.
+/// Knows the windows of two models, and runs neither.
 struct TwoSizes;
 
 impl Engine for TwoSizes {

@@ -98,7 +98,7 @@ async fn a_document_is_opened_changed_taken_back_saved_and_closed() {
 #[tokio::test]
 async fn a_document_is_compared_with_the_schema() {
     let server = Server::start().await;
-    // A client that shows nothing may use the requests.
+    // A client that shows nothing may still send the requests.
     let mut client = server.client(None).await;
     let thread = server.thread(&mut client).await;
     client

@@ -85,7 +85,7 @@ async fn an_extension_asks_the_client_that_ran_its_command_and_changes_the_docum
     while !logs(&mut user).await.contains(r#"\"reason\":\"user\""#) {
         tokio::task::yield_now().await;
     }
-    // Those that show nothing get nothing.
+    // Clients that show nothing get nothing.
     plain
         .call(
             "hermes/extension/setEnabled",

@@ -47,7 +47,7 @@ impl Server {
         }
     }
 
-    /// Connects a client that shows this, if anything.
+    /// Connects a client with these abilities of `hermesUi`, if any.
     pub(crate) async fn client(&self, shows: Option<Value>) -> Client {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);

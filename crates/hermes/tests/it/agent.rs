@@ -1,4 +1,4 @@
-//! What the agent may do with documents and extensions.
+//! The agent's tools for documents and extensions.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ async fn tools_are_there_with_a_document_and_values_take_a_word() {
         scope.may_be_remembered() && reason.contains("provider"),
         "{reason}"
     );
-    // Who asks nobody has not said it either.
+    // A Thread that asks no user has no permission either.
     let refused = get(&ask, ApprovalPolicy::AutoApprove).err().unwrap();
     assert!(refused.to_string().contains("HermesAgent"), "{refused}");
     let allow = tools(&world, AgentValues::Allowed);

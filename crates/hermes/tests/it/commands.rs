@@ -50,7 +50,7 @@ async fn behaviour_30_the_first_extension_of_the_list_gets_the_command() {
     let mut world = World::new();
     let ((one, first), (two, second)) = (world.fake("one"), world.fake("two"));
     let ids = world.load(&[one, two]);
-    // The second one is ready first.
+    // The second extension is ready first.
     let mut second = second.started().await;
     second.greet(with_commands(&["tea/boil"])).await;
     world.reaches(&ids[1], ExtensionState::Running).await;

@@ -14,7 +14,7 @@ fn subscribed(events: &Value) -> Value {
     json!({ "name": "tea", "version": "1.0.0", "capabilities": { "events": events } })
 }
 
-/// Returns once everything that was sent before has arrived; nothing but the answer may come.
+/// Waits until all earlier messages have arrived; only the answer may come.
 async fn nothing_came(fake: &mut Fake) {
     fake.result("editor/getMessage", json!({ "format": "hl7" })).await;
 }
@@ -52,7 +52,7 @@ async fn behaviour_33_without_a_message_every_format_is_empty() {
                 empty
             );
         }
-        // An empty document is as none.
+        // An empty document counts as none.
         world.open("thread_1", "").await;
     }
 }

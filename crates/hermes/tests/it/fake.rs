@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::support::PATIENCE;
 
-/// What a test tells the process to do.
+/// Instructions of a test to the process.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Do {
@@ -26,7 +26,7 @@ enum Do {
 
 /// The process.
 pub(crate) fn run() {
-    // The environment is how a test reaches it.
+    // The environment names the test's socket.
     let variables: Vec<String> = std::env::vars()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -73,7 +73,7 @@ fn close_output() {
     nix::unistd::dup2_stdout(&null).unwrap();
 }
 
-/// The place where a fake extension will connect.
+/// The socket that a fake extension connects to.
 pub(crate) struct Socket(UnixListener);
 
 impl Socket {
@@ -103,7 +103,7 @@ impl Socket {
     }
 }
 
-/// A fake extension, in the hands of a test.
+/// A fake extension that a test controls.
 pub(crate) struct Fake {
     stream: tokio::net::UnixStream,
     pub(crate) about: Value,
@@ -201,7 +201,7 @@ impl Fake {
         message
     }
 
-    /// Returns once the process has ended.
+    /// Waits until the process has ended.
     pub(crate) async fn ended(&mut self) {
         timeout(PATIENCE, async { while self.next().await.is_some() {} })
             .await

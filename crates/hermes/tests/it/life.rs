@@ -11,7 +11,7 @@ fn pid(fake: &Fake) -> i32 {
 }
 
 fn is_gone(pid: i32) -> bool {
-    // A process that was killed and not waited for is a zombie until its parent is.
+    // A killed process is a zombie until its parent waits for it or ends.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.map_or(true, |stat| stat.contains(") Z "))
 }
@@ -73,7 +73,7 @@ async fn behaviour_02_variables_reach_the_extension_and_secrets_of_the_server_do
     assert_eq!(variable(&fake, "HERMES_API_VERSION").as_deref(), Some("1.0"));
     let data = variable(&fake, "HERMES_DATA_DIR").unwrap();
     assert!(std::path::Path::new(&data).is_dir());
-    // What cargo gives a test is not among them.
+    // The variables that cargo sets for a test are not among them.
     assert_eq!(variable(&fake, "CARGO_MANIFEST_DIR"), None);
 }
 
@@ -154,7 +154,7 @@ async fn behaviour_06_an_error_as_the_answer_fails_the_extension() {
     let status = world.reaches(&id, ExtensionState::Failed).await;
     assert!(status.error.unwrap().contains("not today"));
     fake.ended().await;
-    // It was killed: its sockets close before it is gone.
+    // The process was killed: its sockets close before it is gone.
     let gone = async {
         while !is_gone(pid(&fake)) {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
@@ -189,7 +189,7 @@ async fn behaviour_09_requests_before_the_answer_are_refused() {
         assert_eq!(code, -32001);
     }
     fake.answer(&initialize, plain()).await;
-    // The answer and this may be read at once.
+    // The host may read the answer and this request at once.
     let empty = fake.result("editor/getMessage", json!({ "format": "hl7" })).await;
     assert_eq!(empty, json!({ "message": "", "hasFile": false }));
     world.reaches(&id, ExtensionState::Running).await;
@@ -207,7 +207,7 @@ async fn stopping(world: &mut World) -> (bobbin_hermes::ExtensionId, Fake, Value
 async fn behaviour_10_an_extension_that_answers_and_exits_is_stopped() {
     let mut world = World::new();
     let (id, mut fake, shutdown) = stopping(&mut world).await;
-    // It may still ask.
+    // The extension may still send requests.
     fake.result("editor/getMessage", json!({ "format": "hl7" })).await;
     fake.answer(&shutdown, json!({ "success": true })).await;
     fake.exit(0).await;
@@ -221,7 +221,7 @@ async fn behaviour_11_an_extension_that_answers_and_stays_is_killed() {
     let mut world = World::new();
     let (id, mut fake, shutdown) = stopping(&mut world).await;
     fake.answer(&shutdown, json!(null)).await;
-    // Both it and the host may write more.
+    // Both the extension and the host may write more.
     fake.result("editor/getMessage", json!({ "format": "hl7" })).await;
     pass(5100).await;
     fake.ended().await;
@@ -279,7 +279,7 @@ async fn behaviour_14_a_crash_takes_the_buttons_along_and_no_other_extension() {
     second
         .result("editor/getMessage", json!({ "format": "hl7" }))
         .await;
-    // It is started again only by a user.
+    // Only a user starts it again.
     world.host.set_enabled(ids[0].as_str(), true).unwrap();
     world.reaches(&ids[0], ExtensionState::Starting).await;
 }
@@ -343,7 +343,7 @@ async fn behaviour_16_a_reload_ends_all_and_starts_the_new_list() {
         old.receive_method("shutdown").await,
         gone.receive_method("shutdown").await,
     ];
-    // The new one starts after the end of the old one.
+    // The new process starts after the end of the old one.
     assert!(first.is_quiet().await);
     for (fake, shutdown) in [&mut old, &mut gone].into_iter().zip(shutdowns) {
         assert_eq!(shutdown["params"], json!({ "reason": "reload" }));
@@ -380,7 +380,7 @@ async fn behaviour_17_the_end_during_the_handshake_leaves_no_process() {
     fake.receive_method("initialize").await;
     tokio::time::timeout(PATIENCE, world.host.end()).await.unwrap();
     fake.ended().await;
-    // Its socket closes a little before it is gone.
+    // Its socket closes a little before the process is gone.
     let gone = async {
         while !is_gone(pid(&fake)) {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -52,7 +52,7 @@ async fn behaviour_62_a_flood_of_lines_stalls_neither_the_extension_nor_the_host
     let mut world = World::new();
     let (id, mut fake) = world.run(plain()).await;
     fake.flood().await;
-    // It is served once the flood is written.
+    // The host serves it once the flood is written.
     fake.result("editor/getMessage", json!({ "format": "hl7" })).await;
     fake.print_error("the last\n").await;
     fake.exit(0).await;

@@ -15,7 +15,7 @@ use crate::support::{ADT, PATIENCE, World, plain, with_commands};
 
 type Answer = Result<Value, ScreenError>;
 
-/// A client that does what a test says. Dropping the answer of a request is leaving.
+/// A client controlled by a test. Dropping the answer of a request means that it leaves.
 pub(crate) struct Scripted {
     requests: Sender<(&'static str, Value)>,
     seen: tokio::sync::Mutex<Receiver<(&'static str, Value)>>,
@@ -54,7 +54,7 @@ impl Scripted {
         host.attach(self.clone(), all)
     }
 
-    /// Returns what it was asked or notified of next.
+    /// Returns its next request or notification.
     pub(crate) async fn asked(&self) -> (&'static str, Value) {
         let next = async { self.seen.lock().await.recv().await.unwrap() };
         timeout(PATIENCE, next).await.expect("no client was asked")
@@ -159,7 +159,7 @@ async fn behaviour_45_a_cancelled_dialog_is_a_result() {
         screen.answer(answer.clone());
         assert_eq!(fake.receive().await["result"], answer);
     }
-    // What is no answer to the question is an error.
+    // An answer of another form is an error.
     fake.request("q", "ui/openFile", json!({})).await;
     screen.asked().await;
     screen.answer(json!({ "path": 7 }));
@@ -203,7 +203,7 @@ async fn behaviour_47_when_a_client_leaves_the_next_one_is_asked() {
     let (_, mut fake) = world.run(with_commands(&["tea/boil"])).await;
     let [first, second, third] = [Scripted::new(), Scripted::new(), Scripted::new()];
     let clients = [&first, &second, &third].map(|screen| screen.attach(&world.host));
-    // The first one looks at the Thread, the third at another, and the second has the user that asks.
+    // The first client looks at the Thread, the third at another; the second sent the command.
     world
         .host
         .focus(&bobbin_model::ThreadId::new("thread_2"), Some(clients[2]));

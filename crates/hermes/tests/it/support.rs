@@ -1,4 +1,4 @@
-//! A host, and what it announces.
+//! A host with its announcements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    /// Returns the world after a kill of the server: what was stored is all that is left.
+    /// Returns the world after the server was killed, with only the stored data.
     pub(crate) fn restarted(mut self) -> Self {
         let (sender, news) = channel(100_000);
         let announce = Arc::new(move |one: News| sender.try_send(one).unwrap());
@@ -63,7 +63,7 @@ impl World {
         self.directory.path().join(name)
     }
 
-    /// Returns an entry for a fake extension, and where its process connects.
+    /// Returns an entry for a fake extension, and the socket that its process connects to.
     pub(crate) fn fake(&self, name: &str) -> (Entry, Socket) {
         let path = self.path(&format!("{name}.socket"));
         let socket = Socket::new(&path);
@@ -100,7 +100,7 @@ impl World {
         ids
     }
 
-    /// Runs one fake extension that says this of itself.
+    /// Runs a fake extension with this manifest.
     pub(crate) async fn run(&mut self, about: Value) -> (ExtensionId, Fake) {
         let (entry, socket) = self.fake("one");
         let id = self.load(&[entry]).remove(0);
@@ -110,7 +110,7 @@ impl World {
         (id, fake)
     }
 
-    /// Returns the next piece of news that fits.
+    /// Returns the next matching event.
     pub(crate) async fn news<R>(&mut self, mut fits: impl FnMut(News) -> Option<R>) -> R {
         let found = async {
             loop {
@@ -152,12 +152,12 @@ impl World {
     }
 }
 
-/// What the simplest extension says of itself.
+/// The smallest manifest of an extension.
 pub(crate) fn plain() -> Value {
     json!({ "name": "tea", "version": "1.0.0" })
 }
 
-/// An extension with these commands.
+/// A manifest with these commands.
 pub(crate) fn with_commands(commands: &[&str]) -> Value {
     json!({ "name": "tea", "version": "1.0.0", "capabilities": { "commands": commands } })
 }

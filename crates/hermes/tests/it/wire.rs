@@ -1,4 +1,4 @@
-//! Bytes of the connection, and what may go wrong with them.
+//! Bytes of the connection, and their errors.
 
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ async fn behaviour_25_answers_may_come_in_any_order() {
     let ids = world.load(&[one, two]);
     let (mut first, mut second) = (first.started().await, second.started().await);
     let (one, two) = (first.receive().await, second.receive().await);
-    // An answer to nothing comes first, and is dropped.
+    // The answer to an unknown request comes first, and is dropped.
     second
         .send(json!({ "jsonrpc": "2.0", "id": 99, "result": plain() }))
         .await;

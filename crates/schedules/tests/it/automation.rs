@@ -71,7 +71,7 @@ async fn a_task_without_a_schedule_runs_once_and_at_once() {
     let task = &done["params"]["task"];
     assert_eq!(task["agentSummary"], "Boil it {{ other }}");
     assert_eq!(task.get("nextRunAt"), None);
-    // Run again by hand, it goes on in its Thread.
+    // A second run by hand uses the task's Thread again.
     client
         .call("automation/task/run", json!({ "taskId": task["id"] }))
         .await;
@@ -105,7 +105,7 @@ async fn a_task_that_fails_five_times_in_a_row_is_off_until_it_is_run_by_hand() 
     server.pass(&mut client, 10 * HOUR).await;
     let read = client.call("automation/task/read", json!({ "taskId": id })).await;
     assert_eq!(read["task"], task);
-    // By hand it runs at once, and by the clock from then on.
+    // By hand it runs at once, and it runs by the clock from then on.
     let run = client.call("automation/task/run", json!({ "taskId": id })).await;
     assert_eq!(run["task"].get("note"), None);
     let failed = client
@@ -254,14 +254,14 @@ async fn templates_are_saved_used_and_deleted() {
     let listed = listed["templates"].as_array().unwrap();
     assert!(listed.iter().all(|template| template.get("isUser").is_none()));
     assert_eq!(listed.len(), 5);
-    // Each built-in one makes a task.
+    // Each built-in template makes a task.
     for template in listed {
         let make = json!({ "title": template["defaultTitle"], "templateId": template["id"], "schedule": template["defaultSchedule"] });
         client.call("automation/task/create", make).await;
     }
 }
 
-/// Writes a template and a task as other servers have them, and what is neither.
+/// Writes a template and a task in the form of other servers, and files that are neither.
 fn bring(server: &Server) {
     let craft = server.threads.settings().workspace.join(".craft");
     let file = |path: &str, text: &str| {
@@ -286,7 +286,7 @@ fn bring(server: &Server) {
     std::os::unix::fs::symlink(craft.join("elsewhere"), link).unwrap();
 }
 
-/// Returns the templates that are not built in: their ids, titles, and whether they are the user's.
+/// Returns the templates that are not built in: their ids, their titles, and whether they are the user's.
 async fn templates(client: &mut bobbin_testkit::Client) -> Value {
     let listed = client.call("automation/template/list", json!({})).await;
     let listed = listed["templates"].as_array().unwrap().iter().skip(5);
@@ -314,7 +314,7 @@ async fn templates_of_a_trusted_folder_make_tasks_when_a_user_says_so() {
         .await;
     assert_eq!(done["params"]["task"]["agentSummary"], "the ivy");
     assert_eq!(server.engine.effects(), Vec::<String>::new());
-    // A user's own one is in the place of the folder's.
+    // The user's own template replaces the folder's.
     let own = json!({ "id": "scale", "title": "Mine", "workflowMarkdown": "say Mine." });
     client.call("automation/template/save", own).await;
     let found = json!([["water", "Water", null], ["scale", "Mine", true]]);

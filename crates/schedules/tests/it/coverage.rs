@@ -1,4 +1,4 @@
-//! What the server says it can do.
+//! The capabilities that the server declares.
 
 use bobbin_testkit::Client;
 use serde_json::json;

@@ -125,7 +125,7 @@ async fn a_job_that_fails_five_times_in_a_row_is_switched_off() {
     );
     server.pass(&mut client, 10 * HOUR).await;
     assert_eq!(jobs(&mut client).await[0]["state"]["lastStatus"], "error");
-    // Switched on, it is due in the future and has five more attempts.
+    // Switched on, the job is due in the future and has five more attempts.
     let id = job["id"].clone();
     let on = client
         .call("cron/enable", json!({ "jobId": id, "enabled": true }))
@@ -139,7 +139,7 @@ async fn a_job_that_fails_five_times_in_a_row_is_switched_off() {
 #[tokio::test]
 async fn the_result_goes_to_the_chat_that_the_job_was_made_in() {
     let roof = json!({ "channelName": "pigeon", "userId": "roof" });
-    // An adapter answers the context of its Thread.
+    // An adapter replies to the context of its Thread.
     let group = json!({ "channelName": "pigeon", "userId": "7", "channelContext": "group:900" });
     for (identity, group, chat) in [(roof, "roof:7", "roof:7"), (group, "900", "group:900")] {
         let server = Server::start().await;

@@ -1,4 +1,4 @@
-//! The groups over a real core and a real database, with an engine that follows its prompt and a clock that the test moves.
+//! The groups over a real core and a real database, with an engine that follows its prompt and a clock that tests advance.
 
 #[cfg(test)]
 mod automation;

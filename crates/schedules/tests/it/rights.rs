@@ -1,11 +1,11 @@
-//! What a job may do.
+//! Rights of jobs.
 
 use bobbin_model::ApprovalPolicy;
 use serde_json::{Value, json};
 
 use crate::support::{HOUR, Server, add, jobs};
 
-/// Returns the result of a job of a Thread with this configuration, and the configuration of its run.
+/// Returns the result of a job made in a Thread with this configuration, and the configuration of its run.
 async fn run_of(server: &Server, config: Value, message: &str) -> (Value, Value) {
     let mut client = server.client().await;
     let start = json!({ "identity": { "channelName": "test" }, "config": config });
@@ -90,7 +90,7 @@ async fn the_heartbeat_does_unasked_only_what_the_workspace_allows() {
     assert_eq!(server.engine.effects(), Vec::<String>::new());
     let items = turns[0]["items"].to_string();
     assert!(items.contains("decline"), "{items}");
-    // Its author is the user who triggers it, so the policy is that of this moment.
+    // The user who triggers it is its author, so the present policy applies.
     let policy = &server.threads.settings().approval_policy;
     policy.set(Some(ApprovalPolicy::AutoApprove), true);
     beat(&server, "ask boil\nsay Done.").await;

@@ -1,4 +1,4 @@
-//! A server in memory with scheduled jobs, and the means to drive its time.
+//! A server in memory with scheduled jobs, and control of its time.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) struct Server {
     policy: bobbin_model::ApprovalPolicy,
 }
 
-/// What the user has said of the folder.
+/// The user's decision about the folder.
 struct Said {
     trusted: bool,
 }
@@ -124,7 +124,7 @@ impl Server {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
-        // Ends with its client.
+        // The task ends with its client.
         tokio::spawn(bobbin_native::serve(transport, Endpoint::Stdio, server));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
@@ -134,32 +134,32 @@ impl Server {
         Client::ready(self.link(), "test", json!({ "approvalSupport": true })).await
     }
 
-    /// Moves the clock on and has it looked at.
+    /// Advances the clock and makes the owner look at it.
     pub(crate) async fn pass(&self, client: &mut Client, millis: i64) {
         self.workspace.clock.advance(millis);
         self.look(client).await;
     }
 
-    /// Has the clock looked at: that happens after each order, and the second is carried out after it.
+    /// Makes the owner look at the clock. It looks after each order, and executes the second order after that look.
     pub(crate) async fn look(&self, client: &mut Client) {
         for _ in 0..2 {
             client.call("cron/list", json!({})).await;
         }
     }
 
-    /// Returns how many entries are stored.
+    /// Returns the number of stored entries.
     pub(crate) async fn stored(&self) -> usize {
         self.store.schedule().await.unwrap().len()
     }
 
-    /// Writes messages down with ids and times replaced, those of jobs too.
+    /// Writes messages as text, with ids and times replaced, those of jobs too.
     pub(crate) fn redact(&self, messages: &[Value], jobs: &[&str]) -> String {
         let text = bobbin_testkit::redacted(messages, &self.threads.settings().workspace);
         jobs.iter().fold(text, |text, job| text.replace(job, "JOB"))
     }
 }
 
-/// Has an agent make a job with its tool, and returns the tool's result.
+/// Lets an agent make a job with its tool, and returns the tool's result.
 pub(crate) async fn add(client: &mut Client, thread: &str, arguments: &Value) -> Value {
     client.start_turn(thread, &format!("use Cron {arguments}")).await;
     let result = client
@@ -172,13 +172,13 @@ pub(crate) async fn add(client: &mut Client, thread: &str, arguments: &Value) ->
     serde_json::from_str(text).unwrap_or_else(|_| json!(text))
 }
 
-/// Returns the jobs, off or on.
+/// Returns all jobs, off or on.
 pub(crate) async fn jobs(client: &mut Client) -> Vec<Value> {
     let listed = client.call("cron/list", json!({ "includeDisabled": true })).await;
     listed["jobs"].as_array().unwrap().clone()
 }
 
-/// Chats that take everything.
+/// Chats that accept every message.
 #[derive(Default)]
 pub(crate) struct Chats(pub(crate) Mutex<Vec<(String, String, String, String)>>);
 

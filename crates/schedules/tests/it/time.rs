@@ -1,4 +1,4 @@
-//! What passes while nothing looks: sleep, restarts, runs that go on.
+//! Time that passes without a look: sleep, restarts, long runs.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ fn hourly(message: &str) -> Value {
     json!({ "action": "add", "message": message, "everySeconds": 3600, "name": "tea" })
 }
 
-/// Returns the Turns of the Thread of the only job.
+/// Returns the Turns in the Thread of the only job.
 async fn runs(client: &mut bobbin_testkit::Client) -> Vec<Value> {
     let job = jobs(client).await.remove(0);
     let read = json!({ "threadId": job["state"]["lastThreadId"], "includeTurns": true });
@@ -97,7 +97,7 @@ async fn a_run_that_a_restart_interrupted_is_not_run_twice() {
     let mut client = server.client().await;
     server.look(&mut client).await;
     let job = jobs(&mut client).await.remove(0);
-    // The end of the server has stopped the Turn; a death of it has not, and the Turn goes on.
+    // The Turn may still be open; it then goes on after the restart.
     if job["state"]["running"] == true {
         assert!(
             job["state"]["note"].as_str().unwrap().contains("server ended"),

@@ -314,7 +314,7 @@ pub struct HermesField {
     pub placeholder: Option<String>,
     /// Its codes with their meanings.
     pub values: Option<BTreeMap<String, String>>,
-    /// Initial text of an empty field.
+    /// Text that editors offer to start with.
     pub template: Option<String>,
 }
 
