@@ -115,7 +115,7 @@ pub enum SubAgentError {
     Failed(String),
 }
 
-/// What a method of [`SubAgents`] returns.
+/// Result of a method of [`SubAgents`].
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, SubAgentError>>;
 
 /// The subagents of a Turn, for its engine. A name is a Thread's id or a nickname.

@@ -286,8 +286,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Returns the arguments with which it is called automatically after a Turn has changed files; `None` if it is not. The
-    /// user has allowed such a call in advance if [`PreparedCall::allowed_in_advance`] says so. The model sees its result
-    /// only if it fails.
+    /// user has allowed such a call in advance if [`PreparedCall::allowed_in_advance`] says so. If the call fails, the model
+    /// is asked again.
     fn after_edits(&self) -> Option<&Json> {
         None
     }

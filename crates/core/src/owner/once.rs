@@ -93,7 +93,7 @@ impl Owner {
     async fn found(&mut self, seq: Option<Seq>) -> Result<Found, CoreError> {
         let Some(seq) = seq else { return Ok(Found::Nothing) };
         let id = self.state.header.id.clone();
-        // The second event tells whether a queued input started at once.
+        // The second event shows whether a queued input started at once.
         let last = Seq(seq.0 + 2);
         let events = self.threads.store.events(&id, seq.prev(), last, 2).await?;
         Ok(Found::Events(seq, events))
