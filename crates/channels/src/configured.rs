@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::channel::{ChannelConfig, is_reserved};
 use bobbin_config::channels::{SECTION, check, entry, fingerprint};
 use bobbin_config::{DeclaredChannel, edit};
-use bobbin_core::Threads;
+use bobbin_core::{Broadcasts, Threads};
 use bobbin_model::ServerOrigin;
 use bobbin_workspace::{TrustFile, TrustRecord};
 use parking_lot::Mutex;
@@ -30,7 +30,7 @@ pub struct Channels {
     file: PathBuf,
     trust: TrustFile,
     declared: Mutex<Vec<DeclaredChannel>>,
-    threads: OnceLock<Weak<Threads>>,
+    broadcasts: Broadcasts,
     /// Locked during a change of the configuration.
     changing: tokio::sync::Mutex<()>,
 }
@@ -46,13 +46,18 @@ pub(crate) enum ChangeError {
 
 impl Channels {
     /// Returns the channels of a workspace. Their adapters may connect from now on; [`Host::begin`] starts the server's own.
-    pub fn new(host: Arc<Host>, trust: TrustFile, declared: Vec<DeclaredChannel>) -> Arc<Self> {
+    pub fn new(
+        host: Arc<Host>,
+        trust: TrustFile,
+        declared: Vec<DeclaredChannel>,
+        broadcasts: Broadcasts,
+    ) -> Arc<Self> {
         let channels = Self {
             host,
             file: trust.root().join(".craft/config.json"),
             trust,
             declared: Mutex::new(declared),
-            threads: OnceLock::new(),
+            broadcasts,
             changing: tokio::sync::Mutex::default(),
         };
         for declared in channels.in_effect() {
@@ -61,10 +66,8 @@ impl Channels {
         Arc::new(channels)
     }
 
-    /// Notifies the clients of `threads` of changes, and chats of failed Turns. Call it once.
+    /// Starts to report failed Turns to their chats. Call it once.
     pub fn begin(&self, threads: &Arc<Threads>) {
-        // Fails only on a second call.
-        drop(self.threads.set(Arc::downgrade(threads)));
         threads.own(report_failures(self.host.clone(), Arc::downgrade(threads)));
     }
 
@@ -204,10 +207,8 @@ impl Channels {
     }
 
     fn notify(&self, source: &'static str) {
-        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
-            let regions = vec![REGION];
-            threads.broadcast(ConfigNews { source, regions }, 0);
-        }
+        let regions = vec![REGION];
+        self.broadcasts.send(ConfigNews { source, regions }, 0);
     }
 }
 

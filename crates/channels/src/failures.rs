@@ -20,7 +20,7 @@ const MAX_REASON: usize = 300;
 pub(crate) async fn report_failures(host: Arc<Host>, threads: Weak<Threads>) {
     let Some((log, stopping)) = threads
         .upgrade()
-        .map(|threads| (threads.broadcasts().clone(), threads.stopping().clone()))
+        .map(|threads| (threads.broadcasts().log().clone(), threads.stopping().clone()))
     else {
         return;
     };

@@ -6,6 +6,7 @@
 
 mod answer;
 mod asking;
+mod broadcasts;
 mod command;
 pub mod engine;
 mod error;
@@ -26,6 +27,7 @@ pub use bobbin_eventlog::{
 pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
 };
+pub use broadcasts::Broadcasts;
 pub use command::{Command, Newest, Reply, Retitle};
 pub use error::CoreError;
 pub use fork::fork_title;
@@ -33,4 +35,4 @@ pub use handle::{Ended, ThreadHandle};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
 pub use settings::{Confines, MAX_CHILDREN, Settings, SharedPolicy, SubAgentLimits};
-pub use threads::{Beforehand, HubStats, LeftOpen, Threads};
+pub use threads::{Beforehand, CoreStats, LeftOpen, Threads};

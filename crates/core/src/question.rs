@@ -42,6 +42,7 @@ impl Drop for Asking<'_> {
             .retain(|open| open.question.id != *id);
         // Clients are notified after the question can no longer be found.
         self.threads
+            .broadcasts()
             .announce(Ephemeral::QuestionClosed(self.question.clone()));
     }
 }
@@ -63,7 +64,7 @@ impl Threads {
             threads: self,
             question: question.clone(),
         };
-        self.announce(Ephemeral::QuestionOpened(question));
+        self.broadcasts().announce(Ephemeral::QuestionOpened(question));
         let answered = tokio::time::timeout(self.settings().approval_max_wait, answered).await;
         answered.ok()?.ok()
     }

@@ -9,13 +9,12 @@ mod reading;
 mod starting;
 mod tree;
 
-use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{ApprovalPolicy, Scope, StandingAnswer, ThreadId, TurnFeatures};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreStats};
 use parking_lot::Mutex;
@@ -26,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use crate::engine::Engine;
 use crate::owner::{Beginning, Owner};
 use crate::question::Questions;
-use crate::{Broadcast, CoreError, Ephemeral, Frame, FrameBody, Ids, Log, Settings, ThreadHandle, View};
+use crate::{Broadcasts, CoreError, Ids, Settings, ThreadHandle};
 use bobbin_agent_api::Clock;
 use bobbin_agent_api::client::Clients;
 
@@ -50,7 +49,7 @@ pub struct Threads {
     pub(crate) stopping: CancellationToken,
     ended: CancellationToken,
     live: Mutex<HashMap<ThreadId, Cell>>,
-    broadcasts: Arc<Log<Arc<Frame>>>,
+    broadcasts: Broadcasts,
     owners: TaskTracker,
     /// Number of the newest owner of any Thread.
     last_owner: AtomicU64,
@@ -75,7 +74,7 @@ pub struct LeftOpen {
 
 /// Figures of the core, for `server/stats`.
 #[derive(Debug, Clone)]
-pub struct HubStats {
+pub struct CoreStats {
     /// Threads in memory.
     pub live_threads: usize,
     /// Entries in all live logs.
@@ -94,15 +93,14 @@ impl Threads {
         settings: Settings,
         store: Arc<dyn Store>,
         engine: Arc<dyn Engine>,
-        clock: Arc<dyn Clock>,
+        broadcasts: Broadcasts,
         ids: Arc<dyn Ids>,
     ) -> Arc<Self> {
-        let broadcasts = Arc::new(Log::new(Seq(1), settings.log));
         Arc::new(Self {
             settings,
             store,
             engine,
-            clock,
+            clock: broadcasts.clock.clone(),
             ids,
             stopping: CancellationToken::new(),
             ended: CancellationToken::new(),
@@ -152,30 +150,9 @@ impl Threads {
         normal.await.unwrap_or(given)
     }
 
-    /// Returns the log of broadcasts to every client; its Seqs are valid for the life of the process.
-    pub fn broadcasts(&self) -> &Arc<Log<Arc<Frame>>> {
+    /// Returns the log of broadcasts to every client.
+    pub fn broadcasts(&self) -> &Broadcasts {
         &self.broadcasts
-    }
-
-    /// Broadcasts a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
-    pub fn broadcast<T: Any + Send + Sync>(&self, news: T, weight: usize) {
-        self.announce(Ephemeral::Broadcast(Broadcast::new(news, weight)));
-    }
-
-    /// Broadcasts something that belongs to no Thread.
-    pub(crate) fn announce(&self, news: Ephemeral) {
-        let (none, weight) = (ThreadId::new(""), news.weight());
-        let body = FrameBody::Ephemeral(news);
-        let frame = Arc::new(Frame::new(
-            none,
-            Seq(0),
-            self.clock.now(),
-            body,
-            View::None,
-            weight,
-        ));
-        self.broadcasts.append(|_| frame);
-        self.broadcasts.show(self.broadcasts.appended());
     }
 
     /// Resumes every Turn that was open when the last process ended. Returns their number.
@@ -224,14 +201,14 @@ impl Threads {
     }
 
     /// Returns the figures.
-    pub fn stats(&self) -> HubStats {
+    pub fn stats(&self) -> CoreStats {
         let handles: Vec<_> = self
             .live
             .lock()
             .values()
             .filter_map(|cell| cell.get().cloned())
             .collect();
-        let mut stats = HubStats {
+        let mut stats = CoreStats {
             live_threads: handles.len(),
             log_entries: 0,
             log_bytes: 0,
@@ -265,7 +242,7 @@ impl Threads {
         self.owners.close();
         self.owners.wait().await;
         self.clients.stop().await;
-        self.broadcasts.close();
+        self.broadcasts.log().close();
         self.ended.cancel();
         reached(Step::BeforeClose);
         self.store.close().await;

@@ -4,12 +4,12 @@
 //! or waits from then on. Changes are made one at a time, and in effect before they are answered.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_config::hooks::Hook;
 use bobbin_config::{Declared, PluginSettings, edit, plugins::plugin_digest};
-use bobbin_core::Threads;
+use bobbin_core::Broadcasts;
 use bobbin_prompts::{PluginTexts, Prompts};
 use bobbin_workspace::{TrustFile, TrustRecord};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub struct Plugins {
     settings: ReadSettings,
     prompts: Arc<Prompts>,
     effects: Arc<dyn Effects>,
-    threads: OnceLock<Weak<Threads>>,
+    broadcasts: Broadcasts,
     /// Locked while plugins are changed or put into effect.
     changing: parking_lot::Mutex<()>,
 }
@@ -60,6 +60,7 @@ impl Plugins {
         settings: ReadSettings,
         prompts: Arc<Prompts>,
         effects: Arc<dyn Effects>,
+        broadcasts: Broadcasts,
     ) -> Self {
         Self {
             place,
@@ -67,15 +68,9 @@ impl Plugins {
             settings,
             prompts,
             effects,
-            threads: OnceLock::new(),
+            broadcasts,
             changing: parking_lot::Mutex::default(),
         }
-    }
-
-    /// Notifies the clients of `threads` of changes.
-    pub fn begin(&self, threads: &Arc<Threads>) {
-        // Called once.
-        drop(self.threads.set(Arc::downgrade(threads)));
     }
 
     /// Puts into effect what counts now. Blocks on the disk.
@@ -138,9 +133,7 @@ impl Plugins {
         if servers_too {
             regions.push("mcp");
         }
-        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
-            threads.broadcast(ConfigNews { source, regions }, 0);
-        }
+        self.broadcasts.send(ConfigNews { source, regions }, 0);
     }
 
     /// Installs a plugin of the catalogue and enables it.

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::trust::TrustKind;
 use bobbin_config::Declared;
+use bobbin_core::Limits;
 use bobbin_prompts::{Machine, Prompts};
 use bobbin_workspace::{StateDirectory, TrustFile, TrustRecord};
 use parking_lot::Mutex;
@@ -96,6 +98,7 @@ fn kitchen() -> Kitchen {
         Box::new(settings),
         prompts.clone(),
         taken.clone(),
+        Broadcasts::new(Limits::default(), Arc::new(SystemClock)),
     );
     write_plugin(&top.join("catalogue/tea-log"));
     Kitchen {

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::sub_agent::SubAgentProfiles;
 use bobbin_config::profiles::{NATIVE, SECTION};
 use bobbin_config::{Config, DeclaredProfile, ProfileDefinition, SubAgentSettings, edit};
-use bobbin_core::Threads;
+use bobbin_core::Broadcasts;
 use bobbin_model::{ServerOrigin, SubAgentProfile, SubAgentRuntime};
 use bobbin_workspace::TrustFile;
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ pub struct Profiles {
     /// Where commands find their programs.
     search: Option<OsString>,
     state: Mutex<State>,
-    threads: OnceLock<Weak<Threads>>,
+    broadcasts: Broadcasts,
     /// Held while the configuration is changed.
     changing: tokio::sync::Mutex<()>,
 }
@@ -81,23 +81,18 @@ impl Profiles {
         trust: TrustFile,
         search: Option<OsString>,
         config: &Config,
+        broadcasts: Broadcasts,
     ) -> Arc<Self> {
         let profiles = Self {
             home: home.map(Path::to_owned),
             trust,
             search,
             state: Mutex::default(),
-            threads: OnceLock::new(),
+            broadcasts,
             changing: tokio::sync::Mutex::default(),
         };
         profiles.refresh(config);
         Arc::new(profiles)
-    }
-
-    /// Notifies the clients of `threads` of changes.
-    pub fn begin(&self, threads: &Arc<Threads>) {
-        // Called once.
-        drop(self.threads.set(Arc::downgrade(threads)));
     }
 
     /// Takes what the files say now. Blocks on the disk.
@@ -321,9 +316,9 @@ impl Profiles {
         match written.unwrap_or_else(|error| Err(error.into())) {
             Ok(changed) => {
                 reply(find(self));
-                if changed && let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
+                if changed {
                     let regions = vec![REGION];
-                    threads.broadcast(ConfigNews { source, regions }, 0);
+                    self.broadcasts.send(ConfigNews { source, regions }, 0);
                 }
             }
             Err(error) => reply(Err(ChangeError::Unwritable(format!("{error:#}")))),

@@ -348,7 +348,7 @@ impl Owner {
     fn send(&self, news: Vec<News>) {
         for news in news {
             let weight = news.job.task.as_ref().map_or(0, |task| task.description.len()) + 1024;
-            self.around.threads.broadcast(news, weight);
+            self.around.threads.broadcasts().send(news, weight);
         }
     }
 }

@@ -82,7 +82,7 @@ pub(crate) async fn run(around: Arc<Surroundings>, schedules: Schedules, job: Ar
     }
     deliver(&around, &job, &end).await;
     let weight = end.result.as_ref().map_or(0, String::len) + 512;
-    around.threads.broadcast(JobEnded(job, end), weight);
+    around.threads.broadcasts().send(JobEnded(job, end), weight);
 }
 
 struct One {

@@ -447,7 +447,7 @@ impl WorkspaceConfig for ConfigFiles {
             if !regions.is_empty()
                 && let Some(threads) = self.threads.upgrade()
             {
-                threads.broadcast(
+                threads.broadcasts().send(
                     ConfigNews {
                         source: SOURCE,
                         regions,

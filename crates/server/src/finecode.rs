@@ -1,12 +1,12 @@
 //! FineCode in this server: its host, with the configuration and the trust in the folder.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_children::{Children, Environment};
-use bobbin_core::Threads;
+use bobbin_core::Broadcasts;
 use bobbin_finecode::agent::{Actions, Hosts, RunnerSandbox};
 use bobbin_finecode::group::FineCodeNews;
 use bobbin_finecode::{Announce, Host, Parts};
@@ -25,7 +25,6 @@ pub(crate) struct FineCode {
     hosts: Hosts,
     /// The actions that the agent may run.
     actions: Arc<Actions>,
-    threads: Arc<OnceLock<Weak<Threads>>>,
 }
 
 impl FineCode {
@@ -35,14 +34,10 @@ impl FineCode {
         trust: &TrustFile,
         (children, environment): (&Children, &Environment),
         programs: &ProgramSandbox,
+        broadcasts: &Broadcasts,
     ) -> Self {
-        let threads: Arc<OnceLock<Weak<Threads>>> = Arc::default();
-        let known = threads.clone();
-        let announce: Announce = Arc::new(move |event| {
-            if let Some(threads) = known.get().and_then(Weak::upgrade) {
-                threads.broadcast(FineCodeNews(event), 0);
-            }
-        });
+        let news = broadcasts.clone();
+        let announce: Announce = Arc::new(move |event| news.send(FineCodeNews(event), 0));
         let host = |sandbox| {
             Arc::new(host(
                 root,
@@ -82,19 +77,12 @@ impl FineCode {
         Self {
             hosts,
             actions: Arc::new(actions),
-            threads,
         }
     }
 
     /// Returns the actions that the agent may run.
     pub(crate) fn source(&self) -> Arc<dyn ToolSource> {
         self.actions.clone()
-    }
-
-    /// Sends notifications through `threads` from now on.
-    pub(crate) fn begin(&self, threads: &Arc<Threads>) {
-        // Called once.
-        drop(self.threads.set(Arc::downgrade(threads)));
     }
 
     /// Returns the feature for clients.

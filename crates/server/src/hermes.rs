@@ -60,7 +60,7 @@ impl Parts {
 impl Hermes {
     pub(crate) fn new(config: &Config, threads: &Arc<Threads>, parts: Parts) -> Self {
         Self(config.hermes.as_deref().map(|declared| {
-            let announce = bobbin_hermes::group::announce(threads.clone());
+            let announce = bobbin_hermes::group::announce(threads.broadcasts().clone());
             let unsaved = Some(parts.unsaved);
             let host = Host::new(parts.children, Arc::new(SystemClock), announce, unsaved);
             let host = Arc::new(host);

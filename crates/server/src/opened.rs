@@ -12,8 +12,9 @@ use bobbin_agent_api::undo::Undo;
 use bobbin_agent_api::{Features, ServerProcess, Services, SystemClock};
 use bobbin_channels::Channels;
 use bobbin_children::{Children, Environment};
-use bobbin_core::{Confines, LeftOpen, RandomIds, Settings, Threads};
+use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
+use bobbin_hooks::HookRunner;
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -89,16 +90,13 @@ impl Opened {
     /// Starts the parts beside Turns, and resumes the open Turns.
     async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
         // Started before the Turns that may need them.
-        self.servers.begin(&self.threads);
+        self.servers.begin();
         self.trust.begin(&self.threads);
         let trust = self.trust.clone();
         self.threads.own(async move { trust.look().await });
         self.channels.begin(&self.threads);
-        self.plugins.begin(&self.threads);
         let plugins = self.plugins.clone();
         tokio::task::spawn_blocking(move || plugins.refresh()).await?;
-        self.profiles.begin(&self.threads);
-        self.finecode.begin(&self.threads);
         self.terminals.begin(&self.threads);
         self.hermes.begin()?;
         let services = services(self);
@@ -178,6 +176,7 @@ pub async fn prepare(
     let foreign = database::named_foreign(workspace);
     let store = database::open(workspace, config, removed).await?;
     let jobs = Schedules::new(store.clone());
+    let broadcasts = Broadcasts::new(Limits::default(), Arc::new(SystemClock));
     let children = children();
     let variables = managed::own_variables();
     let environment = Environment::from_base(variables.iter().cloned());
@@ -199,24 +198,21 @@ pub async fn prepare(
         with_search_path(variables, &own),
         (children.clone(), &confined),
         Arc::new(terminals.clone()),
+        &broadcasts,
     ));
-    let channels = channels(workspace, config, &trust_file, (&children, &own), policy.clone());
-    let hermes = hermes::Parts::new(config, workspace, &own, &children, &confined);
-    let finecode = FineCode::new(&workspace.root, config, &trust_file, (&children, &own), &confined);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
-    let search = commands.get("PATH").map(ToOwned::to_owned);
-    let profiles = Profiles::new(home.as_deref(), trust_file.clone(), search, config);
-    let hooks = plugins::hooks(&workspace.root, config, &children, &commands, &confined);
-    let plugins = plugins::of(home.as_deref(), &trust_file, &prompts, &servers, &hooks);
-    let brought = (
-        servers.clone(),
-        channels.clone(),
-        hooks.clone(),
-        plugins.clone(),
-        profiles.clone(),
-    );
-    let trust = Arc::new(Folder::new(home.as_deref(), trust_file.clone(), config, brought));
+    let inputs = FeatureInputs {
+        workspace,
+        config,
+        home: home.as_deref(),
+        trust: &trust_file,
+        children: &children,
+        environment: &own,
+        programs: &confined,
+        broadcasts: &broadcasts,
+    };
+    let hosted = inputs.features(policy.clone(), &servers, &prompts, &commands);
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
@@ -225,7 +221,7 @@ pub async fn prepare(
     let confines = confines(sandbox.clone());
     let tools = with_sources(
         ToolSet::with_terminals(&terminals, commands, shell(), sandbox),
-        (&servers, &finecode, &jobs, &hermes, &channels),
+        (&servers, &hosted, &jobs),
         editor_tools.clone(),
     );
     let opened = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
@@ -238,17 +234,17 @@ pub async fn prepare(
         .with_git(git.0, git.1, git.2)
         .with_prompts(Some(prompts.clone()))
         .with_titles(titles.clone())
-        .with_hooks(Some(hooks));
+        .with_hooks(Some(hosted.hooks));
     let settings = core_settings(workspace, config, policy, records.clone(), confines);
-    let engine = profiled(engine, profiles.clone(), own_commands, agent, records);
+    let engine = profiled(engine, hosted.profiles.clone(), own_commands, agent, records);
     let engine = managed::notifying(engine, &workspace.root);
-    let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, profiles.clone());
-    let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds::default()));
-    let threads = Threads::new(settings, store, engine, clock, ids);
+    let engine = WithSubAgents::with_profiles(engine, settings.sub_agents, hosted.profiles.clone());
+    let ids = Arc::new(RandomIds::default());
+    let threads = Threads::new(settings, store, engine, broadcasts, ids);
     let config_files = ConfigFiles::new(home.as_deref(), trust_file, &threads, (&models, &helpers));
     Ok(Opened {
         config_files: Arc::new(config_files),
-        hermes: Hermes::new(config, &threads, hermes),
+        hermes: Hermes::new(config, &threads, hosted.hermes),
         threads,
         jobs,
         tools,
@@ -256,11 +252,11 @@ pub async fn prepare(
         helpers,
         prompts,
         servers,
-        channels,
-        plugins,
-        profiles,
-        finecode,
-        trust,
+        channels: hosted.channels,
+        plugins: hosted.plugins,
+        profiles: hosted.profiles,
+        finecode: hosted.finecode,
+        trust: hosted.trust,
         editor_tools,
         undo,
         doctor,
@@ -271,6 +267,80 @@ pub async fn prepare(
     })
 }
 
+/// The values that features with programs or settings of the folder are made of.
+struct FeatureInputs<'a> {
+    workspace: &'a Workspace,
+    config: &'a Config,
+    home: Option<&'a Path>,
+    trust: &'a TrustFile,
+    children: &'a Children,
+    /// The server's own environment.
+    environment: &'a Environment,
+    /// Confines programs of the folder.
+    programs: &'a ProgramSandbox,
+    broadcasts: &'a Broadcasts,
+}
+
+/// Features with programs or settings of the folder, and the trust in them.
+struct HostedFeatures {
+    channels: Arc<Channels>,
+    hermes: hermes::Parts,
+    finecode: FineCode,
+    profiles: Arc<Profiles>,
+    hooks: Arc<HookRunner>,
+    plugins: Arc<Plugins>,
+    trust: Arc<Folder>,
+}
+
+impl FeatureInputs<'_> {
+    /// Makes the features. `commands` is the environment of the agent's commands.
+    fn features(
+        &self,
+        policy: Arc<dyn Policy>,
+        servers: &Arc<Servers>,
+        prompts: &Arc<Prompts>,
+        commands: &Environment,
+    ) -> HostedFeatures {
+        let (root, config, home) = (&self.workspace.root, self.config, self.home);
+        let (trust, broadcasts) = (self.trust, self.broadcasts);
+        let own = (self.children, self.environment);
+        let channels = self.channels(policy);
+        let search = commands.get("PATH").map(ToOwned::to_owned);
+        let profiles = Profiles::new(home, trust.clone(), search, config, broadcasts.clone());
+        let hooks = plugins::hooks(root, config, self.children, commands, self.programs);
+        let plugins = plugins::of(home, trust, prompts, servers, &hooks, broadcasts.clone());
+        let brought = (
+            servers.clone(),
+            channels.clone(),
+            hooks.clone(),
+            plugins.clone(),
+            profiles.clone(),
+        );
+        HostedFeatures {
+            hermes: hermes::Parts::new(config, self.workspace, own.1, own.0, self.programs),
+            finecode: FineCode::new(root, config, trust, own, self.programs, broadcasts),
+            trust: Arc::new(Folder::new(home, trust.clone(), config, brought)),
+            channels,
+            profiles,
+            hooks,
+            plugins,
+        }
+    }
+
+    /// Returns the external channels.
+    fn channels(&self, policy: Arc<dyn Policy>) -> Arc<Channels> {
+        let place = bobbin_channels::Surroundings {
+            root: self.workspace.root.clone(),
+            environment: self.environment.clone(),
+            temporary: self.workspace.temporary(),
+            policy,
+        };
+        let host = bobbin_channels::Host::new(self.children.clone(), place);
+        let declared = self.config.channels.clone();
+        Channels::new(host, self.trust.clone(), declared, self.broadcasts.clone())
+    }
+}
+
 /// Returns the engine that also runs the command lines of subagents.
 fn profiled(
     engine: AgentEngine,
@@ -279,7 +349,6 @@ fn profiled(
     settings: AgentSettings,
     undo: Option<Arc<dyn Undo>>,
 ) -> ProfileEngine<AgentEngine> {
-    let engine = engine.with_settings(settings.clone()).with_undo(undo.clone());
     let engine = engine.with_settings(settings.clone()).with_undo(undo.clone());
     ProfileEngine {
         engine,
@@ -294,16 +363,16 @@ fn profiled(
 /// Returns the tools together with those of the server's other parts.
 fn with_sources(
     tools: ToolSet,
-    (servers, finecode, jobs, hermes, channels): (&Servers, &FineCode, &Schedules, &hermes::Parts, &Channels),
+    (servers, hosted, jobs): (&Servers, &HostedFeatures, &Schedules),
     editor_tools: Arc<EditorTools>,
 ) -> ToolSet {
     let sources: [Arc<dyn ToolSource>; 6] = [
         servers.source(),
-        finecode.source(),
+        hosted.finecode.source(),
         jobs.tools(),
-        hermes.tools.clone(),
+        hosted.hermes.tools.clone(),
         editor_tools,
-        channels.host().clone(),
+        hosted.channels.host().clone(),
     ];
     sources.into_iter().fold(tools, ToolSet::with_source)
 }
@@ -314,24 +383,6 @@ fn terminals(workspace: &Workspace, children: &Children) -> anyhow::Result<Termi
     let terminals = Terminals::open(children.clone(), &workspace.outputs(), clock, Bounds::default())
         .context("there is no place for the output of commands")?;
     Ok(terminals.avoiding(PagePorts::of(workspace.state_directory().path())))
-}
-
-/// Returns the external channels of a workspace.
-fn channels(
-    workspace: &Workspace,
-    config: &Config,
-    trust: &TrustFile,
-    (children, environment): (&Children, &Environment),
-    policy: Arc<dyn Policy>,
-) -> Arc<Channels> {
-    let place = bobbin_channels::Surroundings {
-        root: workspace.root.clone(),
-        environment: environment.clone(),
-        temporary: workspace.temporary(),
-        policy,
-    };
-    let host = bobbin_channels::Host::new(children.clone(), place);
-    Channels::new(host, trust.clone(), config.channels.clone())
 }
 
 /// Returns the policy for the agent's calls.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bobbin_children::{Children, Environment};
 use bobbin_config::hooks::Hook;
 use bobbin_config::{Config, Declared};
+use bobbin_core::Broadcasts;
 use bobbin_hooks::HookRunner;
 use bobbin_plugins::{Effects, Place, Plugins};
 use bobbin_prompts::Prompts;
@@ -42,6 +43,7 @@ pub(crate) fn of(
     prompts: &Arc<Prompts>,
     servers: &Arc<Servers>,
     hooks: &Arc<HookRunner>,
+    broadcasts: Broadcasts,
 ) -> Arc<Plugins> {
     let place = place(trust.root(), home);
     let of_folder = place.clone();
@@ -59,6 +61,7 @@ pub(crate) fn of(
         Box::new(settings),
         prompts.clone(),
         Arc::new(takers),
+        broadcasts,
     ))
 }
 

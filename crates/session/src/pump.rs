@@ -66,7 +66,10 @@ pub(crate) async fn run(session: Arc<Session>) {
         () = &mut closed => {}
         () = &mut served => closed.await,
     }
-    session.subscriptions.lock().close(session.threads.broadcasts());
+    session
+        .subscriptions
+        .lock()
+        .close(session.threads.broadcasts().log());
     session.pending.close().await;
 }
 
@@ -109,7 +112,7 @@ impl Session {
             self.flushes.notify();
         }
         if idle {
-            if self.threads.broadcasts().is_closed() {
+            if self.threads.broadcasts().log().is_closed() {
                 // The core has ended, and all its frames are written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;
@@ -329,7 +332,7 @@ impl Session {
                 // A client that has been sent nothing yet has missed nothing.
                 let live = self.threads.snapshot(&handle).await.ok();
                 let live = live.and_then(|snapshot| snapshot.state.live_turn());
-                let everyone = self.threads.broadcasts();
+                let everyone = self.threads.broadcasts().log();
                 if self.subscriptions.lock().begin_later(thread, live, everyone) {
                     return true;
                 }
@@ -340,7 +343,7 @@ impl Session {
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
                 self.subscriptions
                     .lock()
-                    .remove(thread, self.threads.broadcasts());
+                    .remove(thread, self.threads.broadcasts().log());
                 self.pending.over(thread);
                 true
             }

@@ -61,7 +61,10 @@ impl Session {
             pending: PendingRequests::default(),
             flushes: Flushes::default(),
         });
-        session.subscriptions.lock().open(session.threads.broadcasts());
+        session
+            .subscriptions
+            .lock()
+            .open(session.threads.broadcasts().log());
         let pump = tokio::spawn(pump::run(session.clone()));
         (session, pump)
     }
@@ -100,7 +103,7 @@ impl Session {
         if self
             .subscriptions
             .lock()
-            .unsubscribe(thread, self.threads.broadcasts())
+            .unsubscribe(thread, self.threads.broadcasts().log())
         {
             self.pending.leave(thread);
         }

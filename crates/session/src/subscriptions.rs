@@ -298,9 +298,9 @@ impl Subscriptions {
             }) {
                 batch.settled.push(id.clone());
             }
-            self.remove(id, threads.broadcasts());
+            self.remove(id, threads.broadcasts().log());
         }
-        match threads.broadcasts().read(everyone, max_bytes) {
+        match threads.broadcasts().log().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
                 batch.moved |= !entries.is_empty();

@@ -14,7 +14,10 @@ const BATCH_BYTES: usize = 64 << 10;
 
 /// Follows the broadcasts until the terminals end or the core is gone.
 pub(crate) async fn follow(inner: Arc<Inner>, threads: Weak<Threads>) {
-    let Some(log) = threads.upgrade().map(|threads| threads.broadcasts().clone()) else {
+    let Some(log) = threads
+        .upgrade()
+        .map(|threads| threads.broadcasts().log().clone())
+    else {
         return;
     };
     let waker = Waker::default();

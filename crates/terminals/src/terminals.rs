@@ -319,7 +319,7 @@ impl Inner {
     /// Sends news to every client. `weight` is the size of its text in bytes.
     pub(crate) fn broadcast<T: Send + Sync + 'static>(&self, news: T, weight: usize) {
         if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
-            threads.broadcast(news, weight);
+            threads.broadcasts().send(news, weight);
         }
     }
 

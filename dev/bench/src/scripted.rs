@@ -13,7 +13,7 @@ use bobbin_agent_api::model::{
 };
 use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::{RandomIds, Settings, Threads};
+use bobbin_core::{Broadcasts, RandomIds, Settings, Threads};
 use bobbin_model::InputPart;
 use bobbin_native::group::Groups;
 use bobbin_native::{Endpoint as NativeEndpoint, Server, serve as serve_native};
@@ -60,11 +60,12 @@ pub async fn serve(workspace: &Path, endpoint: Endpoint) -> anyhow::Result<()> {
     let settings = Settings::new(root);
     let engine = Arc::new(AgentEngine::new(Arc::new(Clocked), tools));
     let engine = WithSubAgents::new(engine, settings.sub_agents);
+    let broadcasts = Broadcasts::new(settings.log, Arc::new(SystemClock));
     let threads = Threads::new(
         settings,
         Arc::new(store),
         engine,
-        Arc::new(SystemClock),
+        broadcasts,
         Arc::new(RandomIds::default()),
     );
     threads.recover().await?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_core::engine::Engine;
-use bobbin_core::{RandomIds, Settings, Threads};
+use bobbin_core::{Broadcasts, RandomIds, Settings, Threads};
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_subagents::WithSubAgents;
 use tempfile::TempDir;
@@ -85,11 +85,12 @@ impl TestWorkspace {
             .await
             .expect("the store opens");
         let engine = WithSubAgents::new(engine, settings.sub_agents);
+        let broadcasts = Broadcasts::new(settings.log, self.clock.clone());
         let threads = Threads::new(
             settings,
             Arc::new(store),
             engine,
-            self.clock.clone(),
+            broadcasts,
             Arc::new(RandomIds::default()),
         );
         threads.recover().await.expect("open turns can be read");

@@ -111,10 +111,11 @@ impl Server {
         };
         let host = Host::new(Children::new(None), place);
         let trust = TrustFile::of(&StateDirectory::at(state.path()), &root);
-        let channels = Channels::new(host.clone(), trust, channels(&root));
         let tools = ToolSet::default().with_source(host.clone());
         let engine = AgentEngine::new(Arc::new(Failing), tools);
         let threads: Arc<Threads> = workspace.open_with(Arc::new(engine), |_| {}).await;
+        let broadcasts = threads.broadcasts().clone();
+        let channels = Channels::new(host.clone(), trust, channels(&root), broadcasts);
         channels.begin(&threads);
         let services = Services {
             channels: Some(host.clone()),

@@ -358,9 +358,7 @@ impl Owner {
         let target = target.min(self.ceiling);
         // The workspace's log comes first, so that a reader of this log can rely on its twin there.
         while let Some(frame) = self.broadcasts.pop_front_if(|frame| frame.seq <= target) {
-            let broadcasts = self.threads.broadcasts();
-            broadcasts.append(|_| frame);
-            broadcasts.show(broadcasts.appended());
+            self.threads.broadcasts().append(frame);
         }
         self.log.show(target);
     }

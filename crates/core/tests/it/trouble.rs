@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bobbin_core::{Command, CoreError, RandomIds, Settings, StoreError, ThreadHandle, Threads};
+use bobbin_core::{
+    Broadcasts, Command, CoreError, Limits, RandomIds, Settings, StoreError, ThreadHandle, Threads,
+};
 use bobbin_model::{
     Decision, Event, ItemBody, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnDiff, TurnId,
     TurnStatus,
@@ -124,7 +126,7 @@ impl Place {
             Settings::new(workspace.path().canonicalize().unwrap()),
             Arc::new(store),
             Arc::new(engine.clone()),
-            workspace.clock.clone(),
+            Broadcasts::new(Limits::default(), workspace.clock.clone()),
             Arc::new(RandomIds::default()),
         );
         Self {

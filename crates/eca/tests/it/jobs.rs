@@ -63,7 +63,9 @@ impl Terminals for Hob {
         terminal.status = TerminalStatus::Killed;
         reply(Ok(terminal.clone()));
         let (change, terminal) = (TerminalChange::Completed, terminal.clone());
-        self.threads.broadcast(TerminalNews { change, terminal }, 0);
+        self.threads
+            .broadcasts()
+            .send(TerminalNews { change, terminal }, 0);
     }
 
     fn clean(&self, _: &ThreadId, reply: TerminalReply<Vec<Terminal>>) -> BoxFuture<'static, ()> {

@@ -160,7 +160,7 @@ impl Kettle {
         for state in states {
             *self.state.lock().unwrap() = *state;
             for server in self.servers() {
-                self.threads.broadcast(ToolServerNews(server), 0);
+                self.threads.broadcasts().send(ToolServerNews(server), 0);
             }
         }
     }

@@ -114,7 +114,7 @@ impl Server {
                 environment: Environment::empty(),
                 sandbox: None,
                 trust: Arc::new(|_| Ok(())),
-                announce: Arc::new(move |event| news.broadcast(FineCodeNews(event), 0)),
+                announce: Arc::new(move |event| news.broadcasts().send(FineCodeNews(event), 0)),
                 version: "0".to_owned(),
             }))
         };

@@ -11,7 +11,10 @@ const BATCH_BYTES: usize = 64 << 10;
 
 /// Closes the document of each deleted Thread and discards its changes. Returns when the core is gone.
 pub async fn close_with_threads(host: Arc<Host>, threads: Weak<Threads>) {
-    let Some(log) = threads.upgrade().map(|threads| threads.broadcasts().clone()) else {
+    let Some(log) = threads
+        .upgrade()
+        .map(|threads| threads.broadcasts().log().clone())
+    else {
         return;
     };
     let waker = Waker::default();

@@ -17,7 +17,7 @@ use crate::ui::{
     CLOSE_WINDOW, OPEN_FILE, OPEN_FILES, OPEN_WINDOW, SAVE_FILE, SELECT_DIRECTORY, SHOW_CONFIRM, SHOW_MESSAGE,
 };
 use crate::{Announce, Host, News};
-use bobbin_core::Threads;
+use bobbin_core::Broadcasts;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::{EmptyParams, EmptyResult};
 
@@ -128,11 +128,11 @@ pub static GROUP: Group = Group {
 };
 
 /// Returns the function that sends the host's news to the clients of a server.
-pub fn announce(threads: Arc<Threads>) -> Announce {
+pub fn announce(broadcasts: Broadcasts) -> Announce {
     Arc::new(move |news| {
         // Clients read a log when they show it.
         if !matches!(news, News::Log(..)) {
-            threads.broadcast(news, 0);
+            broadcasts.send(news, 0);
         }
     })
 }

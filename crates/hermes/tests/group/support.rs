@@ -29,7 +29,7 @@ impl Server {
         let host = Host::new(
             Children::new(None),
             Arc::new(SystemClock),
-            announce(threads.clone()),
+            announce(threads.broadcasts().clone()),
             None,
         );
         let host = Arc::new(host);

@@ -67,7 +67,7 @@ fn bell(client: &Client) -> Option<&Arc<Bell>> {
 
 fn ring(client: &Client, bell: &Arc<Bell>, _: EmptyParams, responder: Responder) {
     let times = bell.0.fetch_add(1, Ordering::SeqCst) + 1;
-    client.threads().broadcast(Rung { times }, 0);
+    client.threads().broadcasts().send(Rung { times }, 0);
     responder.ok(EmptyResult {});
 }
 

@@ -40,10 +40,10 @@ impl Server {
         let trust = TrustFile::of(&StateDirectory::at(&place.path().join("state")), &root);
         let config = Config::read(&root, Some(place.path()), &trust.read()).unwrap();
         let search = Some("/usr/bin:/bin".into());
-        let profiles = Profiles::new(Some(place.path()), trust, search, &config);
         let engine = AgentEngine::new(Arc::new(Offline), ToolSet::default());
         let threads = workspace.open_with(Arc::new(engine), |_| {}).await;
-        profiles.begin(&threads);
+        let broadcasts = threads.broadcasts().clone();
+        let profiles = Profiles::new(Some(place.path()), trust, search, &config, broadcasts);
         let services = Services {
             others: Features::default().with(profiles.clone()),
             ..Services::default()

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::picture::PictureFiles;
@@ -16,7 +16,7 @@ use bobbin_agent_api::tool_server::{
     ToolServerError, ToolServerNews, ToolServers,
 };
 use bobbin_children::Children;
-use bobbin_core::Threads;
+use bobbin_core::Broadcasts;
 use bobbin_mcp::{Host, ServerSpec};
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
 use bobbin_supervise::Confine;
@@ -48,7 +48,7 @@ pub struct Servers {
     variables: Vec<(OsString, OsString)>,
     host: Arc<Host>,
     logins: Logins,
-    threads: Arc<OnceLock<Weak<Threads>>>,
+    broadcasts: Broadcasts,
     state: Mutex<State>,
     /// Locked while the configuration changes.
     changing: tokio::sync::Mutex<()>,
@@ -71,14 +71,10 @@ impl Servers {
         variables: Vec<(OsString, OsString)>,
         (children, programs): (Children, &ProgramSandbox),
         pictures: Arc<dyn PictureFiles>,
+        broadcasts: &Broadcasts,
     ) -> Self {
-        let threads: Arc<OnceLock<Weak<Threads>>> = Arc::default();
-        let told = threads.clone();
-        let announce = move |server: Arc<ToolServer>| {
-            if let Some(threads) = told.get().and_then(Weak::upgrade) {
-                threads.broadcast(ToolServerNews(server), 0);
-            }
-        };
+        let news = broadcasts.clone();
+        let announce = move |server: Arc<ToolServer>| news.send(ToolServerNews(server), 0);
         if let Err(error) = std::fs::create_dir_all(&places.own) {
             tracing::warn!(%error, "the directory in which MCP servers start cannot be made");
         }
@@ -103,7 +99,7 @@ impl Servers {
             ),
             logins: Logins::default(),
             places,
-            threads,
+            broadcasts: broadcasts.clone(),
             state: Mutex::new(State {
                 declared,
                 of_plugins: Vec::new(),
@@ -118,10 +114,8 @@ impl Servers {
         self.host.clone()
     }
 
-    /// Starts the trusted servers in the background. Their states are broadcast through `threads`.
-    pub fn begin(&self, threads: &Arc<Threads>) {
-        // Called once.
-        drop(self.threads.set(Arc::downgrade(threads)));
+    /// Starts the trusted servers in the background.
+    pub fn begin(&self) {
         for declared in self.in_effect() {
             self.set(&declared);
         }
@@ -202,10 +196,8 @@ impl Servers {
     }
 
     fn tell_change(&self, source: &'static str) {
-        if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
-            let regions = REGIONS.to_vec();
-            threads.broadcast(ConfigNews { source, regions }, 0);
-        }
+        let regions = REGIONS.to_vec();
+        self.broadcasts.send(ConfigNews { source, regions }, 0);
     }
 
     /// Whether the server of this name is in a file that clients cannot write.
@@ -414,15 +406,13 @@ impl ToolServers for Servers {
             let declared = self.find(name)?;
             let server = over_http(self.spec(&declared)).map_err(ToolServerError::Invalid)?;
             let name = declared.config.name;
-            let (host, threads, server_name) = (self.host.clone(), self.threads.clone(), name.clone());
+            let (host, broadcasts, for_server) = (self.host.clone(), self.broadcasts.clone(), name.clone());
             let ended = move |outcome: Result<(), String>| {
                 if outcome.is_ok() {
-                    host.start(&server_name);
+                    host.start(&for_server);
                 }
-                if let Some(threads) = threads.get().and_then(Weak::upgrade) {
-                    let server = server_name;
-                    threads.broadcast(LoginNews { server, outcome }, 0);
-                }
+                let server = for_server;
+                broadcasts.send(LoginNews { server, outcome }, 0);
             };
             let started = self.logins.start(&server, ended).await;
             started.map_err(|why| ToolServerError::Invalid(format!("The server {name} {why}.")))

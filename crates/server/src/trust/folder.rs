@@ -178,7 +178,7 @@ impl WorkspaceTrust for Folder {
             refreshed.map_err(|error| TrustError::Unwritable(error.to_string()))?;
             if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
                 let trusted = scan.trusted;
-                threads.broadcast(TrustNews { trusted }, 0);
+                threads.broadcasts().send(TrustNews { trusted }, 0);
             }
             self.note(&scan);
             Ok(self.result(scan))

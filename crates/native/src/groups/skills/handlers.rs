@@ -52,7 +52,7 @@ async fn change<P, R>(
     let done = move |prompts: &Prompts, params| {
         let result = done(prompts, params)?;
         let regions = REGIONS.to_vec();
-        threads.broadcast(ConfigNews { source, regions }, 0);
+        threads.broadcasts().send(ConfigNews { source, regions }, 0);
         Ok(result)
     };
     answered(prompts.clone(), params, responder, done).await;
