@@ -10,7 +10,7 @@ pub fn host(address: &str) -> Option<String> {
 /// Returns the address of a provider.
 ///
 /// # Errors
-/// Why it is none, to follow its name. The address is left out: it may contain a password.
+/// The reason, to follow the provider's name. It omits the address, which may contain a password.
 pub fn base_url(text: &str) -> Result<Url, String> {
     let base = Url::parse(text.trim()).map_err(|error| format!("is no address ({error})"))?;
     if !matches!(base.scheme(), "http" | "https") || !base.has_host() {

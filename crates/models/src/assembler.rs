@@ -14,7 +14,7 @@ use crate::wires::Fault;
 /// Most calls in one reply: one more than the engine runs, so that the engine reports the excess.
 pub(crate) const MAX_CALLS: usize = 129;
 
-/// A reply while it streams in. Calls are named by `slot`, the wire's own way to tell them apart.
+/// A reply while it streams in. A `slot` names a call: the wire's own way to distinguish calls.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     /// Id prefix for a call without an id from its server; clients match calls by id alone.
@@ -38,13 +38,13 @@ struct OpenCall {
 /// Tokens, as far as one event counts them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counted {
-    /// All that were read.
+    /// Tokens that the model read.
     pub(crate) input: Option<u64>,
-    /// All that were written.
+    /// Tokens that the model wrote.
     pub(crate) output: Option<u64>,
-    /// Those of `input` that came from a cache.
+    /// The part of `input` that came from a cache.
     pub(crate) cached: Option<u64>,
-    /// Those of `output` that are reasoning.
+    /// The part of `output` that is reasoning.
     pub(crate) reasoning: Option<u64>,
 }
 
@@ -71,10 +71,10 @@ impl Assembler {
         }
     }
 
-    /// Begins a call in a slot. A call that had the slot accepts no more arguments.
+    /// Starts a call in a slot. A call that had the slot accepts no more arguments.
     ///
     /// # Errors
-    /// There are [`MAX_CALLS`] already. The bound keeps the search for a call short.
+    /// There are [`MAX_CALLS`] already. The bound limits the search for a call.
     pub(crate) fn begin(&mut self, slot: &str, id: &str, tool: &str) -> Result<(), Fault> {
         if self.calls.len() >= MAX_CALLS {
             return Err(Fault::too_many_calls());

@@ -9,22 +9,22 @@ use parking_lot::RwLock;
 
 use crate::ModelSet;
 
-/// A set of models that can be replaced. Clones see the same set. A request that runs ends with the set it began with.
+/// A set of models that can be replaced. Clones share it. A running request uses one set until it ends.
 #[derive(Debug, Clone)]
 pub struct CurrentModels(Arc<RwLock<Arc<ModelSet>>>);
 
 impl CurrentModels {
-    /// Begins with a set.
+    /// Returns models that start with `set`.
     pub fn new(set: ModelSet) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(set))))
     }
 
-    /// Returns the set of this moment.
+    /// Returns the current set.
     pub fn get(&self) -> Arc<ModelSet> {
         self.0.read().clone()
     }
 
-    /// Replaces the set. Lists of models are asked for again.
+    /// Replaces the set. The new set asks providers for their models again.
     pub fn replace(&self, set: ModelSet) {
         *self.0.write() = Arc::new(set);
     }

@@ -1,4 +1,4 @@
-//! Which efforts a model can be asked for, and which of them answers a request best. Pure.
+//! The reasoning efforts of a model, and the choice of the nearest one. Pure.
 
 use bobbin_model::Effort::{self, High, Low, Medium, Minimal, None as Not, Xhigh};
 
@@ -21,7 +21,7 @@ impl Efforts {
             .filter(move |effort| self.0 & (1 << *effort as u8) != 0)
     }
 
-    /// Returns the effort of the set that comes next to a wanted one: the same, else the next lower one, else the
+    /// Returns the effort of the set that is nearest to a wanted one: the same, else the next lower one, else the
     /// lowest.
     pub(crate) fn nearest(self, wanted: Effort) -> Option<Effort> {
         let lower = self.iter().filter(|effort| *effort <= wanted).last();
@@ -64,7 +64,7 @@ pub(crate) fn known(name: &str) -> Option<Efforts> {
     Some(efforts.iter().copied().collect())
 }
 
-/// How a Claude model is asked to think.
+/// How a request asks a Claude model to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claude {
     /// It cannot think.

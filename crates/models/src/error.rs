@@ -1,12 +1,12 @@
-//! Why a provider did not answer, in words for the user: what happened, and what to do next.
+//! Errors of providers, in words for the user: what happened, and what to do next.
 //!
-//! No error contains a key: the provider's words are scrubbed before they get here.
+//! No error contains a key: callers remove it from the provider's words.
 
 use std::time::Duration;
 
 use bobbin_agent_api::model::ModelError;
 
-/// Why there is no whole reply. `name` is what the user calls the model.
+/// Why there is no whole reply. `name` is the user's name for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// The settings cannot be used.
@@ -14,7 +14,7 @@ pub enum ProviderError {
     Settings {
         /// The model.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// The provider wants a key and none is configured.
@@ -22,7 +22,7 @@ pub enum ProviderError {
     NoKey {
         /// The model.
         name: String,
-        /// Where to configure one.
+        /// The way to configure one.
         how: String,
     },
     /// The provider rejects the key.
@@ -34,7 +34,7 @@ pub enum ProviderError {
         name: String,
         /// HTTP status.
         status: u16,
-        /// Where the key came from.
+        /// The source of the key.
         source_of_key: String,
     },
     /// The key lacks a permission.
@@ -158,7 +158,7 @@ pub enum ProviderError {
     Malformed {
         /// The model.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The reply exceeds a limit.
@@ -170,7 +170,7 @@ pub enum ProviderError {
         name: String,
         /// The limit.
         bytes: usize,
-        /// What the limit is for.
+        /// The thing that the limit is for.
         of: &'static str,
     },
     /// The reply did not end in time.
@@ -192,7 +192,7 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
-    /// Whether another attempt may succeed. Asked only before a reply has begun.
+    /// Whether another attempt may succeed. Callers ask only before a reply has started.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,

@@ -23,7 +23,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Reads a body's events. `name` is what the user calls the model.
+    /// Reads a body's events. `name` is the user's name for the model.
     pub(crate) fn new(body: Body, name: &str, limits: &Limits) -> Self {
         Self {
             stream: SseByteStream::new(bounded(body, name.to_owned(), *limits).boxed()),

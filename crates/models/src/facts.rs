@@ -18,7 +18,7 @@ pub struct ModelFacts {
     pub images: Option<bool>,
     /// Its price.
     pub price: Option<Price>,
-    /// The efforts it can be asked for; none at all where it has no such setting.
+    /// The efforts that requests can ask for; an empty set for a model without such a setting.
     pub efforts: Option<Efforts>,
 }
 
@@ -28,7 +28,7 @@ pub struct ModelFacts {
 pub struct Price {
     /// Price of tokens that the model reads.
     pub input: u64,
-    /// Price of those that its provider has in a cache; as others where it is not known.
+    /// Price of read tokens that its provider has in a cache; `None` means the price of `input`.
     pub cached_input: Option<u64>,
     /// Price of tokens that the model writes.
     pub output: u64,

@@ -1,8 +1,8 @@
 //! Models that failed recently, so that a Turn does not wait for them in each of its rounds.
 //!
 //! In memory only, shared by all Threads. At most [`MAX_MODELS`] are remembered, each for a bounded time; the entry
-//! that expires first makes room. A remembered model is tried last but never ruled out. One whose settings are at fault is
-//! tried last only as a fallback: a user who chose it is told what to mend.
+//! that expires first makes room. A remembered model is tried last but never ruled out. A model with wrong settings is
+//! tried last only as a fallback: a user who chose it gets the error that says how to correct them.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::ProviderError;
 const MAX_MODELS: usize = 64;
 /// How long a failure without a given time is remembered (a guess: a passing failure has passed by then).
 const USUAL: Duration = Duration::from_mins(1);
-/// How long a model is remembered that made a Turn wait in vain, or whose quota is used up.
+/// How long a model is remembered that stalled or never ended its reply, or whose quota is used up.
 const LONG: Duration = Duration::from_mins(5);
 /// Longest time, whatever the provider says: asking again early costs one request.
 const LONGEST: Duration = Duration::from_mins(15);
@@ -33,12 +33,12 @@ struct Failed {
     misconfigured: bool,
 }
 
-/// What a model is asked as.
+/// A model's place in a request: the user's choice or a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The user's choice.
     Chosen,
-    /// A model in its place.
+    /// A model that is tried when another one fails.
     Fallback,
 }
 

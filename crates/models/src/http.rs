@@ -150,7 +150,7 @@ impl Http {
         place.into()
     }
 
-    /// Whether a key would be sent unencrypted over a network.
+    /// Whether a request would send the key unencrypted over a network.
     pub(crate) fn is_open(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
         let here = host == "localhost" || host == "[::1]" || host.starts_with("127.");

@@ -5,7 +5,7 @@
 //! with that call. They go only to the model that wrote them, on the same wire.
 //!
 //! Limits: [`MAX_BYTES`] for each reply; a larger one is not recorded, and each wire decides what to send instead.
-//! Memory holds only which models want their reasoning back, [`MAX_THINKERS`] for each provider.
+//! Memory has only the names of the models that want their reasoning back, [`MAX_THINKERS`] for each provider.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

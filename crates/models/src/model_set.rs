@@ -1,7 +1,7 @@
 //! All models that Turns can use: the offline model, and those of providers.
 //!
-//! A Thread names a model or uses the usual one. Names are `offline`, `PROVIDER/MODEL`, a model that a provider's
-//! settings name, a model of the usual model's provider, or a model that one provider alone has listed.
+//! A Thread names a model or uses the default one. Names are `offline`, `PROVIDER/MODEL`, a model that a provider's
+//! settings name, a model of the default model's provider, or a model that one provider alone has listed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub const OFFLINE: &str = "offline";
 /// Finished Turns that a provider's model gets; the engine limits their bytes.
 const HISTORY_TURNS: u32 = 200;
 
-/// A name that means no model.
+/// No model has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("There is no model {name:?}. There are {known}; providers are set up in ~/.craft/config.json.")]
 pub struct NoSuchModel {
@@ -55,7 +55,7 @@ pub struct ModelSet {
     offline: Arc<dyn Model>,
     providers: Arc<[Catalogue]>,
     usual: Option<String>,
-    /// Why the usual model is the default.
+    /// The source of the default model, `usual`.
     source: DefaultSource,
     /// Names of the models to try when a provider fails.
     fallbacks: Arc<[String]>,
@@ -66,9 +66,9 @@ pub struct ModelSet {
 }
 
 impl ModelSet {
-    /// Returns a set. `offline` is the model that needs no provider. `usual` names the model of Threads that name
-    /// none; `None` means the offline one. A bare name is searched in the providers in order. An unknown usual
-    /// model is no error here: the Turns that use it fail with one.
+    /// Returns a set. `offline` is the model that needs no provider. `usual` names the default model, for Threads that
+    /// name none; `None` means the offline one. A bare name is searched in the providers in order. An unknown default
+    /// model is no error here: the Turns that use it fail.
     pub fn new(offline: Arc<dyn Model>, providers: Vec<Provider>, usual: Option<String>) -> Self {
         Self {
             offline,
@@ -86,7 +86,7 @@ impl ModelSet {
     }
 
     /// Sets the fallback models, tried in order when the provider of a Thread's model fails before its reply
-    /// begins. The Turn gets a note of each change. A model that failed is asked last for a while. Unknown names
+    /// starts. The Turn gets a note of each change. A model that failed is asked last for a while. Unknown names
     /// are skipped.
     #[must_use]
     pub fn with_fallbacks(mut self, names: Vec<String>) -> Self {
@@ -101,14 +101,14 @@ impl ModelSet {
         self
     }
 
-    /// Sets why the usual model is the default.
+    /// Sets the source of the default model.
     #[must_use]
     pub fn chosen_by(mut self, source: DefaultSource) -> Self {
         self.source = source;
         self
     }
 
-    /// Returns the usual model with what is known of it.
+    /// Returns the default model with its known facts.
     pub fn default_model(&self) -> DefaultModel {
         let id = self.full_name(self.usual());
         DefaultModel {
@@ -118,7 +118,7 @@ impl ModelSet {
         }
     }
 
-    /// Returns the name of the usual model.
+    /// Returns the name of the default model.
     pub fn usual(&self) -> &str {
         self.usual.as_deref().unwrap_or(OFFLINE)
     }
@@ -180,7 +180,7 @@ impl ModelSet {
         settings.filter(|settings| settings.offered)
     }
 
-    /// Returns the models of settings: the offline one, the usual one, those that providers' settings name.
+    /// Returns the models of settings: the offline one, the default one, those that providers' settings name.
     fn configured(&self) -> Vec<String> {
         let mut known = vec![OFFLINE.to_owned()];
         let settings = self
@@ -202,7 +202,7 @@ impl ModelSet {
         known
     }
 
-    /// Finds a model by its name; `None` means the usual one.
+    /// Finds a model by its name; `None` means the default one.
     ///
     /// # Errors
     /// No model has that name.
@@ -210,7 +210,7 @@ impl ModelSet {
         self.find(name).map_err(|name| self.unknown(name))
     }
 
-    /// Finds a model by its name. The error is the name that means none.
+    /// Finds a model by its name. The error is the unknown name.
     fn find<'a>(&'a self, name: Option<&'a str>) -> Result<Chosen, &'a str> {
         let name = name
             .map(str::trim)
@@ -225,7 +225,7 @@ impl ModelSet {
                 return usual.map(|usual| (&usual.provider, name));
             }
             self.listed(name).or_else(|| {
-                // Only the usual model's provider can know such a name.
+                // Only the default model's provider can know such a name.
                 let usual = usual.filter(|_| !name.contains('/'));
                 usual.map(|usual| (&usual.provider, name))
             })
@@ -269,7 +269,7 @@ impl ModelSet {
         }
     }
 
-    /// Finds the provider that the usual model's name names.
+    /// Finds the provider that the default model's name names.
     fn usual_provider(&self) -> Option<&Catalogue> {
         let (name, _) = self.usual().split_once('/')?;
         let is_usual = |known: &&Catalogue| known.provider.settings().name.eq_ignore_ascii_case(name);

@@ -1,7 +1,7 @@
 //! One provider: sends a request, passes its reply to the sink, and retries after a passing failure.
 //!
-//! The only state between replies is which of its models want data back ([`Memory`]). A request is retried only
-//! while nothing was handed over, so the user sees nothing twice.
+//! The only state between replies is which of its models want data back ([`Memory`]). The provider retries a request
+//! only while the sink has got nothing, so the user sees nothing twice.
 
 use std::fmt;
 use std::sync::Arc;

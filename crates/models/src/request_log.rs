@@ -5,7 +5,8 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tracing::Span;
 
-/// Passes a reply on, and notes when its first piece came. Without [`RequestLog::ended`] the request was interrupted.
+/// Passes a reply on, and notes when its first piece came. It reports a cancelled request if it is dropped before
+/// [`RequestLog::ended`].
 pub(crate) struct RequestLog<'a> {
     sink: &'a mut dyn ModelSink,
     span: Span,

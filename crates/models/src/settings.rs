@@ -78,11 +78,11 @@ pub struct ProviderSettings {
     pub offered: bool,
     /// The key.
     pub key: Option<Key>,
-    /// The variable that a client may have the key in, where there is none here.
+    /// The environment variable of a client that may have the key, if this server has none.
     pub key_variable: Option<String>,
     /// Whether requests need a key.
     pub needs_key: bool,
-    /// Where the key comes from, or why there is none. Errors about keys show this.
+    /// The source of the key, or why there is none. Errors about keys show this.
     pub key_source: String,
     /// More headers. Their values are treated as secrets.
     pub headers: Vec<(String, String)>,
@@ -130,7 +130,7 @@ pub struct Limits {
     pub idle: Duration,
     /// Longest time for one reply. This limit ends a reply that consists of comments alone.
     pub whole: Duration,
-    /// Most attempts, including the first. Only before a reply has begun.
+    /// Most attempts, including the first. The provider retries only before a reply has started.
     pub attempts: u32,
     /// First pause between attempts; doubled each time, and jittered.
     pub pause: Duration,

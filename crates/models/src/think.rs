@@ -1,7 +1,7 @@
 //! Thoughts that a model writes into its text: `<think>…</think>` at the beginning of a reply, as local models do, or
 //! `<thought>…</thought>`, as Google's do.
 //!
-//! Only the beginning counts: later the same words are the model's text, say when it explains them. Pure; keeps back a
+//! Only the beginning counts: later the same words are the model's text, say when it explains them. Pure; buffers a
 //! few bytes that may become a mark.
 
 use bobbin_agent_api::model::ModelEvent;
@@ -9,12 +9,12 @@ use bobbin_agent_api::model::ModelEvent;
 /// The marks before and behind thoughts.
 const MARKS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thought>", "</thought>")];
 
-/// Tells thoughts and text apart.
+/// Separates thoughts from text.
 #[derive(Debug)]
 pub(crate) enum Think {
     /// Nothing but white space and perhaps a part of the mark has come.
     Start(String),
-    /// Inside; with what may be a part of the closing mark, and that mark.
+    /// Inside; with bytes that may be a part of the closing mark, and that mark.
     Inside(String, &'static str),
     /// Behind it, where white space is dropped.
     Behind,
@@ -29,7 +29,7 @@ impl Default for Think {
 }
 
 impl Think {
-    /// Takes a piece of the reply's text; adds what it is for certain.
+    /// Takes a piece of the reply's text; adds the thoughts and text that no mark can change any more.
     pub(crate) fn text(&mut self, piece: &str, out: &mut Vec<ModelEvent>) {
         match self {
             Self::Start(early) => {
@@ -70,7 +70,7 @@ impl Think {
         }
     }
 
-    /// Adds what was kept back: no text follows, or something else comes first.
+    /// Adds the buffered bytes: no text follows, or something else comes first.
     pub(crate) fn end(&mut self, out: &mut Vec<ModelEvent>) {
         match std::mem::replace(self, Self::Over) {
             Self::Start(text) => push(ModelEvent::Text, &text, out),

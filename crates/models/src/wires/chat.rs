@@ -117,7 +117,7 @@ fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
 /// Reads a reply.
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// Slot, id and name so far of each call. A call begins once its name is known.
+    /// Slot, id and name so far of each call. A call starts once its name is known.
     calls: Vec<Known>,
     /// Reasoning as `reasoning_content`: servers that send this accept it back, and some require it.
     reasoning: String,

@@ -1,4 +1,4 @@
-//! How a request says how much the model is to reason, on each wire. Pure.
+//! Writes the wanted reasoning effort into a request, on each wire. Pure.
 
 use bobbin_model::Effort;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::{ProviderSettings, Wire};
 /// Least tokens that Anthropic accepts for thinking.
 const LEAST_BUDGET: u64 = 1024;
 
-/// Writes an effort into a request's body, over what the settings' `Body` says of it.
+/// Writes an effort into a request's body. It replaces an effort of the settings' `Body`.
 pub(super) fn write(body: &mut Map<String, Value>, settings: &ProviderSettings, model: &str, effort: Effort) {
     match settings.wire {
         Wire::Responses => member(body, "reasoning")["effort"] = effort.name().into(),
@@ -25,7 +25,7 @@ pub(super) fn write(body: &mut Map<String, Value>, settings: &ProviderSettings, 
     }
 }
 
-/// Returns a member that is an object, made if there is none.
+/// Returns a member as an object; adds or replaces it if it is none.
 fn member<'a>(body: &'a mut Map<String, Value>, name: &str) -> &'a mut Value {
     let member = body.entry(name).or_insert(Value::Null);
     if !member.is_object() {

@@ -33,7 +33,7 @@ const SEARCH: &str = "web_search";
 const MAX_SEARCHES: u32 = 5;
 /// Type of a block in which the provider calls a tool of its own.
 const SEARCH_CALL: &str = "server_tool_use";
-/// Type of a block with what a search has found.
+/// Type of a block with the results of a search.
 const SEARCH_RESULT: &str = "web_search_tool_result";
 
 /// Returns the request's body.
@@ -100,7 +100,7 @@ pub(super) fn body<'a>(
     body
 }
 
-/// Returns the default limit of a reply's tokens. A model refuses a number above its maximum, and a small number
+/// Returns the default limit of a reply's tokens. A model refuses a number over its maximum, and a small number
 /// that suits every model is too small for writing a whole file.
 pub(super) fn max_output_tokens(model: &str) -> u64 {
     let model = model.to_ascii_lowercase().replace('.', "-");
@@ -347,7 +347,7 @@ impl Messages {
 }
 
 impl Messages {
-    /// Returns what a result block says of the search whose call came before it.
+    /// Returns the search of a result block; the block of its call came before.
     fn search(&self, result: &Value) -> WebSearch {
         let is_call = |block: &Value| block["type"] == SEARCH_CALL && block["id"] == result["tool_use_id"];
         let call = self.blocks.iter().find(|(_, block)| is_call(block));

@@ -263,7 +263,7 @@ impl Decoder for Responses {
     }
 }
 
-/// Returns what a search item says.
+/// Returns the search of an item.
 fn search(item: &Value) -> WebSearch {
     let action = &item["action"];
     let opened = action["url"].as_str().map(|url| WebPage {
