@@ -24,8 +24,8 @@ impl Budget {
         }
     }
 
-    /// Takes room for `bytes`, if there is some. At most a second's worth accumulates. A larger message passes when the
-    /// budget is full, and the excess is owed.
+    /// Takes `bytes` from the budget, if it has them. At most a second's worth accumulates. A larger message passes when the
+    /// budget is full; the excess delays later messages.
     pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
         let mut left = self.left.lock();
         let millis = now.saturating_duration_since(left.1).as_millis();

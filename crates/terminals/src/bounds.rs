@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Bounds {
     /// Running terminals of a Thread. At the limit, a command is not left in the background.
     pub per_thread: usize,
-    /// Running terminals of all Threads. At the limit as above.
+    /// Running terminals of all Threads. At the limit, a command is not left in the background.
     pub in_all: usize,
     /// Ended terminals that are still listed; the oldest go first, with their output.
     pub ended: usize,

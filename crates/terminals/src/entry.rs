@@ -1,4 +1,4 @@
-//! One background terminal, as all but its own task see it.
+//! One background terminal, as tasks other than its own see it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ struct State {
     touched: Instant,
 }
 
-/// Where a terminal's output is.
+/// The place of a terminal's output.
 pub(crate) enum Output {
     Memory(Arc<OutputBuffer>),
     OutputFiles,
@@ -205,7 +205,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Stops the command; the first reason is kept.
+    /// Stops the command; the first reason counts.
     pub(crate) fn end_because(&self, why: Why) {
         self.state.lock().why.get_or_insert(why);
         self.stop.cancel();
@@ -232,7 +232,7 @@ impl Entry {
         self.state.lock().why
     }
 
-    /// Notes its end, which is on record by now, and answers the waiting clients with `shown`.
+    /// Notes its end, which is already recorded, and answers the waiting clients with `shown`.
     pub(crate) fn ends(&self, end: End, shown: impl FnOnce(&Self) -> Terminal) -> Terminal {
         let waiting = {
             let mut state = self.state.lock();

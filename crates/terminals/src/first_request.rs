@@ -1,9 +1,10 @@
 //! The first bytes of a forwarded connection: which request a browser sends to which name.
 //!
-//! A browser sends cookies of all programs at `127.0.0.1` to each port there, and lets a page of one port leave a worker for
-//! the next program at it. So a browser gets what a Thread serves at the Thread's own name alone. Other programs have no such
-//! memory, and other protocols no such names: they pass. One connection of a browser has requests to one name, so that the
-//! first one decides. At most [`MAX_HEAD`] bytes of a request and [`MAX_ANSWER`] of an early answer wait here.
+//! A browser sends the cookies of all programs at `127.0.0.1` to each port there. It also lets a page leave a worker for
+//! the next program at the page's port. So a browser reaches the servers of a Thread only at the Thread's own name. Other
+//! programs have no such memory, and other protocols no such names: they pass. One connection of a browser has requests to
+//! one name, so the first request decides. At most [`MAX_HEAD`] bytes of a request and [`MAX_ANSWER`] of an early answer
+//! wait here.
 
 use std::io;
 
@@ -26,8 +27,8 @@ enum Verdict {
     Refuse,
 }
 
-/// Relays what both sides say until the first request is judged. Returns whether the connection goes on; one that does not
-/// has had its answer.
+/// Relays the bytes of both sides until the first request is judged. Returns whether the connection goes on; a refused one
+/// already has its answer.
 ///
 /// # Errors
 /// Either side cannot be read or written.
@@ -128,7 +129,7 @@ fn without_default_port(authority: &str) -> &str {
     authority.strip_suffix(":80").unwrap_or(authority)
 }
 
-/// Whether the first bytes of a server are none that a browser takes for an answer.
+/// Whether the first bytes of a server cannot be an HTTP answer to a browser.
 fn is_greeting(bytes: &[u8]) -> bool {
     (0..=MAX_SKIPPED).all(|skipped| {
         let rest = bytes.get(skipped..).unwrap_or_default();

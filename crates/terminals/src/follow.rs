@@ -70,7 +70,7 @@ pub(crate) async fn follow(inner: Arc<Inner>, threads: Weak<Threads>) {
     log.unwatch(&waker);
 }
 
-/// Does for each Thread what its present state asks for.
+/// Stops or removes the terminals of each Thread that is archived or deleted now.
 async fn check(inner: &Arc<Inner>, threads: &Arc<Threads>, ids: BTreeSet<ThreadId>) {
     for thread in ids {
         match fate(threads, &thread).await {

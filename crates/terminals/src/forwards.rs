@@ -123,7 +123,7 @@ impl Forwards for Terminals {
     }
 }
 
-/// Listens on the machine's loopback, and nowhere else: at `to`, else at `port`, else at a free port. None of them is one
+/// Listens on the machine's loopback, and nowhere else: at `to`, else at `port`, else at a free port. It never takes a port
 /// that a page has or had.
 async fn listen(
     port: u16,

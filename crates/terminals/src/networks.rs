@@ -1,8 +1,7 @@
-//! The networks of Threads: commands of one Thread reach what another of its commands serves on loopback.
+//! The networks of Threads: a command reaches the loopback servers of other commands of its Thread.
 //!
-//! The first command of a Thread that has a network apart from the machine's makes it. It stays for the next ones, also
-//! while none runs; nobody is in it then, and it costs a descriptor. Bounded: a network beyond [`MOST`] takes the place of
-//! one in which nothing runs.
+//! The Thread's first command with a network apart from the machine's makes it. The network stays for later commands, also
+//! while none runs; then it costs a descriptor. A network beyond [`MOST`] replaces one in which nothing runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +67,7 @@ impl Networks {
         shared.filter(|shared| shared.initialized())
     }
 
-    /// Forgets a Thread's network, which ends with what runs in it.
+    /// Forgets a Thread's network, which ends with the last process in it.
     pub(crate) fn forget(&self, thread: &ThreadId) {
         self.0.lock().remove(thread);
     }

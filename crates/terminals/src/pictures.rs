@@ -1,6 +1,6 @@
-//! Pictures of Threads: files beside the outputs of their commands, within the same room, removed with the Thread.
+//! Pictures of Threads: files beside the outputs of their commands, within the same limit, removed with the Thread.
 //!
-//! A picture does not age: an old conversation shows it. When the room is full, the oldest files go first.
+//! A picture does not expire: an old conversation shows it. At the limit, the oldest files go first.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

@@ -16,15 +16,15 @@ pub struct Order {
     pub origin: CallOrigin,
     /// The command line, for display.
     pub command: String,
-    /// Where it runs.
+    /// Its working directory.
     pub working_directory: PathBuf,
     /// Whether the kernel enforces its sandbox.
     pub sandboxed: bool,
-    /// When the command is ended; `None` is no limit.
+    /// Longest time that the command may run; `None` is no limit.
     pub time_limit: Option<Duration>,
     /// Time between the first signal and SIGKILL.
     pub grace: Duration,
-    /// Bytes of output for its end in the foreground.
+    /// Most bytes of output in the outcome of a foreground command.
     pub captured_bytes: usize,
     /// Whether its standard input stays open for later input.
     pub typed: bool,

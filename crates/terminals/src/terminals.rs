@@ -1,6 +1,6 @@
 //! All commands of a workspace: their tasks, and the terminals among them.
 //!
-//! Owns the tasks and joins them. The map's mutex is held for look-ups only. An ended terminal stays in the map until
+//! Owns the tasks and joins them. The map's mutex is locked for look-ups only. An ended terminal stays in the map until
 //! it is cleaned, until its Thread is deleted, or until its place is needed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -110,7 +110,7 @@ impl Terminals {
         }))
     }
 
-    /// Forwards no port of this list. Called once.
+    /// Excludes the ports of pages from forwards. Called once.
     #[must_use]
     pub fn avoiding(self, ports: PagePorts) -> Self {
         drop(self.0.page_ports.set(ports));
@@ -316,7 +316,7 @@ impl Inner {
         self.broadcast(TerminalNews { change, terminal }, weight);
     }
 
-    /// Sends news to every client. `weight` is the size of its text in bytes.
+    /// Broadcasts `news` to every client. `weight` is the size of its text in bytes.
     pub(crate) fn broadcast<T: Send + Sync + 'static>(&self, news: T, weight: usize) {
         if let Some(threads) = self.threads.get().and_then(Weak::upgrade) {
             threads.broadcasts().send(news, weight);
@@ -541,7 +541,7 @@ impl Inner {
             .ok()
             .and_then(|now| now.checked_sub(self.bounds.retention));
         for item in items {
-            // A conversation names its pictures as long as it is there.
+            // A conversation names its pictures until its Thread is deleted.
             let old = !item.is_picture() && oldest_kept.is_some_and(|oldest| item.modified < oldest);
             let crowded = too_many > 0 && listed(&item);
             if !(old || crowded || output_files.excess() > 0) {
