@@ -1,7 +1,7 @@
 //! Following one subagent: reads its log as a client would, until the subagent has nothing more to do.
 //!
-//! One task for each subagent that runs, owned by `Threads`, which joins it. The task ends with the subagent's Turn, and stops
-//! that Turn when the scope is over. It holds a cursor; what it learns is in [`Shared`].
+//! Each running subagent has one task, which `Threads` owns and joins. The task ends with the subagent's Turn, and stops
+//! that Turn when the scope is over. It owns a cursor, and records changes in [`Shared`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const READ_BYTES: usize = 64 << 10;
 /// Pause before a Thread that could not be loaded is tried again.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Follows a subagent, from a number on or (`None`) from its present state.
+/// Follows a subagent, from an event number or (`None`) from its present state.
 pub(crate) async fn follow(turn: TurnContext, shared: Arc<Shared>, id: ThreadId, from: Option<Seq>) {
     let mut follower = Follower {
         turn,
@@ -47,15 +47,15 @@ pub(crate) async fn follow(turn: TurnContext, shared: Arc<Shared>, id: ThreadId,
 
 #[derive(PartialEq, Eq)]
 enum Then {
-    /// Its owner failed; there will be another.
+    /// Its owner failed; a new owner will load it.
     Again,
     /// It has nothing more to do, and another task may follow it by now.
     Unfollowed,
-    /// It is gone, or the server ends.
+    /// It was deleted, or the server ends.
     Lost,
 }
 
-/// Who started the Turn that is open.
+/// The starter of the open Turn.
 enum Starter {
     /// The parent's agent: the Turn is stopped too.
     Parent,
@@ -129,8 +129,8 @@ impl Follower {
                     if more {
                         continue;
                     }
-                    // Checked with the lock held: a call that sends it an input meanwhile finds it unfollowed, or sees that
-                    // it is followed.
+                    // The check runs under the lock, so a call that sends an input meanwhile knows whether it is
+                    // followed.
                     changes.mark_unchanged();
                     match self.shared.unfollow(&self.id, || handle.log().visible() < next) {
                         Unfollowed::Yes => return Then::Unfollowed,
@@ -180,7 +180,7 @@ impl Follower {
         })
     }
 
-    /// Reads its state as a whole, where its frames are gone.
+    /// Reads its whole state, because its frames are gone.
     async fn read_state(&mut self, handle: &ThreadHandle) -> Result<(), CoreError> {
         let snapshot = self.turn.threads().snapshot(handle).await?;
         let last = match &snapshot.state.live {
@@ -199,12 +199,12 @@ impl Follower {
         Ok(())
     }
 
-    /// Counts what it has used in the parent's Turn.
+    /// Adds its usage to the parent's Turn.
     async fn count(&self, used: Used) {
         let counted = self
             .turn
             .sub_agent_used(self.id.clone(), used.usage, used.cost_micros);
-        // A Turn that is over counts nothing more.
+        // A Turn that is over takes no more usage.
         let _ = counted.await;
     }
 }
@@ -213,7 +213,7 @@ fn starts_turn(frame: &Frame) -> bool {
     matches!(&frame.body, FrameBody::Recorded(event) if matches!(**event, Event::TurnStarted { .. }))
 }
 
-/// Returns once a number of a log is shown.
+/// Returns once the event with this number is visible in the log, or the owner has ended.
 pub(crate) async fn shown(handle: &ThreadHandle, seq: Seq) {
     let waker = Waker::default();
     handle.log().watch(&waker);

@@ -21,7 +21,7 @@ impl SubAgentScope {
         if is_closed(&child) {
             return Err(SubAgentError::Closed(name.to_owned()));
         }
-        // A subagent that runs has its place, and keeps it until the input has arrived.
+        // A running subagent has its place, and stays followed until the input has arrived.
         let held = self.shared.hold(&id);
         let mut reserved = match held {
             Some(_) => None,
@@ -67,7 +67,7 @@ impl SubAgentScope {
                 standing: Standing::Running,
                 closed: false,
             };
-            // It is, if it was held and the scope is not over.
+            // It is followed if it was followed before and the scope is not over.
             let followed = shared.is_followed(&id);
             if !followed {
                 let place = reserved.as_mut().and_then(|reserved| reserved.place.take());

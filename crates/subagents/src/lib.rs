@@ -1,12 +1,12 @@
 //! Subagents: Threads that the agent of another Thread starts, gives inputs and waits for (AppServer protocol 02 §2.5,
 //! 03 §12, 05 §10.2).
 //!
-//! A subagent is a Thread like any: its own owner, log, Turns, Items and Approvals. [`WithSubAgents`] wraps an engine and gives
-//! each run of a Turn a `SubAgentScope`, which starts subagents within [`SubAgentLimits`], follows their logs as a client
-//! would, and stops them with the Turn, so that none works on for nobody. The agent sees the scope as
-//! [`SubAgents`](bobbin_agent_api::sub_agent::SubAgents). At each limit the agent is told what is full and what to do about
-//! it. What clients do with the tree of Threads is in `bobbin-core`; which inputs and settings a subagent has is decided in
-//! `bobbin-model`.
+//! A subagent is an ordinary Thread, with its own owner, log, Turns, Items and Approvals. [`WithSubAgents`] wraps an engine
+//! and gives each run of a Turn a `SubAgentScope`. The scope starts subagents within [`SubAgentLimits`], follows their logs
+//! as a client would, and stops them with the Turn. The agent sees the scope as
+//! [`SubAgents`](bobbin_agent_api::sub_agent::SubAgents). At each limit, the agent gets an error that says which limit is
+//! reached and what to do. `bobbin-core` serves the tree of Threads to clients; `bobbin-model` decides the inputs and
+//! settings of a subagent.
 
 mod follow;
 mod input;
@@ -33,7 +33,7 @@ pub struct WithSubAgents {
     engine: Arc<dyn Engine>,
     limits: SubAgentLimits,
     profiles: Arc<dyn SubAgentProfiles>,
-    /// Room for subagents that run, in the whole workspace.
+    /// A permit for each running subagent of the workspace.
     room: Arc<Semaphore>,
 }
 
@@ -43,7 +43,7 @@ impl WithSubAgents {
         Self::with_profiles(engine, limits, Arc::new(NoProfiles))
     }
 
-    /// Returns the same, with profiles that a subagent can have.
+    /// Returns an engine as [`Self::new`] does, with profiles for subagents.
     pub fn with_profiles(
         engine: Arc<dyn Engine>,
         limits: SubAgentLimits,
@@ -71,7 +71,7 @@ impl Engine for WithSubAgents {
     }
 }
 
-/// Returns an error of the core as an agent reads it.
+/// Returns an error of the core as an agent's error.
 fn failed(error: impl Into<CoreError>) -> SubAgentError {
     SubAgentError::Failed(error.into().to_string())
 }

@@ -12,7 +12,7 @@ use crate::scope::{Done, SubAgentScope};
 use crate::shared::{Awaited, WaitingForUsers};
 use crate::sub_agent::standing_of;
 
-/// Names in the answer to one that is not known.
+/// Most names in the error for an unknown name.
 const LISTED: usize = 20;
 
 impl SubAgentScope {
@@ -26,7 +26,7 @@ impl SubAgentScope {
         let wanted: Vec<&ThreadSummary> = if names.is_empty() {
             let known = self.shared.all.lock();
             let turn = self.turn.turn();
-            // Those that had ended before a restart are not known to this run, but are of this Turn.
+            // This run does not know the Turn's subagents that ended before a restart.
             let is_ours = |child: &&ThreadSummary| {
                 let source = child.header.source.sub_agent();
                 source.is_some_and(|source| source.parent_turn == turn)

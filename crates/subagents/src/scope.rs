@@ -1,9 +1,8 @@
 //! The subagents of one run of a Turn: started within bounds, followed, and ended with it.
 //!
-//! When the Turn ends, however it ends, the scope stops the subagents that still run, and the Turn's end waits for that
-//! (bounded). After a crash, the scope of the Turn's next run takes over the subagents that ran; one whose parent's Turn is
-//! over does not continue, which its own owner sees to. The scope speaks to the parent's owner through the Turn's context
-//! only.
+//! When the Turn ends, however it ends, the scope stops the subagents that still run. The Turn's end waits for that, for a
+//! bounded time. After a crash, the scope of the Turn's next run takes over the subagents that ran. The owner of a subagent
+//! stops it if the parent's Turn is over. The scope reaches the parent's owner only through the Turn's context.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,9 +23,9 @@ use crate::report::{is_closed, named};
 use crate::shared::{Reserved, Shared};
 use crate::sub_agent::{SubAgent, Used};
 
-/// Shortest time between two notifications of their progress (03 §12).
+/// Shortest time between two notifications of the subagents' progress (03 §12).
 const PROGRESS: Duration = Duration::from_millis(200);
-/// Most subagents in one, the newest.
+/// Most subagents in one notification: the newest.
 const MAX_ENTRIES: usize = 100;
 
 pub(crate) type Done<T> = Result<T, SubAgentError>;
@@ -38,7 +37,7 @@ pub(crate) struct SubAgentScope {
     pub(crate) config: ThreadConfig,
     pub(crate) limits: SubAgentLimits,
     pub(crate) profiles: Arc<dyn SubAgentProfiles>,
-    /// Room for subagents that run, in the whole workspace.
+    /// A permit for each running subagent of the workspace.
     room: Arc<Semaphore>,
     pub(crate) shared: Arc<Shared>,
 }
@@ -96,7 +95,7 @@ impl SubAgentScope {
         result
     }
 
-    /// Returns how many steps the parent is from the top of its tree.
+    /// Returns the parent's depth in its tree; 0 for the top.
     pub(crate) fn depth(&self) -> u32 {
         self.parent().source.sub_agent().map_or(0, |source| source.depth)
     }
@@ -176,7 +175,7 @@ impl SubAgentScope {
         found.map_err(failed)
     }
 
-    /// Reserves room for one more subagent that runs.
+    /// Reserves room for one more running subagent.
     pub(crate) fn reserve(&self) -> Done<Reserved> {
         let limits = self.limits;
         if self.shared.over.is_cancelled() {

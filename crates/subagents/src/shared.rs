@@ -1,6 +1,6 @@
-//! What the scope and the tasks that follow its subagents both see, behind one short lock.
+//! The state that the scope shares with the tasks that follow its subagents, behind one short lock.
 //!
-//! Bounded by the subagents that a Thread may ever have; the answers of the last [`REMEMBERED`] that have ended are in memory.
+//! Bounded by the most subagents of a Thread. Memory has the answers of the last [`REMEMBERED`] subagents that ended.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sub_agent::{SubAgent, Used};
 
-/// Subagents that have ended whose answers stay in memory (a guess: more than one call asks about; each up to 32 KiB).
+/// Most ended subagents whose answers stay in memory, each up to 32 KiB (a guess: more than one call asks about).
 const REMEMBERED: usize = 64;
 
-/// What the scope and the tasks that follow its subagents both see.
+/// The state that the scope shares with the tasks that follow its subagents.
 pub(crate) struct Shared {
     /// Cancelled when the scope is over.
     pub(crate) over: CancellationToken,
@@ -28,9 +28,9 @@ pub(crate) struct Shared {
 #[derive(Default)]
 pub(crate) struct All {
     pub(crate) list: Vec<SubAgent>,
-    /// Places taken by subagents that are just being started.
+    /// Places of subagents that are being started.
     pub(crate) starting: usize,
-    /// Those that have ended and whose answers are in memory, oldest first.
+    /// Ended subagents whose answers are in memory, oldest first.
     ended: VecDeque<ThreadId>,
     /// Calls that wait for subagents which all wait for a user.
     pub(crate) held_up: usize,
@@ -54,7 +54,7 @@ impl Shared {
         all.list.iter_mut().find(|child| child.id == *id).map(change)
     }
 
-    /// Applies a frame of a subagent's log. Returns what a Turn has used that ended with it.
+    /// Applies a frame of a subagent's log. Returns the usage of the Turn that the frame ends.
     pub(crate) fn note(&self, id: &ThreadId, frame: &Frame) -> Option<Used> {
         if frame.delta().is_some() {
             return None;
@@ -64,7 +64,7 @@ impl Shared {
         used
     }
 
-    /// Sets the state of a subagent as a whole. Returns what a Turn has used whose end was missed.
+    /// Sets the whole state of a subagent. Returns the usage of a Turn whose end was missed.
     pub(crate) fn set_state(&self, id: &ThreadId, state: &ThreadState, last: Option<&Turn>) -> Option<Used> {
         let missed = self.change(id, |child| child.set_state(state, last)).flatten();
         self.bump();
@@ -76,7 +76,7 @@ impl Shared {
         self.bump();
     }
 
-    /// Stops following a subagent that does not run, if `idle` says that its log has nothing new.
+    /// Stops following a subagent that does not run, if `idle` reports that its log has nothing new.
     pub(crate) fn unfollow(&self, id: &ThreadId, idle: impl FnOnce() -> bool) -> Unfollowed {
         let done = self.change(id, |child| {
             let done = match (child.runs() || !idle(), child.held > 0) {
@@ -104,7 +104,7 @@ impl Shared {
         self.bump();
     }
 
-    /// Keeps the answer of a subagent that has ended in memory, and drops that of the one that ended longest ago.
+    /// Retains the answer of an ended subagent in memory. At the limit, drops the oldest answer.
     fn remember(&self, id: &ThreadId) {
         let mut all = self.all.lock();
         let All { list, ended, .. } = &mut *all;
@@ -125,7 +125,7 @@ impl Shared {
         self.change(id, known).flatten()
     }
 
-    /// Keeps a followed subagent followed until an input has arrived.
+    /// Returns a guard: the subagent stays followed until it is dropped. `None` if the subagent is not followed.
     pub(crate) fn hold(self: &Arc<Self>, id: &ThreadId) -> Option<PendingInput> {
         let held = self.change(id, |child| {
             child.held += usize::from(child.followed);
@@ -137,7 +137,7 @@ impl Shared {
         })
     }
 
-    /// Returns a count that changes with the subagents.
+    /// Returns a receiver of a count that grows with each change of a subagent.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -164,7 +164,7 @@ impl Shared {
         self.change(id, |child| child.followed).unwrap_or(false)
     }
 
-    /// Returns the status of those that a call waits for, together.
+    /// Returns the joint status of the subagents that a call waits for.
     pub(crate) fn awaited(&self, ids: &[&ThreadId]) -> Awaited {
         let all = self.all.lock();
         let mut awaited = Awaited::Done;
@@ -194,11 +194,11 @@ pub(crate) enum Unfollowed {
     Yes,
     /// It has something to do.
     AtWork,
-    /// An input is on its way to it; the count of changes tells when that is over.
+    /// An input is on its way to it. The count of changes grows once the input has arrived.
     InputPending,
 }
 
-/// A subagent that stays followed while this lives.
+/// A guard: the subagent stays followed until it is dropped.
 pub(crate) struct PendingInput {
     shared: Arc<Shared>,
     id: ThreadId,
@@ -211,7 +211,7 @@ impl Drop for PendingInput {
     }
 }
 
-/// The status of the subagents that a call waits for, together.
+/// The joint status of the subagents that a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaited {
     /// One of them runs.
@@ -222,7 +222,7 @@ pub(crate) enum Awaited {
     Done,
 }
 
-/// A call that waits for users and not for work, while it lives.
+/// A guard that counts a call as waiting for users until it is dropped.
 pub(crate) struct WaitingForUsers<'a>(&'a Shared);
 
 impl<'a> WaitingForUsers<'a> {
@@ -240,7 +240,7 @@ impl Drop for WaitingForUsers<'_> {
     }
 }
 
-/// A place among the subagents that run, until its holder is in the list.
+/// A reserved place for a subagent that is not in the list yet.
 pub(crate) struct Reserved {
     pub(crate) shared: Arc<Shared>,
     pub(crate) place: Option<OwnedSemaphorePermit>,

@@ -1,4 +1,4 @@
-//! Starting a subagent: whether there is room, and what it gets from its parent.
+//! Starting a subagent: checks for room, and the settings that it gets from its parent.
 
 use bobbin_agent_api::sub_agent::{Report, Spawn, Standing, SubAgentError};
 use bobbin_core::{Closed, CoreError, MAX_CHILDREN};
@@ -103,7 +103,7 @@ impl SubAgentScope {
         config
     }
 
-    /// Returns the Thread of a new subagent, and where it hangs in the tree.
+    /// Returns the Thread of a new subagent, and its position in the tree.
     fn child(
         &self,
         request: &Spawn,

@@ -1,4 +1,4 @@
-//! One subagent as its log shows it: its status, its tool at work, what it has used. Values only.
+//! One subagent as its log shows it: its status, its running tool, its usage. Values only.
 
 use bobbin_agent_api::sub_agent::Standing;
 use bobbin_model::{
@@ -19,22 +19,22 @@ pub(crate) struct SubAgent {
     pub(crate) standing: Standing,
     /// Its status is in memory; else it is read from the store.
     pub(crate) remembered: bool,
-    /// Calls that send it an input, which keep it followed.
+    /// Number of calls that send it an input. It stays followed until they have ended.
     pub(crate) held: usize,
     /// A task follows it; it may have more to do even if a Turn has just ended.
     pub(crate) followed: bool,
     tool: Option<String>,
     /// Its open Turn, as far as its frames show.
     turn: Option<TurnId>,
-    /// What its Turns have used that ended in this Turn of the parent.
+    /// Usage of its Turns that ended in this Turn of the parent.
     before: Used,
-    /// What its open Turn has used.
+    /// Usage of its open Turn.
     now: Used,
     /// Its place among the subagents that run.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
 
-/// What a Turn of a subagent used.
+/// Tokens and cost of a subagent's Turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Used {
     pub(crate) usage: TokenUsage,
@@ -65,13 +65,13 @@ impl SubAgent {
         }
     }
 
-    /// Is followed no more; its place is free.
+    /// Marks it as not followed, and frees its place.
     pub(crate) fn unfollow(&mut self) {
         self.followed = false;
         self.place = None;
     }
 
-    /// Leaves its answer to the store.
+    /// Drops its answer from memory; the store still has it.
     pub(crate) fn forget(&mut self) {
         self.remembered = false;
         self.standing = Standing::Idle;
@@ -82,7 +82,7 @@ impl SubAgent {
         matches!(self.standing, Standing::Running | Standing::Asking)
     }
 
-    /// Returns what it has used in this Turn of the parent.
+    /// Returns its usage in this Turn of the parent.
     pub(crate) fn used(&self) -> Used {
         let mut used = self.before;
         used.add(self.now);
@@ -98,7 +98,7 @@ impl SubAgent {
         }
     }
 
-    /// Applies a frame of its log. Returns what a Turn has used that ended with it.
+    /// Applies a frame of its log. Returns the usage of the Turn that the frame ends.
     pub(crate) fn note(&mut self, frame: &Frame) -> Option<Used> {
         match &frame.body {
             FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) if self.runs() => {
@@ -162,7 +162,7 @@ impl SubAgent {
         None
     }
 
-    /// Sets its state as a whole, where its frames are not known. Returns what a Turn has used whose end was missed.
+    /// Sets its whole state when frames are missing. Returns the usage of a Turn whose end was missed.
     pub(crate) fn set_state(&mut self, state: &ThreadState, last: Option<&Turn>) -> Option<Used> {
         self.tool = None;
         let open = self.turn.take();
@@ -172,7 +172,7 @@ impl SubAgent {
             if open != Some(turn.id) {
                 return None;
             }
-            // What it cost is known as far as its frames were.
+            // The cost is known only from the frames that were read.
             let used = Used {
                 usage: turn.usage,
                 ..std::mem::take(&mut self.now)
