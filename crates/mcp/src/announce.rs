@@ -1,8 +1,8 @@
-//! Where news of servers goes.
+//! The callback for changes of servers.
 
 use std::sync::Arc;
 
 use bobbin_model::ToolServer;
 
-/// Takes each change of a server, in order. Must not wait.
+/// Receives each change of a server, in order. It must not block.
 pub type Announce = Arc<dyn Fn(Arc<ToolServer>) + Send + Sync>;

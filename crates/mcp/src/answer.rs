@@ -1,7 +1,7 @@
 //! A call's result as text and pictures for the model. Pure.
 //!
-//! Bounded by [`MAX_TEXT`]: a longer text loses its middle; and by [`MAX_PICTURES`]. What a model cannot read here (sounds,
-//! files, other pictures) is named with its kind and size.
+//! Bounded by [`MAX_TEXT`] and [`MAX_PICTURES`]; a longer text loses its middle. The text names content that a model cannot
+//! read here (sounds, files, other pictures), with its kind and size.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn has_pictures(result: &CallToolResult) -> bool {
     result.content.iter().any(|block| picture_of(block).is_some())
 }
 
-/// Returns the pictures of a result that models could see. Takes time where there are any.
+/// Returns the pictures of a result that models could see. Decoding them takes time.
 pub(crate) fn pictures(result: &CallToolResult) -> Vec<ResultPicture> {
     let blocks = result.content.iter().enumerate();
     let small = blocks.filter_map(|(at, block)| {
@@ -59,7 +59,8 @@ fn picture_of(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// Returns what a call gave; where it failed, without secrets. `stored` has the pictures that are shown, by their places.
+/// Returns the output of a call; that of a failed call has no secrets. `stored` has the stored pictures, by their places in
+/// the content.
 pub(crate) fn output(
     result: &CallToolResult,
     stored: BTreeMap<usize, StoredPicture>,
@@ -72,7 +73,7 @@ pub(crate) fn output(
     };
     let mut parts: Vec<String> = blocks.map(one).collect();
     parts.retain(|part| !part.is_empty());
-    // Servers repeat a structured result as text; where they do not, it is all there is.
+    // Servers usually repeat a structured result as text. Without text, the structured result is the output.
     if parts.is_empty()
         && let Some(value) = &result.structured_content
     {
@@ -101,7 +102,7 @@ pub(crate) fn output(
     }
 }
 
-/// Returns one piece of content.
+/// Returns one piece of content as text.
 pub(crate) fn part(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
@@ -119,7 +120,7 @@ pub(crate) fn part(block: &ContentBlock) -> String {
     }
 }
 
-/// Returns what a resource holds.
+/// Returns a resource as text.
 pub(crate) fn resource(contents: &ResourceContents) -> String {
     match contents {
         ResourceContents::TextResourceContents { uri, text, .. } => {

@@ -26,9 +26,9 @@ use crate::listing::Listed;
 use crate::server::{Running, Server};
 use crate::text::{head, scrubbed};
 
-/// Longest error text of a server that the model is given.
+/// Longest error text of a server that the model gets.
 const MAX_ERROR: usize = 4 << 10;
-/// Most answers of a server to one call that are questions.
+/// Most times that a server may answer one call with questions.
 const MAX_ROUNDS: usize = 8;
 
 /// A tool of a server.
@@ -77,7 +77,7 @@ impl PreparedCall for Prepared {
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         async move {
-            // Dropping the call tells the server that it is given up.
+            // Dropping the call cancels it at the server.
             tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => failed("cancelled: the call was given up; it may have had some or all of its effect"),
@@ -92,7 +92,7 @@ impl Prepared {
     async fn call(self: Box<Self>, context: &CallContext) -> ToolOutput {
         let spec = &self.server.service().spec;
         let (name, limit) = (&spec.name, spec.call_timeout);
-        // What a server says of its own accord may have what it was given in it.
+        // A server's text may contain the secrets that it got.
         let said = |text: &str| failed(head(&scrubbed(text, &spec.secrets), MAX_ERROR));
         let open = |running: &Running| !running.peer.is_transport_closed();
         let Ok(running) = timeout(limit, self.server.ready(open)).await else {
@@ -138,8 +138,8 @@ impl Prepared {
     }
 }
 
-/// Calls a tool. A server that answers with questions gets the answers of users and the workspace, as often as
-/// [`MAX_ROUNDS`] times. `None` where it asks for something else.
+/// Calls a tool. A server that answers with questions gets the answers of users and the workspace, at most
+/// [`MAX_ROUNDS`] times. Returns `None` if it asks for something else.
 async fn answered(
     peer: &Peer<RoleClient>,
     server: &Server,
@@ -163,7 +163,7 @@ async fn answered(
             };
             answers.insert(id, answer.unwrap_or_default());
         }
-        // A server may ask for nothing but to be called again.
+        // A server may only ask to be called again.
         if answers.is_empty() && asks.request_state.is_none() {
             return Ok(None);
         }
@@ -173,7 +173,7 @@ async fn answered(
     Ok(None)
 }
 
-/// Stores the pictures of a result with the files of its Thread. What cannot be stored is left out.
+/// Stores the pictures of a result with the files of its Thread. Leaves out pictures that cannot be stored.
 async fn store(
     files: &Arc<dyn PictureFiles>,
     thread: &ThreadId,

@@ -1,4 +1,4 @@
-//! Changes of lists at servers that notify subscribers only: those of revision 2026-07-28.
+//! Changes of lists at servers that notify only subscribers: those of revision 2026-07-28.
 
 use std::future::pending;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rmcp::service::{Peer, ServiceError};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Pause before a subscription that has ended is opened again. (Guess: a proxy ends a silent one after a minute or so.)
+/// Pause before an ended subscription is opened again. (Guess: a proxy ends a silent one after about a minute.)
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// Subscribes to the changes of a server's lists and reports each. Never returns.
@@ -38,7 +38,7 @@ pub(crate) async fn follow(peer: &Peer<RoleClient>, changed: &Notify) {
     }
 }
 
-/// Returns the lists of which a server reports changes. `None` if there is none.
+/// Returns the lists whose changes a server reports. `None` if there are none.
 fn changing(capabilities: &ServerCapabilities) -> Option<SubscriptionFilter> {
     let tools = capabilities.tools.as_ref().and_then(|tools| tools.list_changed);
     let prompts = capabilities

@@ -1,10 +1,10 @@
-//! Starting a server, or reaching it, and getting to know it: the MCP handshake, its list of tools.
+//! Connecting to a server: starting its process or reaching its address, the MCP handshake, its list of tools.
 //!
-//! Servers of revision 2026-07-28 have `server/discover` in place of the handshake, and many know one of the two only.
+//! Servers of revision 2026-07-28 have `server/discover` in place of the handshake, and many know only one of the two.
 //! Over HTTP a request costs little, so discovery is tried first. A process gets the handshake first: servers of earlier
 //! revisions end on any other first message, or never answer it.
 //!
-//! Owns what it has made until the whole succeeds; dropped before that, nothing is left. Knows nothing of retries.
+//! A future that is dropped before the connection is complete leaves nothing behind. Retries are the caller's.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,21 +44,21 @@ const CLOSE: Duration = Duration::from_secs(1);
 /// How long a server may take for `server/discover` before the handshake is tried. (Guess: servers that do not know it
 /// refuse it at once; few never answer.)
 const DISCOVERY: Duration = Duration::from_secs(5);
-/// How long a server may take to say that it does not know its caller.
+/// How long a server may take to answer a caller without tokens with a challenge.
 const CHALLENGE: Duration = Duration::from_secs(10);
-/// Longest sentence about what went wrong.
+/// Longest sentence about a failure.
 const MAX_PROBLEM: usize = 500;
 
 /// The connection to a server, and its process.
 pub(crate) struct Connection {
     pub(crate) peer: Peer<RoleClient>,
-    /// Notified when what the server lists has changed.
+    /// Notified when the server's lists have changed.
     pub(crate) changed: Arc<Notify>,
-    /// The calls that its questions can belong to.
+    /// The open calls, one of which a question of the server belongs to.
     pub(crate) calls: Arc<OpenCalls>,
     close: RunningServiceCancellationToken,
     closed: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Where it is one of ours.
+    /// The process of the server, if Bobbin has started it.
     child: Option<Child>,
 }
 
@@ -159,7 +159,7 @@ impl Trouble {
 
 type Greeted = (RunningService<RoleClient, Handler>, Listing);
 
-/// Starts a process and greets it.
+/// Starts a process and makes the handshake or discovery with it.
 async fn start(
     spec: &ServerSpec,
     children: &Children,
@@ -167,7 +167,7 @@ async fn start(
     process: &ProcessSpec,
 ) -> Result<(Connection, Listing), Trouble> {
     match start_with(spec, children, root, process.clone(), handshake()).await {
-        // Its revision may have no handshake. A server that refuses it may end, so there is a new process.
+        // The server's revision may have no handshake. A server may end after refusing it, so discovery gets a new process.
         Err(refused @ Trouble::Talk { is_refusal: true, .. }) => {
             match start_with(spec, children, root, process.clone(), discovery()).await {
                 Err(Trouble::Talk { .. }) => Err(refused),
@@ -262,7 +262,7 @@ async fn reach(
     })
 }
 
-/// Returns the challenge of a server over HTTP that does not know a caller without tokens. It may be empty.
+/// Returns the challenge of a server over HTTP that refuses a caller without tokens. It may be empty.
 pub(crate) async fn challenge(at: &HttpSpec) -> Option<String> {
     let (config, client) = (http::config(at).ok()?, http::client().ok()?);
     let greeted = greet_over_http(Handler::new("", None), client, config, CHALLENGE / 2);
@@ -276,7 +276,7 @@ pub(crate) async fn challenge(at: &HttpSpec) -> Option<String> {
     }
 }
 
-/// Why a server could not be greeted.
+/// Why the handshake, discovery or listing failed.
 enum GreetError {
     Opening(Box<ClientInitializeError>),
     Listing(ServiceError),
@@ -292,7 +292,7 @@ fn discovery() -> ClientLifecycleMode {
     }
 }
 
-/// Greets a server over HTTP: by discovery, or, if that has not succeeded within `limit`, by the handshake.
+/// Connects over HTTP: by discovery, or, if that has not succeeded within `limit`, by the handshake.
 async fn greet_over_http<C>(
     handler: Handler,
     client: C,
@@ -340,7 +340,7 @@ async fn listed(service: RunningService<RoleClient, Handler>) -> Result<Greeted,
 }
 
 impl GreetError {
-    /// Whether the server has understood the request and does not serve it.
+    /// Whether the server has answered the request with an error of JSON-RPC.
     fn is_refusal(&self) -> bool {
         matches!(self, Self::Opening(error) if matches!(**error, ClientInitializeError::JsonRpcError(_)))
     }
@@ -356,7 +356,7 @@ impl GreetError {
         }
     }
 
-    /// Returns what went wrong, to follow the program's name.
+    /// Returns the failure as words that follow the program's name.
     fn in_words(self, over_http: bool) -> String {
         let error = match self {
             Self::Listing(error) => return format!("did not list its tools ({error})"),
@@ -390,7 +390,7 @@ impl Connection {
         (connection, listing)
     }
 
-    /// Returns once the connection is closed or its process has exited or floods.
+    /// Returns once the connection is closed, or the process has exited or writes too much.
     pub(crate) async fn lost(&mut self) {
         let exited = async {
             match &mut self.child {
@@ -404,9 +404,9 @@ impl Connection {
         }
     }
 
-    /// Ends the connection and everything behind it. Returns why it was lost, if it was.
+    /// Ends the connection and the process behind it. Returns why it was lost, if it was.
     pub(crate) async fn end(self, spec: &ServerSpec) -> Failure {
-        // Closing its input is the polite way to end a server. A server that ignores this is killed.
+        // A server should end when its input closes. A server that ignores this is killed.
         self.close.cancel();
         if !self.peer.is_transport_closed() {
             drop(timeout(CLOSE, self.closed).await);

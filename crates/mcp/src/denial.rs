@@ -8,13 +8,13 @@ use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientSco
 use crate::HttpSpec;
 use crate::text::shown;
 
-/// Longest scope that a user is shown.
+/// Longest scope in a text for the user.
 const MAX_SCOPE: usize = 200;
 
-/// What a server does not accept of its caller.
+/// Why a server denies a request of its caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Denial {
-    /// It does not know its caller. Its challenge says where one logs in; it may be empty.
+    /// It does not know its caller. The challenge says where to log in; it may be empty.
     Unknown(String),
     /// The token lacks this scope.
     Scope(String),
@@ -37,7 +37,8 @@ impl Denial {
         })
     }
 
-    /// Returns what is wrong, to follow the name of a server. The next login asks for a scope that was lacking.
+    /// Returns the reason and the next step, as words that follow the server's name. Stores a lacking scope for the next
+    /// login.
     pub(crate) async fn explain(&self, name: &str, at: &HttpSpec) -> String {
         let login = format!("run `bobbin mcp login {name}`");
         match (self, at.bearer.is_some()) {

@@ -1,8 +1,8 @@
 //! Questions of servers to the users of the Turn that called them.
 //!
-//! Older servers do not say which call a question belongs to. It is asked in the Turn of the last open call, and refused where
-//! calls of several Threads are open or none. A form is asked member by member, at most [`MAX_MEMBERS`], each with at most
-//! [`MAX_TRIES`] answers that do not fit. While a user is asked, the time of the call does not run.
+//! Older servers do not say which call a question belongs to. The Turn of the last open call gets it. It is refused if no
+//! call is open, or calls of several Threads. The user answers a form member by member, at most [`MAX_MEMBERS`], each with
+//! at most [`MAX_TRIES`] answers that do not fit. The time of the call does not run while a question is open.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const MAX_TRIES: usize = 3;
 const MAX_CHOICES: usize = 50;
 /// Longest text of a server in a question.
 const MAX_TEXT: usize = 2 << 10;
-/// Answers of users that are no values.
+/// Choices that users see, in place of the values.
 const LEAVE_OUT: &str = "Leave out";
 const YES: &str = "Yes";
 const NO: &str = "No";
@@ -40,14 +40,14 @@ pub(crate) struct OpenCall {
     asking: Mutex<Asking>,
 }
 
-/// Since when no user is asked.
+/// The number of open questions, and when the last one was closed or the call was opened.
 #[derive(Debug)]
 struct Asking {
     now: usize,
     last: Instant,
 }
 
-/// Keeps a call open while it lives.
+/// A guard: the call counts as open until it is dropped.
 pub(crate) struct Guard {
     calls: Arc<OpenCalls>,
     pub(crate) call: Arc<OpenCall>,
@@ -77,7 +77,7 @@ impl OpenCalls {
         Guard { calls, call }
     }
 
-    /// Returns the call that a question without a call belongs to.
+    /// Returns the last open call, if all open calls are of one Thread: a question without a call belongs to it.
     pub(crate) fn only(&self) -> Option<Arc<OpenCall>> {
         let calls = self.0.lock();
         let last = calls.last()?;
@@ -93,7 +93,7 @@ impl Drop for Guard {
 }
 
 impl OpenCall {
-    /// Returns once `limit` has passed in which no user was asked.
+    /// Returns once no question is open and `limit` has passed since the last one, or since the start of the call.
     pub(crate) async fn over(&self, limit: Duration) {
         loop {
             let deadline = {
@@ -119,7 +119,7 @@ impl OpenCall {
     }
 }
 
-/// A question that is being asked.
+/// A guard: a question is open until it is dropped.
 struct Asked<'a>(&'a OpenCall);
 
 impl Drop for Asked<'_> {
@@ -130,7 +130,7 @@ impl Drop for Asked<'_> {
     }
 }
 
-/// Asks the users of a call what its server wants to know.
+/// Asks the users of a call the questions of its server.
 pub(crate) async fn elicit(server: &str, call: &OpenCall, asked: &ElicitRequestParams) -> ElicitResult {
     let ElicitRequestParams::FormElicitationParams {
         message,
@@ -178,7 +178,7 @@ async fn fill(call: &OpenCall, intro: &str, schema: &Value) -> Result<Map<String
     Ok(content)
 }
 
-/// Returns what a user says.
+/// Returns a user's answer.
 async fn answer(call: &OpenCall, inquiry: Inquiry) -> Result<String, ElicitationAction> {
     match call.ask(inquiry).await {
         Some(QuestionAnswer::Text(text)) => Ok(text),
@@ -194,15 +194,15 @@ fn choice(label: &str) -> Choice {
     }
 }
 
-/// What a member of a form takes.
+/// The values that a member of a form takes.
 #[derive(Debug, PartialEq)]
 enum Kind {
     Text,
     Integer,
     Number,
-    /// One of these: what users see, and the value.
+    /// One of these choices: the text for users, and the value.
     OneOf(Vec<(String, Value)>),
-    /// Some of these, separated by commas.
+    /// Some of these choices; the answer separates them by commas.
     SomeOf(Vec<(String, Value)>),
 }
 
@@ -236,7 +236,7 @@ impl Field {
         Self { text, kind, required }
     }
 
-    /// Asks for it. `None` where the user leaves it out.
+    /// Asks the user for the member. Returns `None` if the user leaves it out.
     async fn ask(&self, call: &OpenCall, intro: &str) -> Result<Option<Value>, ElicitationAction> {
         let mut hint = String::new();
         for _ in 0..MAX_TRIES {
@@ -292,7 +292,7 @@ impl Field {
     }
 }
 
-/// Returns the values that a schema lists, with what users see.
+/// Returns the values that a schema lists, each with its text for users.
 fn values(schema: &Value) -> Vec<(String, Value)> {
     let titled = ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array());
     if let Some(titled) = titled {

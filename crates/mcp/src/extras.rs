@@ -1,7 +1,7 @@
-//! What a server has besides tools, for people to pick: resources to read, prompts to fill in.
+//! Resources and prompts of a server, which users choose.
 //!
-//! Lists are asked for page by page within [`LIMIT`]; at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries of each
-//! kind, and a list that does not come is an empty one: no tool depends on it. What is read is cut like a call's result.
+//! Lists are read page by page within [`LIMIT`], at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries of each kind. A
+//! list that fails is an empty one: no tool depends on it. Long resources and prompts are cut like a call's result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::text::{head, head_and_tail, scrubbed};
 const LIMIT: Duration = Duration::from_secs(10);
 /// Most pages of one list.
 const MAX_PAGES: usize = 16;
-/// Most resources, and most prompts, of one server (guess: more than anybody looks through).
+/// Most resources, and most prompts, of one server (guess: more than a user looks through).
 const MAX_LISTED: usize = 256;
 /// Longest name, address or kind; an entry with a longer one is left out.
 const MAX_WORD: usize = 2 << 10;
@@ -33,23 +33,23 @@ const MAX_WORD: usize = 2 << 10;
 const MAX_DESCRIPTION: usize = 1 << 10;
 /// Most arguments of a prompt.
 const MAX_ARGUMENTS: usize = 32;
-/// Longest error text of a server that is shown.
+/// Longest shown error text of a server.
 const MAX_ERROR: usize = 500;
 
-/// What a server has besides tools.
+/// The resources and prompts of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) resources: Arc<[ServerResource]>,
     pub(crate) prompts: Arc<[ServerPrompt]>,
 }
 
-/// Whether a server says that it has any.
+/// Whether a server declares resources or prompts.
 pub(crate) fn are_there(peer: &Peer<RoleClient>) -> bool {
     let info = peer.peer_info();
     info.is_some_and(|info| info.capabilities.resources.is_some() || info.capabilities.prompts.is_some())
 }
 
-/// Asks for what there is.
+/// Lists the resources and prompts of a server.
 pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Extras {
     let Some(info) = peer.peer_info() else {
         return Extras::default();

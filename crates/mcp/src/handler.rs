@@ -1,4 +1,4 @@
-//! What a server can notify us of and ask us for: changed lists, answers of users, the workspace.
+//! The requests and notifications of a server: changed lists, questions to users, the workspace's root.
 #![expect(
     deprecated,
     reason = "later versions of MCP have no roots, and servers ask for them"
@@ -23,9 +23,9 @@ pub(crate) struct Handler {
     pub(crate) name: String,
     /// The address of the workspace.
     pub(crate) root: Option<Arc<str>>,
-    /// Notified when what it lists has changed.
+    /// Notified when the server's lists have changed.
     pub(crate) changed: Arc<Notify>,
-    /// The calls that its questions can belong to.
+    /// The open calls, one of which a question of the server belongs to.
     pub(crate) calls: Arc<OpenCalls>,
 }
 

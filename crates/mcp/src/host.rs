@@ -1,4 +1,4 @@
-//! All servers of a workspace, and the tools they have together. At most [`MAX_SERVERS`].
+//! All servers of a workspace, and their tools. At most [`MAX_SERVERS`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ const MAX_SERVERS: usize = 64;
 /// How long a search for tools waits for a server that is just starting. (Guess: most have started by then.)
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// There are as many servers as there may be.
+/// The workspace has [`MAX_SERVERS`] servers already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there are {MAX_SERVERS} MCP servers already; remove one first")]
 pub struct Full;
@@ -56,14 +56,14 @@ impl Host {
         }
     }
 
-    /// Has the pictures of results stored for models that see.
+    /// Stores the pictures of results in `files`, for models that read pictures.
     #[must_use]
     pub fn with_pictures(self, files: Arc<dyn PictureFiles>) -> Self {
         let pictures = Some(files);
         Self { pictures, ..self }
     }
 
-    /// Has servers that ask for roots get this folder. A path that is not absolute is no root.
+    /// Sets the folder that servers get when they ask for roots. A path that is not absolute is no root.
     #[must_use]
     pub fn with_root(self, folder: &Path) -> Self {
         let url = reqwest::Url::from_directory_path(folder).ok();
@@ -112,7 +112,7 @@ impl Host {
         servers.iter().map(|server| server.service().shown()).collect()
     }
 
-    /// Returns what there is to read on the servers that run.
+    /// Returns the resources of the servers that run.
     pub fn resources(&self) -> Vec<ServerResource> {
         let running = self
             .servers
@@ -149,10 +149,10 @@ impl Host {
         .boxed()
     }
 
-    /// Has a server fill a prompt in.
+    /// Fills in a prompt of a server.
     ///
     /// # Errors
-    /// Why it could not be had: a sentence for the user.
+    /// Why the prompt could not be filled in: a sentence for the user.
     pub fn fill_prompt<'a>(
         &self,
         server: &str,
@@ -167,7 +167,7 @@ impl Host {
         .boxed()
     }
 
-    /// Returns where to call a server that runs, and what is not shown of what it says.
+    /// Returns the connection to a server that runs, and the secrets to remove from its texts.
     fn peer(&self, name: &str) -> Result<(Peer<RoleClient>, Vec<Secret>), String> {
         let found = self.find(name);
         let found = found.and_then(|server| {
@@ -177,7 +177,7 @@ impl Host {
         found.ok_or_else(|| format!("the MCP server {name} does not run"))
     }
 
-    /// Starts a server that is not one of the list, counts its tools, and ends it again.
+    /// Starts a server that is not in the list, counts its tools, and ends it.
     ///
     /// # Errors
     /// Why it could not be started: a sentence for the user.
@@ -191,7 +191,7 @@ impl Host {
         .boxed()
     }
 
-    /// Ends every server and returns once they are gone. Nothing is started afterwards.
+    /// Ends every server and returns once they have ended. No server starts afterwards.
     pub async fn end(&self) {
         self.servers.end().await;
     }

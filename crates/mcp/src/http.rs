@@ -1,7 +1,7 @@
 //! Servers that are reached over streamable HTTP: the transport, with its bounds.
 //!
-//! What a lost answer means is for `call`: nothing is posted twice, but for a session that the server has forgotten
-//! and therefore not served.
+//! No request is posted twice, except one that the server has refused because it no longer knows the session. `call`
+//! decides what a lost answer means.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::HttpSpec;
 
 /// Largest event a server may send.
 const MAX_EVENT: usize = 16 << 20;
-/// Times that a stream which broke is opened again before its loss counts.
+/// How often a broken stream is opened again before it counts as lost.
 const REOPENED: usize = 5;
-/// Longest pause between them.
+/// Longest pause between two attempts to open a stream again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-/// How long a server may take to say that it does not know its caller.
+/// How long a server may take to answer a caller without tokens with a challenge.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Returns how a server is spoken with.
+/// Returns the configuration of the transport to a server.
 ///
 /// # Errors
 /// A header cannot be sent: a sentence for the user, without its value.
@@ -46,8 +46,8 @@ pub(crate) fn config(spec: &HttpSpec) -> Result<StreamableHttpClientTransportCon
     Ok(config)
 }
 
-/// Returns the challenge of a server that answers a GET that it does not know its caller; empty where it says no more than
-/// that. Not all servers say so in a way that the transport reports.
+/// Returns the challenge in a server's answer to a GET, if the server does not know its caller. It is empty if the server
+/// sends no details. The transport does not report the refusals of all servers, hence this request.
 pub(crate) async fn challenge(spec: &HttpSpec) -> Option<String> {
     let (headers, client) = (headers(spec).ok()?, client().ok()?);
     let mut request = client.get(&spec.url).headers(headers.into_iter().collect());
@@ -74,10 +74,10 @@ fn headers(spec: &HttpSpec) -> Result<HashMap<HeaderName, HeaderValue>, String> 
     Ok(headers)
 }
 
-/// Returns the client that all servers are reached with.
+/// Returns the client for requests to servers.
 pub(crate) fn client() -> Result<reqwest::Client, String> {
-    // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place. No proxy
-    // of the environment, which is not read here: what goes to a server goes there and nowhere else.
+    // No pool of idle connections: answers on reused ones stall. No redirects: the headers are for one address. No proxy of
+    // the environment: requests go to the server only.
     reqwest::Client::builder()
         .pool_max_idle_per_host(0)
         .redirect(reqwest::redirect::Policy::none())

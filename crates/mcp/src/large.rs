@@ -1,4 +1,4 @@
-//! Messages of a server that are too large to read: the call that one answers gets an error in its place.
+//! Messages of a server that are too large to read. A call whose result is too large gets an error instead.
 //!
 //! Bounded by one read and 256 bytes of the current message.
 
@@ -8,16 +8,16 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Largest message a server may send; larger ones are dropped (what `rmcp` takes over HTTP too).
+/// Largest message of a server; larger ones are dropped. `rmcp` has the same limit over HTTP.
 pub(crate) const MAX_MESSAGE: usize = 16 << 20;
-/// Bytes of the beginning and of the end of a message in which its id is looked for.
+/// Bytes at the start and at the end of a message that are searched for its id.
 const EDGE: usize = 128;
 
 /// The messages of a server. An error follows each result that is too large.
 pub(crate) struct Large<R> {
     from: R,
     line: Line,
-    /// What was read or made, and not handed on.
+    /// Bytes that were read or added, and are not handed on yet.
     pending: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Large<R> {
 }
 
 impl Line {
-    /// Reads on. Returns what to hand on where that is not what was read.
+    /// Follows the lines in `read`. Returns the bytes to hand on, if they differ from `read`.
     fn follow(&mut self, read: &[u8]) -> Option<Vec<u8>> {
         let mut altered = None;
         let mut done = 0;
@@ -91,7 +91,7 @@ impl Line {
         altered
     }
 
-    /// Returns the id of the call that a result answers. It is a number of ours, before the result or behind it.
+    /// Returns the id of the call that a result answers. It is a number that Bobbin chose, before or after the result.
     fn call(&self) -> Option<u64> {
         let (head, tail) = (
             String::from_utf8_lossy(&self.head),
@@ -107,7 +107,7 @@ impl Line {
     }
 }
 
-/// Returns what a call whose result is dropped is answered with.
+/// Returns the error that answers a call whose result is dropped.
 fn too_large(id: u64) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32603,\"message\":\"the result is larger than {} MiB and was \

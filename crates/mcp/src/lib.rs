@@ -1,13 +1,12 @@
 //! MCP servers offered as tools.
 //!
-//! A [`Host`] runs the servers it is given: it starts them, speaks with them, sees them fail, starts them again with
-//! growing pauses, and ends them with everything they started. To the engine it is a source of tools, to clients a
-//! list of [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no configuration and no
-//! environment, and it does not know who may start what: it is handed a [`ServerSpec`] that says so.
+//! A [`Host`] runs servers: it starts them, speaks with them, restarts failed ones with growing pauses, and ends them with
+//! everything they started. To the engine it is a source of tools, to clients a list of
+//! [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no configuration and no environment:
+//! a [`ServerSpec`] says how and whether a server may start.
 //!
-//! `supervise` runs the servers, one task each. A server
-//! that hangs, floods or dies costs its own tools and nothing else: every wait has a time-out, every list and text a
-//! bound. `rmcp` appears in this crate only.
+//! `supervise` runs the servers, one task each. A server that hangs, writes too much or dies costs only its own tools:
+//! every wait has a time-out, every list and text a bound. Only this crate uses `rmcp`.
 
 mod announce;
 mod answer;

@@ -1,7 +1,7 @@
-//! The tools that a server lists: asked for page by page, checked, and cut to what is bearable.
+//! The tools that a server lists, read page by page, checked, and cut to limits.
 //!
-//! At most [`MAX_PAGES`] pages and [`MAX_TOOLS`] tools; what is left out is said in the log, and to people in the
-//! server's status. One bad tool takes no other with it.
+//! At most [`MAX_PAGES`] pages and [`MAX_TOOLS`] tools. The log and the server's status name tools that are left out. An
+//! invalid tool does not affect the others.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::text::head;
 
 /// Most pages of one list.
 const MAX_PAGES: usize = 64;
-/// Most tools of one server (guess: several times what models can be told of).
+/// Most tools of one server (guess: several times the number that a request can have).
 const MAX_TOOLS: usize = 256;
 /// Longest name of a tool.
 const MAX_NAME: usize = 256;
@@ -29,16 +29,16 @@ const MAX_NAME: usize = 256;
 const MAX_DESCRIPTION: usize = 4 << 10;
 /// Largest schema of a tool's arguments.
 const MAX_SCHEMA: usize = 64 << 10;
-/// Most tools that people are told by name that they are left out.
+/// Most names of left-out tools in the server's status.
 const MAX_NAMED: usize = 3;
-/// Longest name that they are told.
+/// Longest shown name of a left-out tool.
 const MAX_SHOWN: usize = 64;
 
-/// What a server lists.
+/// The tools that a server lists.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Listed>,
-    /// What of it is not offered, in words that follow the server's name; empty when all of it is.
+    /// The tools that are left out, in words that follow the server's name; empty if there are none.
     pub(crate) left_out: String,
 }
 
@@ -96,13 +96,13 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Returns it with what is believed of it.
+    /// Returns the tool with these traits and their effect.
     pub(crate) fn believed(mut self, traits: Traits) -> Self {
         self.spec.effect = traits.effect();
         Self { traits, ..self }
     }
 
-    /// Returns it as people are shown it.
+    /// Returns the tool as clients show it.
     pub(crate) fn offered(&self) -> OfferedTool {
         OfferedTool {
             name: self.name.clone(),
@@ -135,7 +135,7 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Listi
                 continue;
             }
             match checked(server, &tool) {
-                // Of two with one name the first stays.
+                // The first of two tools with one name stays.
                 Ok(tool) if names.insert(tool.spec.name.clone()) => tools.push(tool),
                 Ok(tool) => left_out.unfit(server, &tool.name, "it is listed twice"),
                 Err(why) => left_out.unfit(server, &tool.name, why),
@@ -151,7 +151,7 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Listi
     Ok(Listing { tools, left_out })
 }
 
-/// A page of the list; of an entry that is no tool its name.
+/// A page of the list. An entry that is no valid tool is an error with its name.
 struct Page {
     tools: Vec<Result<Tool, String>>,
     next_cursor: Option<String>,
@@ -171,7 +171,7 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, S
             tools: page.tools.into_iter().map(Ok).collect(),
             next_cursor: page.next_cursor,
         }),
-        // What is not a list as a whole may have tools in it.
+        // A page that does not decode as a whole may have valid tools.
         ServerResult::CustomResult(CustomResult(mut page)) => {
             let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
                 return Err(ServiceError::UnexpectedResponse);
@@ -227,7 +227,7 @@ fn hints(tool: &Tool) -> ToolHints {
     }
 }
 
-/// Returns the tools as people are shown them.
+/// Returns the tools as clients show them.
 pub(crate) fn offered(listed: &[Listed]) -> Arc<[OfferedTool]> {
     listed.iter().map(Listed::offered).collect()
 }

@@ -32,18 +32,18 @@ use crate::{HttpSpec, Secret, TokenFile};
 
 /// How long a user may take.
 const LIMIT: Duration = Duration::from_mins(10);
-/// How long the server may take to say how one logs in.
+/// How long the preparation of a login may take: discovery and registration.
 const PREPARE: Duration = Duration::from_mins(1);
-/// How long a browser may take for its request, and most bytes of that.
+/// How long a browser may take for its request, and most bytes of the request.
 const REQUEST: Duration = Duration::from_secs(5);
 const MAX_REQUEST: usize = 16 << 10;
 /// Most connections to the port at a time: browsers open some ahead. A new one takes the place of the oldest.
 const MAX_VISITS: usize = 64;
-/// What authorization servers show of Bobbin.
+/// Bobbin's name at authorization servers.
 const CLIENT_NAME: &str = "Bobbin";
-/// Where the browser comes back to.
+/// The path that the browser comes back to.
 const CALLBACK: &str = "/callback";
-/// Longest sentence about what went wrong.
+/// Longest sentence about a failure.
 const MAX_PROBLEM: usize = 500;
 const DONE: &str = "You are logged in. You can close this page.";
 const FAILED: &str = "The login has failed. Bobbin says why.";
@@ -53,7 +53,7 @@ const FAILED: &str = "The login has failed. Bobbin says why.";
 pub struct OAuthClient {
     /// Its name there.
     pub id: String,
-    /// What proves that it is this client; public clients have none.
+    /// The secret that authenticates the client; public clients have none.
     pub secret: Option<Secret>,
 }
 
@@ -62,15 +62,15 @@ pub struct Login {
     session: AuthorizationSession,
     tokens: TokenFile,
     listener: TcpListener,
-    /// What the browser brings back, so that no other page's answer counts.
+    /// The `state` that the browser brings back, so that no other page's answer counts.
     state: String,
     /// One login at a server at a time.
     _lock: File,
 }
 
 impl Login {
-    /// Prepares a login at a server. `client` is for authorization servers that register no clients by themselves. Later
-    /// logins at the same authorization server use it too.
+    /// Prepares a login at a server. `client` is for authorization servers without dynamic registration. Later logins at the
+    /// same authorization server use it too.
     ///
     /// # Errors
     /// A sentence for the user, to follow the server's name.
@@ -96,7 +96,7 @@ impl Login {
         let port = listener.local_addr().map_err(no_port)?.port();
         let session = session(server, client, format!("http://127.0.0.1:{port}{CALLBACK}")).await?;
         let link = Url::parse(session.get_authorization_url()).ok();
-        // A client opens it without a look: a program of this machine, or a script, is no page.
+        // A client opens the link without a check, so it must be a web page, not a local program or a script.
         let link = link.filter(|link| Reach::of(&server.url).allows_page(link));
         let link = link.ok_or_else(|| {
             let shown = shown(session.get_authorization_url(), &[], MAX_PROBLEM);
@@ -137,7 +137,7 @@ impl Login {
                 biased;
                 answer = next_answer(&mut visits) => break answer,
                 accepted = self.listener.accept() => {
-                    // One that is gone already is no reason to end.
+                    // A connection that is gone already does not end the login.
                     if let Ok((stream, _)) = accepted {
                         if visits.len() == MAX_VISITS {
                             visits.pop_front();
@@ -166,7 +166,7 @@ impl Login {
         done
     }
 
-    /// Returns a browser and where it was sent, if it comes back from this login.
+    /// Returns a browser's connection and the URL that it requests, if it comes back from this login.
     async fn visit(&self, mut stream: TcpStream) -> Option<(TcpStream, Url)> {
         let target = target(&mut stream).await?;
         let url = Url::parse("http://127.0.0.1").ok()?.join(&target).ok()?;
@@ -178,7 +178,7 @@ impl Login {
     }
 }
 
-/// A connection to the port, with the answer that it brings, if it is that of this login.
+/// A connection to the port. It resolves to the browser's answer, if it is one to this login.
 type Visit<'a> = BoxFuture<'a, Result<Option<(TcpStream, Url)>, Elapsed>>;
 
 /// Returns the first answer; connections without one are removed. Waits while there is none.
@@ -240,7 +240,7 @@ fn no_place(error: &io::Error) -> String {
     format!("has no place for its tokens ({error})")
 }
 
-/// Prepares what a browser is sent to, and what its answer is exchanged with. `back` is the address that it comes back to.
+/// Prepares the link for the browser and the later exchange of its answer. `back` is the address of the callback.
 async fn session(
     server: &HttpSpec,
     client: Option<OAuthClient>,
@@ -250,7 +250,7 @@ async fn session(
     let mut manager = manager(server).await?;
     let metadata = discovered(server, &mut manager).await.map_err(refused)?;
     let registers = metadata.registration_endpoint.is_some();
-    // What another authorization server has given is none of this one's business.
+    // A login of another authorization server must not be sent to this one.
     let last = server.tokens.login().await.map_err(|error| no_place(&error))?;
     let last = last.filter(|last| last.credentials.issuer == metadata.issuer);
     let scopes = scopes(server, &manager, last.as_ref()).await?;
@@ -296,7 +296,7 @@ async fn session(
     session.map_err(|(_, error)| refused(error))
 }
 
-/// Finds the authorization server of a server, by what it says to a caller without tokens.
+/// Finds the authorization server of a server by the server's challenge to a caller without tokens.
 async fn discovered(
     server: &HttpSpec,
     manager: &mut AuthorizationManager,
@@ -334,10 +334,10 @@ async fn manager(server: &HttpSpec) -> Result<AuthorizationManager, String> {
     manager.map_err(|error| said("cannot be logged in at", &error))
 }
 
-/// Returns what presents the tokens for a server. `None` if there are none of its authorization server.
+/// Returns the manager that sends the tokens to a server. `None` if there are no tokens of its authorization server.
 ///
 /// # Errors
-/// What is wrong, to follow the server's name.
+/// The reason, as words that follow the server's name.
 pub(crate) async fn authorized(server: &HttpSpec) -> Result<Option<AuthorizationManager>, String> {
     let unusable = |error: AuthError| said("cannot use its login", &error);
     let login = server.tokens.login().await;

@@ -1,8 +1,8 @@
-//! Requests of logins: to a server that a user has configured, and to where that server says that one logs in.
+//! Requests of logins: to a server that a user has configured, and to the addresses that the server gives for logins.
 //!
 //! As with the server itself, no proxy of the environment sees them and no redirect is followed. An address that a server
-//! gives does not lead to services of this machine, unless the server is there too, nor to link-local ones. Names are checked
-//! as they are resolved, numbers before: they are never resolved.
+//! gives must not be link-local, nor of this machine unless the server is on this machine too. Names are checked when they
+//! are resolved. Numeric addresses are checked before the request, because they are never resolved.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// Returns what the server at an address may name.
+    /// Returns the reach of the server at an address.
     pub(crate) fn of(server: &str) -> Self {
         let is_here = Url::parse(server).is_ok_and(|url| is_this_machine(&url));
         if is_here {
@@ -47,7 +47,8 @@ impl Reach {
         }
     }
 
-    /// Whether a user's browser may be sent to a page: one of the web that nobody on the way can change.
+    /// Whether a user's browser may be sent to a page: over HTTPS, so that nobody on the way can change it, or on this
+    /// machine if the server is too.
     pub(crate) fn allows_page(self, page: &Url) -> bool {
         let allows_scheme = match (page.scheme(), is_this_machine(page)) {
             ("http" | "https", true) => self == Self::ThisMachine,
@@ -57,7 +58,7 @@ impl Reach {
         allows_scheme && page.has_host() && has_no_user
     }
 
-    /// Whether an address is reached. Networks of a company are: their logins are there.
+    /// Whether requests may reach an address. Private networks are allowed: companies have their logins there.
     fn allows(self, address: IpAddr) -> bool {
         match bobbin_web::canonical(address) {
             address if address.is_loopback() => self == Self::ThisMachine,
@@ -78,7 +79,7 @@ impl Outbound {
     /// Returns the client for the server at this address.
     ///
     /// # Errors
-    /// What is wrong, to follow the server's name.
+    /// The reason, as words that follow the server's name.
     pub(crate) fn new(server: &str) -> Result<Self, String> {
         let reach = Reach::of(server);
         let client = reqwest::Client::builder()
@@ -137,7 +138,7 @@ fn nowhere(host: &str) -> Failure {
     format!("{host} leads to no address that a login may reach").into()
 }
 
-/// Returns the address of a host that is a number, in whatever spelling: an address of the web is read as browsers do.
+/// Returns the address of a numeric host, in any spelling: `Url` reads it as browsers do.
 fn number(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }

@@ -1,7 +1,7 @@
-//! What a server says of a tool, as rules of ours (MCP: tool annotations). Pure.
+//! The permission of a server's tool, from its MCP annotations. Pure.
 //!
-//! They are hints by whoever wrote the server, so they can only ever spare a question about looking; a tool that
-//! says nothing is taken for one that can do everything.
+//! Annotations are hints by the author of the server. So they can only save the approval of a tool that reads. A tool
+//! without annotations counts as one that can do everything.
 
 use bobbin_agent_api::cut::head_and_rest;
 use bobbin_agent_api::tool::{Effect, Permission};
@@ -11,19 +11,19 @@ use rmcp::model::ToolAnnotations;
 /// Longest piece of a call's arguments in a question.
 const MAX_SHOWN: usize = 300;
 
-/// What is believed of a tool.
+/// The assumed traits of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Traits {
     /// It changes nothing.
     pub(crate) reads: bool,
-    /// It says that it reaches things beyond its own server.
+    /// It reaches things beyond its own server.
     pub(crate) reaches_out: bool,
     /// It may change things for the worse.
     pub(crate) destroys: bool,
 }
 
 impl Traits {
-    /// Returns what is believed of a tool with these hints. Contradictions count against it.
+    /// Returns the traits of a tool with these hints. Contradictions count against it.
     pub(crate) fn of(hints: Option<&ToolAnnotations>) -> Self {
         let hint = |get: fn(&ToolAnnotations) -> Option<bool>| hints.and_then(get);
         let destructive = hint(|hints| hints.destructive_hint);
@@ -35,8 +35,9 @@ impl Traits {
         }
     }
 
-    /// Returns what is still believed of a tool that says this now and said `first` when its server was listed first, if
-    /// it was there. A server changes its word for the worse only: its user trusted what it was.
+    /// Returns these traits, but none better than `first`, those of the tool in the server's first list. The user has
+    /// trusted the first list, so a later one cannot make a tool more harmless. A tool that was not in the first list counts
+    /// as one without hints.
     pub(crate) fn no_better_than(self, first: Option<Self>) -> Self {
         let first = first.unwrap_or(Self::of(None));
         Self {
@@ -46,12 +47,12 @@ impl Traits {
         }
     }
 
-    /// Returns whether plan mode leaves it.
+    /// Returns the effect of the tool, by which plan mode decides whether to offer it.
     pub(crate) fn effect(self) -> Effect {
         if self.reads { Effect::Reads } else { Effect::Writes }
     }
 
-    /// Returns what a call needs before it may run.
+    /// Returns the permission that a call needs.
     pub(crate) fn permission(self, server: &str, tool: &str, arguments: &str) -> Permission {
         if self.reads && !self.reaches_out {
             return Permission::Free;
@@ -63,7 +64,7 @@ impl Traits {
         } else {
             "It says that it changes things without destroying any."
         };
-        // A client that shows the call has them whole.
+        // A client that shows the call has the complete arguments.
         let arguments = head_and_rest(arguments, MAX_SHOWN);
         Permission::Ask {
             scope: Scope::new(ApprovalKind::RemoteResource, tool, format!("mcp:{server}/{tool}")),

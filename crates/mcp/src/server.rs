@@ -1,7 +1,7 @@
-//! One server: how it is started, watched and ended, and how clients see it.
+//! One server: its start, its run, its end, and its state for clients.
 //!
-//! Its task reports changes, others read; one short mutex. What was believed of a tool at the first start still
-//! counts after a restart.
+//! The server's task writes the state and others read it, behind one short mutex. The traits of tools at the first start
+//! still count after a restart.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use crate::{Announce, Launch, ServerSpec};
 const GATHER: Duration = Duration::from_millis(100);
 /// Shortest time between two lists of one server, whatever it says.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Longest sentence about what of a server's list is left out.
+/// Longest sentence about left-out tools of a server.
 const MAX_LEFT_OUT: usize = 500;
-/// Most bytes of what a server says of itself for models (guess: a page).
+/// Most bytes of a server's instructions for models (guess: a page).
 const MAX_INSTRUCTIONS: usize = 4 << 10;
 
 /// One server.
@@ -48,7 +48,7 @@ pub(crate) struct Server {
 pub(crate) struct Running {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) calls: Arc<OpenCalls>,
-    /// What it says of itself for models; empty when it says nothing.
+    /// The server's instructions for models; may be empty.
     pub(crate) instructions: Arc<str>,
     listing: Arc<Listing>,
     pub(crate) extras: Extras,
@@ -58,9 +58,9 @@ struct Seen {
     shown: Arc<ToolServer>,
     /// Whether the last start has failed because its user has to log in.
     wants_login: bool,
-    /// What can be called, also while it is being started again.
+    /// The tools that can be called, also during a restart.
     tools: Arc<[Arc<Listed>]>,
-    /// What was believed of each tool of the first list, which is at most what one list may have.
+    /// The traits of the tools of the first list, by name. Bounded by the limit of a list.
     first: Option<HashMap<String, Traits>>,
 }
 
@@ -111,7 +111,7 @@ impl Server {
         self.seen.lock().tools.clone()
     }
 
-    /// `tools` stay where they are `None`.
+    /// Changes the state and announces it. `None` for `tools` leaves the tools as they are.
     fn change(&self, state: ServerState, problem: Option<String>, tools: Option<&[Listed]>) {
         let mut seen = self.seen.lock();
         let ready = state == ServerState::Ready;
@@ -143,8 +143,8 @@ impl Server {
         }
     }
 
-    /// Returns the tools that it lists now. `None` when they were not listed: what is known stays, and a dead
-    /// connection shows by itself.
+    /// Returns the tools that the server lists now. `None` if listing failed: the known tools stay, and the loss of a dead
+    /// connection is noticed elsewhere.
     async fn list(&self, peer: &Peer<RoleClient>) -> Option<Arc<Listing>> {
         let name = &self.spec.name;
         match timeout(self.spec.start_timeout, listing::tools(peer, name)).await {
@@ -191,7 +191,7 @@ impl Service for Server {
             // The first change is listed at once.
             let mut listed_at = Instant::now().checked_sub(BETWEEN).unwrap_or_else(Instant::now);
             loop {
-                // Nobody waits for what a server has besides tools.
+                // No call waits for resources and prompts.
                 if extras::are_there(&peer) {
                     running.extras = extras::list(&peer, &self.spec.name).await;
                     publish(running.clone());

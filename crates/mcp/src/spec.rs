@@ -1,4 +1,4 @@
-//! What the host is told of a server, with everything that had to be looked up already in it.
+//! The spec of a server for the host, with secrets and variables already looked up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::TokenFile;
 pub struct ServerSpec {
     /// Its name; compared without case.
     pub name: String,
-    /// Whose configuration it comes from.
+    /// The configuration that it comes from.
     pub origin: ServerOrigin,
     /// Whether clients may not change its configuration.
     pub read_only: bool,
-    /// How it is reached, as people are shown it.
+    /// How it is reached, for display.
     pub reach: Reach,
     /// How it is started.
     pub launch: Launch,
@@ -31,11 +31,11 @@ pub struct ServerSpec {
     pub start_timeout: Duration,
     /// How long a call may take.
     pub call_timeout: Duration,
-    /// Values that may not appear in what people are told.
+    /// Values to remove from every shown text.
     pub secrets: Vec<Secret>,
 }
 
-/// Says whether a server may still be started; an error is a sentence for the user. May block.
+/// Checks whether a server may still be started; an error is a sentence for the user. May block.
 #[derive(Clone)]
 pub struct StartCheck(pub Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
@@ -48,7 +48,7 @@ impl fmt::Debug for StartCheck {
 /// How a server is started.
 #[derive(Debug, Clone)]
 pub enum Launch {
-    /// As a child of ours that speaks on its standard streams.
+    /// As a child process that speaks on its standard streams.
     Child(Box<ProcessSpec>),
     /// Not at all: it runs already and listens on an address.
     Http(Box<HttpSpec>),
@@ -67,7 +67,7 @@ pub struct HttpSpec {
     pub bearer: Option<String>,
     /// Other headers of every request.
     pub headers: Vec<(String, String)>,
-    /// Where the tokens of a login are; a bearer token counts before them.
+    /// The tokens of a login; `bearer` takes precedence.
     pub tokens: TokenFile,
 }
 

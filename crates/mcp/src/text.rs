@@ -1,4 +1,4 @@
-//! Cutting texts of strangers to size, and keeping secrets out of them. Pure.
+//! Cuts texts of servers to size and removes secrets from them. Pure.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use bobbin_model::{Lines, visible};
 
 use crate::Secret;
 
-/// Shortest secret that is looked for: shorter ones would take ordinary words with them.
+/// Shortest secret that is removed: shorter ones would remove ordinary words.
 const MIN_SECRET: usize = 4;
-/// Shortest secret of letters alone that is looked for in the middle of words too: shorter ones may be part of many.
+/// Shortest secret of letters alone that is also removed inside words: many words contain shorter ones.
 const MIN_ANYWHERE: usize = 8;
-/// What may stand before a secret in a header, which people tell without it.
+/// Schemes before a secret in a header; texts also contain the secret without its scheme.
 const SCHEMES: &[&str] = &["Basic", "Bearer", "Token"];
-/// What stands for a secret.
+/// The text in place of a secret.
 const HIDDEN: &str = "[hidden]";
 
 /// Returns the beginning of a text, up to `max` bytes, with a sign where something is missing.
@@ -38,7 +38,7 @@ pub(crate) fn head_and_tail(text: String, max: usize) -> String {
     )
 }
 
-/// Returns a text without secrets. Before it is cut: a part of a secret is not known for one.
+/// Returns a text without secrets. Call it before cutting: a part of a secret is not found.
 pub(crate) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
     let mut hidden: Vec<Range<usize>> = secrets
         .iter()
@@ -46,7 +46,7 @@ pub(crate) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
         .filter(|secret| secret.len() >= MIN_SECRET)
         .flat_map(|secret| places(text, secret))
         .collect();
-    // One may lie in another, or begin in it.
+    // One secret may lie in another, or overlap it.
     hidden.sort_unstable_by_key(|place| place.start);
     let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
     for place in hidden {
@@ -60,7 +60,7 @@ pub(crate) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
     clean
 }
 
-/// Returns what stands behind the scheme in the value of an `Authorization` header.
+/// Returns the part after the scheme of the value of an `Authorization` header.
 fn credentials(secret: &str) -> Option<&str> {
     let (scheme, rest) = secret.split_once(' ')?;
     let known = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));

@@ -1,7 +1,7 @@
 //! The tokens of a login, in a file of the state directory that only its owner may read.
 //!
-//! One file for each server's name and address; beside it, until the next login, the scope that the last lacked. Several Bobbins may run: a lock beside the file is for one refresh at a
-//! time, another for one login at a time.
+//! Each server's name and address has one file. Until the next login, a file beside it has the scope that the last login
+//! lacked. Several Bobbins may run, so two locks beside the file allow one refresh and one login at a time.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 /// Longest scope that is stored (guess: several times what servers want).
 const MAX_SCOPE: usize = 4 << 10;
 
-/// What a login has given, and to which client.
+/// The tokens of a login, and the client that got them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredLogin {
     #[serde(flatten)]
@@ -25,12 +25,12 @@ pub(crate) struct StoredLogin {
     pub(crate) client: StoredClient,
 }
 
-/// What is stored of a client beside its id.
+/// The stored facts about a client besides its id.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StoredClient {
     #[serde(default, rename = "client_secret", skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
-    /// Whether the user has registered it: then later logins are its too.
+    /// Whether the user has registered the client. Then later logins use it too.
     #[serde(default, rename = "client_is_users")]
     pub(crate) is_users: bool,
 }
@@ -68,12 +68,12 @@ impl TokenFile {
         is_removed(&self.0)
     }
 
-    /// Returns what the last login has given. `None` if there was none.
+    /// Returns the last login. `None` if there was none.
     pub(crate) async fn login(&self) -> io::Result<Option<StoredLogin>> {
         self.on_disk(Self::read).await
     }
 
-    /// Has the next login ask for a scope: space-separated names.
+    /// Makes the next login ask for a scope: space-separated names.
     pub(crate) async fn want_scope(&self, scope: String) -> io::Result<()> {
         self.on_disk(move |file| {
             if scope.len() > MAX_SCOPE {
@@ -95,7 +95,7 @@ impl TokenFile {
         .await
     }
 
-    /// Has the next login ask for no more than the server and the last login name.
+    /// Makes the next login ask only for the scopes of the server and of the last login.
     pub(crate) async fn forget_scope(&self) -> io::Result<()> {
         self.on_disk(|file| is_removed(&file.scope()).map(drop)).await
     }
@@ -136,7 +136,7 @@ impl TokenFile {
         private().create(true).open(self.0.with_extension(of))
     }
 
-    /// Returns what stands for the one login at this server. `None` while there is another.
+    /// Returns the lock for a login at this server. `None` while another login has it.
     pub(crate) async fn lock_login(&self) -> io::Result<Option<File>> {
         self.on_disk(|file| {
             let lock = file.lock_file("login")?;
@@ -168,7 +168,7 @@ fn is_removed(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns how a file is opened for writing that nobody else may read.
+/// Returns options that open a file for writing and create it for its owner only.
 fn private() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     options.write(true).mode(0o600);
