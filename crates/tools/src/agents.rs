@@ -1,9 +1,8 @@
-//! `SpawnAgent`, `WaitAgent`, `SendInput`, `CloseAgent`, `ResumeAgent`: subagents, as their parent handles them.
+//! `SpawnAgent`, `WaitAgent`, `SendInput`, `CloseAgent`, `ResumeAgent`: the tools for a Thread's subagents.
 //!
-//! The tools only call [`SubAgents`], which decides what a subagent may do, how many there are and when they end. The
-//! tools change nothing by themselves, so plan mode has them too: a subagent of a Thread in plan mode is in plan mode.
-//! They are offered to Threads that may have subagents; a configuration with `allowList` must name them (AppServer
-//! protocol 02 §2.4).
+//! The tools only call [`SubAgents`], which decides the rights, the number and the end of subagents. The tools change
+//! nothing by themselves, so plan mode has them too: a subagent of a Thread in plan mode is in plan mode. Threads that may
+//! have subagents get them; a configuration with `allowList` must name them (AppServer protocol 02 §2.4).
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -35,13 +34,13 @@ const SEND: &str = "SendInput";
 const CLOSE: &str = "CloseAgent";
 const RESUME: &str = "ResumeAgent";
 
-/// The tools: every Turn has the same, since making their schemas is costly.
+/// The tools. All Turns share them, because making their schemas is costly.
 pub(super) static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
     [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume]
         .map(|kind| Arc::new(AgentTool::new(kind, &[])) as Arc<dyn Tool>)
 });
 
-/// Returns the tools for the subagents of a Turn that its Thread may have.
+/// Returns the tools for subagents that a Thread may have.
 pub fn agent_tools(sub_agents: &dyn SubAgents, config: &ThreadConfig) -> Vec<Arc<dyn Tool>> {
     if !sub_agents.may_spawn() {
         return Vec::new();
@@ -71,7 +70,7 @@ fn is_listed(config: &ThreadConfig, name: &str) -> bool {
         .any(|listed| listed.trim().eq_ignore_ascii_case(name))
 }
 
-/// Which of the tools.
+/// The kind of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Spawn,
@@ -92,7 +91,7 @@ impl Kind {
         }
     }
 
-    /// Returns the tool as a model gets it. `profiles` are those that can be named, and what each is for.
+    /// Returns the tool's spec. `profiles` are the names of profiles, each with its purpose.
     fn spec(self, profiles: &[(String, String)]) -> ToolSpec {
         let agent = json!({ "type": "string", "description": "Its id or nickname." });
         let (description, required, mut properties): (_, &[&str], _) = match self {
@@ -367,7 +366,7 @@ async fn run(request: AgentRequest, context: &CallContext) -> Result<String, Sub
     }
 }
 
-/// Returns a text on a call that ran when the server stopped.
+/// Returns the result of a call that ran when the server stopped.
 async fn interrupted(kind: Kind, call: String, agents: Arc<dyn SubAgents>) -> String {
     const BEGAN: &str =
         "interrupted_by_restart: the server stopped while this call ran, and it was not run again";

@@ -1,8 +1,8 @@
 //! `ApplyPatch`: several files changed by one patch, all of them or none.
 //!
-//! The new content of every file is computed before any file is changed, and one [`Batch`] changes them. Each path is
-//! checked as if its file were written alone. At most one path may need an approval, because an approval covers one
-//! file. A section may name a file that an earlier section has changed.
+//! The tool computes the new content of every file first; then one [`Batch`] changes them. It checks each path as if the
+//! patch had only that file. At most one path may need an approval, because an approval covers one file. A section may
+//! name a file that an earlier section has changed.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -165,7 +165,7 @@ impl PreparedCall for Prepared {
 struct Fate {
     before: Option<Arc<[u8]>>,
     now: Option<Arc<[u8]>>,
-    /// Its permissions, those of the previous file.
+    /// Its permissions: those of the previous file.
     mode: Option<u32>,
 }
 

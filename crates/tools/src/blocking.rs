@@ -83,7 +83,7 @@ impl FileWork {
         }
     }
 
-    /// Returns what to record of a file that the model knows now.
+    /// Returns the record of a file that the model knows now.
     pub(super) async fn seen(&self, path: &Path) -> Option<SeenFile> {
         let path = path.to_owned();
         self.clone().look(move || seen(&path)).await

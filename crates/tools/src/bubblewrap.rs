@@ -1,10 +1,10 @@
 //! Bubblewrap as the configuration requests it, and the result of a trial run at first use.
 //!
-//! A bubblewrap may not work: the system may forbid namespaces, or the server may run in a container. So before
-//! anything is promised, one trial runs bubblewrap around the helper with every feature of a command's view
-//! ([`super::bubblewrap_try`]). The result is valid for the life of the process. A later failure causes a new trial, and
-//! only trials decide: they have nothing of a workspace in them, while a command can make others fail, which then do not
-//! run. Bounds: one trial at a time, of 20 s.
+//! Bubblewrap may not work: the system may forbid namespaces, or the server may run in a container. So before the server
+//! relies on it, one trial runs bubblewrap around the helper with every feature of a command's view
+//! ([`super::bubblewrap_try`]). A success is valid for the life of the process. A later failure causes a new trial, and only
+//! trials decide: a workspace cannot affect them, while a command can make other commands fail, which then do not run.
+//! Bounds: one trial at a time, of 20 s.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub enum BubblewrapUse {
     /// No.
     #[default]
     Off,
-    /// Where it works.
+    /// Yes, if bubblewrap works.
     Auto,
-    /// Always: where bubblewrap does not work, no command runs.
+    /// Always. If bubblewrap does not work, no command runs.
     Require,
 }
 
@@ -49,7 +49,7 @@ pub(super) type Tried = (Instant, Found);
 const FAILED_FOR: Duration = Duration::from_mins(1);
 
 impl Bubblewrap {
-    /// Returns bubblewrap in its usual places; `children` starts its trial.
+    /// Returns bubblewrap in its default places; `children` starts its trial.
     pub fn new(wanted: BubblewrapUse, children: Children) -> Self {
         Self {
             wanted,
@@ -59,7 +59,7 @@ impl Bubblewrap {
         }
     }
 
-    /// Searches other places. Only root may own them, as the usual ones.
+    /// Searches other places for the program. Only root may own them, as with the default ones.
     #[must_use]
     pub fn with_places(mut self, places: Vec<PathBuf>) -> Self {
         self.places = places;
@@ -134,8 +134,8 @@ impl Bubblewrap {
     }
 }
 
-/// Settings of git: no background maintenance of a repository. Such maintenance would be killed with the command and
-/// leave its locks behind.
+/// Settings of git without background maintenance. The end of the command would kill the maintenance, which would leave
+/// its locks behind.
 const NO_UPKEEP: [(&str, &str); 2] = [("gc.auto", "0"), ("maintenance.auto", "false")];
 /// The variable with the number of settings that git reads from its environment.
 const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bubblewrap::Found;
 
-/// Time for a trial. Many times what a busy machine needs.
+/// Time for a trial: many times as long as one takes on a busy machine.
 const TRY_TIME: Duration = Duration::from_secs(20);
 /// Most output of a trial.
 const TRY_OUTPUT: usize = 4 << 10;
@@ -32,8 +32,8 @@ const RESTRICTIONS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Runs a harmless command in the strictest sandbox, and returns the program of bubblewrap. The plan names no place: what
-/// is in a workspace must not make a trial fail.
+/// Runs a harmless command in the strictest sandbox, and returns the program of bubblewrap. The plan names no place, so
+/// that no file of a workspace can make a trial fail.
 pub(super) async fn try_it(places: &[PathBuf], children: &Children, kernel: Support) -> Found {
     let program = find(places).map_err(|unfit| unfit.to_string())?;
     let plan = Plan {

@@ -1,8 +1,8 @@
 //! Tools that a client declares for a Thread and runs itself (AppServer protocol 04 §7).
 //!
-//! They go through the same steps as built-in tools: arguments against the schema, the approval that the client
-//! declared, the rules, the record of the call, and then the client. A call is sent once, to the client that serves the
-//! Thread's tools at that moment; nothing is repeated.
+//! Calls go through the same steps as those of built-in tools: the schema, the approval that the client declared, the
+//! rules, the record of the call, and then the client. The server sends a call once, to the client that serves the
+//! Thread's tools at that moment.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use super::paths::{Access, locate};
 use bobbin_agent_api::client::MAX_ANSWER_BYTES;
 use bobbin_agent_api::cut::head_and_tail;
 
-/// Returns the tools that a client declared for a Turn's Thread; tools with the name of one in `always` are left out.
+/// Returns the tools that a client declared for a Turn's Thread, without those whose name is in `always`.
 pub fn client_tools(
     declared: &[DynamicTool],
     clients: &ThreadClients,

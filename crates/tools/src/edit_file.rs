@@ -233,7 +233,7 @@ fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String
     Ok((text.replace(&old, &new), count))
 }
 
-/// Returns the new content where oldText fits but for blanks, indentation or typographic signs, line by line.
+/// Returns the new content for an oldText that fits the file's lines except for blanks, indentation or typographic signs.
 fn nearly(text: &str, arguments: &Arguments) -> Result<String, String> {
     let (old, new) = (&arguments.old_text, &arguments.new_text);
     if old.trim().is_empty() {

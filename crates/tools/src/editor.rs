@@ -1,10 +1,10 @@
 //! File tools and commands that use the Thread's editor (AppServer protocol 04 §8).
 //!
 //! Checks and approvals come first and are the same as without an editor; only the last step differs. The editor reads
-//! text files with their unsaved changes, writes files where the user sees it, and runs commands in its terminals. If
-//! the editor is gone or fails, the tool does the step itself, unless the editor may have done it. A file that the
-//! editor may have written is checked first (see [`editor_write`](super::editor_write)). Each terminal has a task that
-//! ends and releases it, whatever happens to the call.
+//! text files with their unsaved changes, writes files visibly to the user, and runs commands in its terminals. If the
+//! editor is gone or fails, the tool does the step itself, unless the editor may have done it. The tool first checks a
+//! file that the editor may have written (see [`editor_write`](super::editor_write)). Each terminal has a task that ends
+//! and releases it, whatever happens to the call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use bobbin_agent_api::cut::head_and_tail;
 
-/// How long an editor has for each request about a command that is over or given up: an interrupted Turn waits for the
-/// sum at most.
+/// How long an editor has for each request about a command that has ended or was cancelled. An interrupted Turn waits at
+/// most for the sum.
 const ENDING: Duration = Duration::from_millis(800);
-/// How long an abandoned terminal may take to open (guess: twice what editors are given).
+/// How long an abandoned terminal may take to open (guess: twice the time limit of such a request).
 const STARTING: Duration = Duration::from_mins(1);
 
 /// The editor of a Thread, found when needed.
@@ -124,7 +124,7 @@ fn may_have_begun(failure: &ClientFailure) -> bool {
 
 /// Whether an editor has written a file.
 pub(super) enum Written {
-    /// The editor says that it has.
+    /// The editor has answered that it has.
     Yes,
     /// The editor has not.
     No,
@@ -240,7 +240,7 @@ pub(super) struct TerminalLimits {
 /// How a command in a terminal ended.
 enum Ended {
     Code(i64),
-    /// The editor does not say.
+    /// The editor does not report it.
     Unknown,
     TimedOut,
     Cancelled,

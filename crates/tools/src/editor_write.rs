@@ -1,8 +1,8 @@
 //! Finds out the state of a file that an editor was asked to write, if the editor's answer does not say (AppServer
 //! protocol 04 §8).
 //!
-//! The file on disk decides: if it has the new content, the write is done, and a file that someone else changed is not
-//! overwritten. A write that the editor may still do is not done a second time here.
+//! The file on disk decides: if it has the new content, the write is done. The tool does not overwrite a file that another
+//! program changed, nor repeat a write that the editor may still do.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) enum Next {
     Here,
     /// The editor seems not to have written it: the tool writes the file if it is unchanged.
     HereIfUnchanged,
-    /// Nothing: the result says what is known.
+    /// Nothing: this result reports the state of the file.
     Told(Box<ToolOutput>),
 }
 

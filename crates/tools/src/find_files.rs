@@ -122,7 +122,7 @@ impl PreparedCall for Prepared {
             work,
             ..
         } = *self;
-        // The last entry and the count come on top.
+        // Leaves room for the last entry and the count.
         let max_bytes = context.max_bytes.saturating_sub(600);
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {

@@ -1,8 +1,8 @@
 //! `FindTools`: searches the tools of MCP servers, and loads those that the model chooses.
 //!
-//! Offered where the servers have more tools than each request should carry, and while a server is starting: then a call
-//! waits for it. The conversation is the only record of what is loaded ([`FindTools::chosen`]), so it outlives a restart
-//! and never changes what a request has had before.
+//! Offered if the servers have more tools than one request should have, and while a server is starting: then a call waits
+//! for it. Only the conversation records the loaded tools ([`FindTools::chosen`]). So they outlive a restart, and earlier
+//! parts of a request never change.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const MAX_DESCRIPTION: usize = 300;
 const MAX_LOADED: usize = 10;
 /// Most servers that the tool's description names.
 const MAX_SERVERS: usize = 64;
-/// What a word counts in a name, compared with one in a description.
+/// The weight of a word in a name; a word in a description has the weight 1.
 const IN_NAME: usize = 3;
 
 /// Searches the tools of MCP servers.
@@ -50,7 +50,7 @@ struct Arguments {
 }
 
 impl FindTools {
-    /// Returns the search over the sources of `all`; `now` is what the Thread has of it.
+    /// Returns the search over the sources of `all`; `now` is the Thread's part of `all`.
     pub fn new(all: ToolSet, now: &ToolSet, thread: &ThreadId) -> Self {
         let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
         for name in now.names(Mode::Agent) {

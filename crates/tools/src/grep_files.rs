@@ -54,7 +54,7 @@ struct Arguments {
     ignore_case: bool,
     #[serde(default)]
     literal: bool,
-    /// A kind of files.
+    /// The name of a type of files.
     #[serde(default, rename = "type")]
     kind: Option<String>,
     #[serde(default)]
@@ -65,7 +65,7 @@ struct Arguments {
     offset: usize,
 }
 
-/// What is searched for, and what is reported of it.
+/// A search: the pattern, the files, and the form of the report.
 struct Search {
     matcher: RegexMatcher,
     chosen: Chosen,

@@ -14,21 +14,21 @@ use super::walk::one_line;
 const MAX_MATCHES: usize = 500;
 /// Most bytes of one line shown.
 const MAX_LINE_BYTES: usize = 400;
-/// Bytes before the match in what is shown of a longer line.
+/// Bytes before the match in the shown part of a longer line.
 const BEFORE: usize = 100;
-/// Bytes of a report that stay free for what it says at its end.
+/// Bytes of a report that stay free for the note at its end.
 const NOTE_BYTES: usize = 400;
 
-/// What is reported of matches.
+/// The form of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Shows {
     /// Matching lines, as `path:line:text`. Lines around them have `-` for `:`.
     #[default]
     Lines,
-    /// The files that have any.
+    /// The files that have matches.
     Files,
-    /// These files, each with the number of its matching lines.
+    /// The files that have matches, each with the number of its matching lines.
     Counts,
 }
 
@@ -36,9 +36,9 @@ pub(super) enum Shows {
 #[derive(Debug)]
 pub(super) struct Report {
     shows: Shows,
-    /// How many of the first results are left out.
+    /// How many of the first results to skip.
     offset: usize,
-    /// How many were.
+    /// How many results were skipped.
     passed: usize,
     text: String,
     /// Most bytes of results.
@@ -77,7 +77,7 @@ impl Report {
         self.full
     }
 
-    /// Adds one result, or passes it over. Returns whether there is room for more.
+    /// Adds one result, or skips it. Returns whether it was added, skipped or did not fit.
     fn add(&mut self, result: &str) -> Added {
         if self.passed < self.offset {
             self.passed += 1;
@@ -171,7 +171,7 @@ pub(super) struct InFile<'a> {
     count: usize,
 }
 
-/// What became of a result.
+/// The outcome of adding a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Added {
     Shown,
@@ -209,7 +209,7 @@ impl Sink for InFile<'_> {
 
     fn context(&mut self, _searcher: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
         let report = &mut *self.report;
-        // What is around a line that is passed over is so too.
+        // Context of a skipped line is skipped too.
         let is_of_passed = match around.kind() {
             SinkContextKind::Before => report.passed < report.offset,
             _ => !self.any,
@@ -241,7 +241,7 @@ impl Sink for InFile<'_> {
     }
 }
 
-/// Returns a line, or the part of a long one around its match with the column where that part begins.
+/// Returns a line, or the part of a long line around its match, with the part's first column.
 fn around(line: &[u8], at: usize) -> String {
     if line.len() <= MAX_LINE_BYTES {
         return one_line(&String::from_utf8_lossy(line));

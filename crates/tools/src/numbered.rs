@@ -1,8 +1,8 @@
-//! Lines of a text as the model reads them: each with its number, within bounds, and with a way to read on.
+//! Lines of a text for the model, each with its number, within limits. A note says how to read on.
 
 use std::io::{self, BufRead, Read as _};
 
-/// Most lines when the model asks for no number of them.
+/// Most lines if the model gives no limit.
 pub(super) const USUAL_LINES: u64 = 2_000;
 /// Most characters of a line, unless it is read from a column on.
 const MAX_LINE_CHARS: usize = 2_000;
@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) max_bytes: usize,
 }
 
-/// Returns the lines of a part. `text` begins with the part's first line.
+/// Returns the lines of a part. `text` starts with the part's first line.
 ///
 /// # Errors
 /// The text cannot be read.
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// Skips characters of a line. Returns how many the line has if these are not more.
+/// Skips `count` characters of a line. Returns the line's length in characters if it has at most `count`.
 fn skip_chars(text: &mut impl BufRead, count: u64) -> io::Result<Option<u64>> {
     let mut chars = 0;
     loop {
@@ -122,7 +122,7 @@ fn skip_chars(text: &mut impl BufRead, count: u64) -> io::Result<Option<u64>> {
             return Ok(Some(chars));
         }
         for (at, byte) in buffer.iter().enumerate() {
-            // Every byte but those inside of a character begins one.
+            // Each byte starts a character, except UTF-8 continuation bytes.
             let begins = byte & 0b1100_0000 != 0b1000_0000;
             if *byte == b'\n' {
                 return Ok(Some(chars));

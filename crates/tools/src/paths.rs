@@ -4,9 +4,9 @@
 //! the workspace counts as outside. Missing parts are taken literally; a dangling link counts as the place it points
 //! to.
 //!
-//! The check and the use are two moments. A call confirms its [`Target`] again right before it acts, and then uses the
-//! resolved path, which has no link left to follow. A process that swaps a directory for a link within those
-//! microseconds can still win, as it could by acting itself.
+//! Time passes between the check and the use. A call confirms its [`Target`] again right before it acts, and then uses the
+//! resolved path, which has no links. A process that replaces a directory by a link within those microseconds can still
+//! redirect the call; it could also act itself.
 //!
 //! Blocking, but only a `stat` per path part. Bounded by [`trace`].
 
@@ -20,7 +20,7 @@ use bobbin_model::{ApprovalKind, Scope};
 
 use bobbin_policy::{Reserved, Standing, resolve, ruling, trace};
 
-/// What a call does with a path; the words of AppServer protocol 04 §1.
+/// The use of a path by a call, in the words of AppServer protocol 04 §1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// It reads a file.
@@ -109,8 +109,8 @@ impl Target {
     }
 }
 
-/// Whether a resolved path is a file that a client has stored for its user to show: chat adapters and the desktop put
-/// pictures there.
+/// Whether a resolved path is in the directory of attachments. Chat adapters and the desktop store pictures there for the
+/// model.
 fn is_attachment(root: &Path, path: &Path) -> bool {
     path.starts_with(root.join(".craft/attachments"))
 }

@@ -1,7 +1,7 @@
 //! The sandbox of programs that Bobbin starts by itself: hooks, runners, servers, extensions.
 //!
-//! A program that a folder brings, or that loads files which the agent may write, can run code of the agent. So it is
-//! confined as the agent's commands are. This is the one place that makes the plan of such a program.
+//! A program of a folder, or one that loads files which the agent may write, can run code of the agent. So it is confined
+//! as the agent's commands are. Only this module makes the plan of such a program.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use super::shell_run::mask;
 pub struct ProgramSandbox {
     sandbox: Sandbox,
     policy: Arc<dyn Policy>,
-    /// Whether a program was confined: from then on none starts unconfined, whatever the agent makes of the sandbox.
+    /// Whether a program was confined. From then on, no program starts unconfined, even if the agent breaks the sandbox.
     has_confined: Arc<AtomicBool>,
 }
 
-/// What a program gets beside what a command gets.
+/// The additional rights of a program, compared with a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramNeeds {
     /// Its network.
@@ -34,24 +34,24 @@ pub struct ProgramNeeds {
 /// The network of a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProgramNetwork {
-    /// That of commands.
+    /// The network of commands.
     #[default]
     AsCommands,
-    /// Addresses of the machine and of others, but no local socket.
+    /// Addresses of this machine and of others, but no local socket.
     Internet,
 }
 
 /// Why a program is not confined, although it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotConfined {
-    /// Why, as half a sentence.
+    /// The reason, as half a sentence.
     pub why: String,
-    /// What happens to the program then: as with commands, but refused where this machine confines others.
+    /// The consequence for the program: as for commands, but it is refused if this machine confines other programs.
     pub otherwise: WhenMissing,
 }
 
 impl ProgramSandbox {
-    /// Returns the sandbox of programs. `sandbox` is that of commands; `policy` says which files no command reads.
+    /// Returns the sandbox of programs. `sandbox` is that of commands; `policy` names the files that no command may read.
     pub fn new(sandbox: Sandbox, policy: Arc<dyn Policy>) -> Self {
         Self {
             sandbox,
@@ -65,7 +65,7 @@ impl ProgramSandbox {
         &self.sandbox
     }
 
-    /// Returns a process confined as a command that runs in `root`; as it is if commands are not to be confined.
+    /// Returns a process confined as a command that runs in `root`; unchanged if commands are not confined by configuration.
     ///
     /// # Errors
     /// It cannot be confined.
@@ -103,7 +103,7 @@ impl ProgramSandbox {
         Ok(process)
     }
 
-    /// Learns that a confined process did not start.
+    /// Notes that a confined process did not start.
     pub fn has_failed(&self, error: &ChildError) {
         if let ChildError::Confinement(_) = error {
             self.sandbox.bubblewrap.has_failed();

@@ -11,7 +11,7 @@ use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
 use bobbin_files::{Leftovers, fingerprint, open_file};
 use bobbin_model::SeenFile;
 
-/// Reads all of a file that is to be changed; `None` when there is none.
+/// Reads the whole content of a file that is to be changed; `None` if there is no file.
 ///
 /// # Errors
 /// The file is not an ordinary file, is read-only, is larger than [`MAX_FILE_BYTES`], or cannot be read.
@@ -34,13 +34,13 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(content))
 }
 
-/// Returns what to record of a file that the model knows now; `None` if it cannot be looked at.
+/// Returns the record of a file that the model knows now; `None` if its metadata cannot be read.
 pub(super) fn seen(path: &Path) -> Option<SeenFile> {
     let found = std::fs::metadata(path).ok()?;
     Some(seen_as(path, &found))
 }
 
-/// Returns what to record of a file that was found so.
+/// Returns the record of a file with this metadata.
 pub(super) fn seen_as(path: &Path, found: &std::fs::Metadata) -> SeenFile {
     SeenFile {
         path: path.to_string_lossy().into_owned(),

@@ -1,4 +1,4 @@
-//! How the commands of a server are sandboxed, and what happens where that is impossible.
+//! The sandbox of a server's commands, and the consequence when it is impossible.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use super::program_sandbox::{ProgramNeeds, ProgramNetwork};
 /// How commands are sandboxed. The default confines nothing.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// What commands may do.
+    /// The rights of commands.
     pub profile: Profile,
-    /// What the kernel can confine.
+    /// The confinement that the kernel supports.
     pub support: Support,
     /// The bubblewrap around the helper.
     pub bubblewrap: Bubblewrap,
@@ -28,25 +28,27 @@ pub struct Sandbox {
     pub hide: Vec<PathBuf>,
     /// The folder that the server serves.
     pub folder: PathBuf,
-    /// Places in the folder whose files commands may not read because the folder says so; this needs no trust. They
-    /// only restrict: if one cannot be hidden, commands are refused.
+    /// Places in the folder whose files commands may not read, by the folder's own configuration. This needs no trust,
+    /// because it only restricts: if a place cannot be hidden, commands are refused.
     pub hidden_by_folder: Vec<PathBuf>,
-    /// Places that bubblewrap makes read-only wherever they are. Without bubblewrap they are as the place around them.
+    /// Places that bubblewrap makes read-only, wherever they are. Without bubblewrap, the rights of the place around them
+    /// apply.
     pub keep: Vec<PathBuf>,
-    /// Places whose files bubblewrap hides wherever they are. Without bubblewrap, as `keep`.
+    /// Places whose files bubblewrap hides, wherever they are. Without bubblewrap, the rights of the place around them
+    /// apply.
     pub blank: Vec<PathBuf>,
-    /// Places where services of the machine listen. A command with a network of its own does not see them.
+    /// Places in which services of the machine listen. A command with a network of its own does not see them.
     pub services: Vec<PathBuf>,
-    /// Places in `/tmp` that a command with a `/tmp` of its own sees all the same.
+    /// Places in `/tmp` that a command with its own `/tmp` also sees.
     pub show: Vec<PathBuf>,
-    /// Folders of the folder with git repositories, by real name, as of the server's start. One that a command makes is
-    /// not among them, so that commands can remove it.
+    /// Subfolders of the folder with git repositories, by real name, as of the server's start. Repositories that commands
+    /// make later are not among them, so commands can remove those.
     pub repositories: Vec<PathBuf>,
-    /// What happens where the profile cannot be enforced.
+    /// The consequence when the profile cannot be enforced.
     pub when_missing: WhenMissing,
 }
 
-/// What happens to a command that should be sandboxed and cannot be.
+/// The consequence for a command that should be sandboxed and cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenMissing {
     /// A user is asked, whatever rules allow; without a user to ask, the command is refused.
@@ -63,13 +65,13 @@ pub enum CommandSandbox {
     NotNeeded,
     /// The helper, with this plan.
     Confined(Plan),
-    /// None, although one is required: why, as half a sentence.
+    /// None, although one is required; with the reason, as half a sentence.
     Missing(String),
-    /// None, because of the folder's content: why, as half a sentence. The command does not run.
+    /// None, because of the folder's content; with the reason, as half a sentence. The command does not run.
     Refused(String),
 }
 
-/// Returns what commands may do under a profile as users name it, where the network is configured so.
+/// Returns the rights of commands under a user's profile and the configured network.
 pub fn profile_of(profile: SandboxProfile, network: Network) -> Profile {
     match profile {
         SandboxProfile::ReadOnly => Profile {
@@ -115,7 +117,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// Runs the trial of bubblewrap if necessary. Before that, nothing that depends on it is promised.
+    /// Runs the trial of bubblewrap if necessary. Call it before relying on bubblewrap.
     pub async fn settle(&self) {
         if self.profile.holds_something() {
             self.bubblewrap.settle(self.support).await;
@@ -132,7 +134,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns what can be enforced here, as far as is known.
+    /// Returns the confinement that is known to work here.
     pub fn support_now(&self) -> Support {
         let outer = match self.bubblewrap.found() {
             Some(Ok(_)) => Outer::Bubblewrap,
@@ -144,7 +146,7 @@ impl Sandbox {
         }
     }
 
-    /// Whether bubblewrap confines commands. Before its trial: whether it may.
+    /// Whether bubblewrap confines commands. Before its trial, whether bubblewrap is wanted and installed.
     pub fn is_bubblewrapped(&self) -> bool {
         let works = match self.bubblewrap.found() {
             Some(found) => found.is_ok(),
@@ -171,7 +173,7 @@ impl Sandbox {
         support.missing(self.profile)
     }
 
-    /// Returns what happens to a command that should be sandboxed and cannot be.
+    /// Returns the consequence for a command that should be sandboxed and cannot be.
     pub fn when_missing(&self) -> WhenMissing {
         match self.bubblewrap.wanted() {
             BubblewrapUse::Require => WhenMissing::Refuse,
@@ -214,7 +216,7 @@ impl Sandbox {
         plan.hide.retain(|path| !own(path));
         self.keep_those_of(root, &mut plan);
         if let Some(link) = plan.replaceable() {
-            // Without bubblewrap, a link that a command made would take away what only bubblewrap holds.
+            // Without bubblewrap, a link that a command made could bypass the protection that only bubblewrap gives.
             return CommandSandbox::Refused(SandboxError::Link(link).to_string());
         }
         if let Some(path) = plan.exposed() {
@@ -234,7 +236,7 @@ impl Sandbox {
     /// Returns the plan of a command that runs in `root`: `None` if none is required.
     ///
     /// # Errors
-    /// A confinement is required and impossible: why, as half a sentence, and what happens to commands.
+    /// A confinement is required and impossible: the reason, as half a sentence, and the consequence for commands.
     pub fn confinement(&self, root: &Path) -> Result<Option<Plan>, (String, WhenMissing)> {
         match self.of_command(root) {
             CommandSandbox::NotNeeded => Ok(None),
@@ -244,8 +246,8 @@ impl Sandbox {
         }
     }
 
-    /// Returns the confinement of a command that may read as one of [`Sandbox::of_command`] and change nothing except
-    /// temporary files, whatever the profile allows.
+    /// Returns the confinement of a command that may read as one of [`Sandbox::of_command`], and may change only temporary
+    /// files, whatever the profile allows.
     pub(super) fn of_reading(&self, root: &Path) -> (CommandSandbox, Self) {
         let mut sandbox = self.clone();
         sandbox.profile.files = Files::WorkspaceWrite;
@@ -253,7 +255,7 @@ impl Sandbox {
         let mut hold = sandbox.of_command(root);
         if let CommandSandbox::Confined(plan) = &mut hold {
             plan.write.retain(|place| Some(place) == self.temporary.as_ref());
-            // Nothing in it is written, but it may lie in `/tmp`.
+            // The command does not write in `root`, but `root` may lie in `/tmp`.
             plan.show.push(root.to_owned());
         }
         (hold, sandbox)
@@ -269,8 +271,8 @@ impl Sandbox {
         sandbox
     }
 
-    /// Returns the places that the folder hides and that are inside the folder, with links resolved. Other places could
-    /// be ones that commands or bubblewrap need.
+    /// Returns the places that the folder hides, without those whose real path is outside of the folder: commands or
+    /// bubblewrap could need them.
     fn places_of_folder(&self) -> Vec<PathBuf> {
         let lies_in = |place: &&PathBuf| {
             if let Ok(real) = place.canonicalize() {
@@ -303,7 +305,7 @@ impl Sandbox {
     /// Returns a process that a plan confines, with its variables and limits.
     ///
     /// # Errors
-    /// Why the process cannot be confined as planned, as half a sentence. It must not be started otherwise.
+    /// The reason why the process cannot be confined as planned, as half a sentence. Do not start it without the plan.
     pub fn confined(&self, plan: &Plan, mut spec: ProcessSpec) -> Result<ProcessSpec, String> {
         let bubblewrap = match plan.outer {
             Outer::Bubblewrap => {
@@ -326,7 +328,7 @@ impl Sandbox {
         Ok(spec.confined(Confinement { plan, bubblewrap }))
     }
 
-    /// Returns the sentence on the sandbox for the model.
+    /// Returns the sentence for the model that describes the sandbox.
     pub(super) fn description(&self) -> &'static str {
         match (self.profile.files, self.profile.network) {
             (Files::Full, Network::On) => "",

@@ -1,9 +1,9 @@
 //! `Exec`: one command line, run by bash, or by the system's shell without it, in the workspace.
 //!
-//! A command needs an approval unless the rules say otherwise. It runs in the [sandbox](super::sandbox); outside of it,
-//! only with a user's approval of this very command. The text for the model is how the command ended, a line break, and
-//! its output. Snapshots before and after show which files a command changes, unless the rules have proved that the
-//! command only reads.
+//! A command needs an approval unless the rules allow it. It runs in the [sandbox](super::sandbox), or outside of it with a
+//! user's approval of exactly this command. The text for the model is the end of the command, a line break, and its
+//! output. Snapshots before and after show the files that a command changes, unless the rules have proved that the command
+//! only reads.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -45,28 +45,28 @@ const BACKGROUND: &str = " Set runInBackground for servers, watchers and whateve
 const UNCONFINED: &str = "without a sandbox";
 /// The condition of an answer about a command that leaves a sandbox.
 const OUTSIDE: &str = "outside of the sandbox";
-/// What a lasting answer about such a command means.
+/// The note on a lasting answer about such a command.
 const LASTING: &str = " A lasting answer covers this exact command only. Scripts and hooks that it calls run outside of the \
                        sandbox too, even if the agent edits them later.";
 
-/// What the question about a command says that may write git's settings.
+/// The note in the approval request of a command that may write git's settings.
 const GIT_SETTINGS: &str = " It may change the settings of git repositories in the workspace, which name programs that your own git runs.";
 
-/// What the question about a command says that takes away what an undo cannot bring back.
+/// The note in the approval request of a command that removes files which an undo cannot restore.
 const LOSES: &str = " Undo cannot bring back what it removes.";
 
-/// A command line that the server runs for an agent, judged and confined as one of `Exec`.
+/// A command line that the server runs for an agent, judged and confined as a command of `Exec`.
 #[derive(Debug, Clone)]
 pub struct CommandRequest {
     /// The line.
     pub command: String,
     /// Further variables.
     pub variables: Vec<(String, OsString)>,
-    /// What it reads on standard input.
+    /// Its standard input.
     pub input: Option<Vec<u8>>,
-    /// Whether it is to run outside of the sandbox, which takes a user's approval of this very line.
+    /// Whether it is to run outside of the sandbox, which needs a user's approval of exactly this line.
     pub outside_sandbox: bool,
-    /// When it is killed.
+    /// The time after which it is killed.
     pub time_limit: Duration,
     /// Bytes of output for its caller.
     pub captured_bytes: usize,
@@ -77,12 +77,12 @@ pub struct CommandRequest {
 pub struct Commands(Arc<ShellTool>);
 
 impl Commands {
-    /// Returns what runs commands in `terminals` with the variables of `environment`, confined by `sandbox`.
+    /// Returns a value that runs commands in `terminals` with the variables of `environment`, confined by `sandbox`.
     pub fn new(terminals: Terminals, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
         Self(Arc::new(ShellTool::new(terminals, environment, shell, sandbox)))
     }
 
-    /// Returns the same for a Turn that has another sandbox than the configured one.
+    /// Returns the same with the sandbox `profile`, for a Turn that does not use the configured one.
     #[must_use]
     pub fn in_sandbox(self, profile: Option<SandboxProfile>) -> Self {
         match profile {
@@ -103,8 +103,8 @@ impl Commands {
         self.0.prepare_command(request, None, environment)
     }
 
-    /// Returns the directory for temporary files as a command in `root` sees it, and where it is on the disk; `None` if
-    /// there is none that the command may write.
+    /// Returns the path of the directory for temporary files in the view of a command in `root`, and its path on disk.
+    /// `None` if the command may write no such directory.
     pub fn temporary(&self, root: &Path, outside_sandbox: bool) -> Option<(PathBuf, PathBuf)> {
         let sandbox = &self.0.sandbox;
         let here = sandbox.temporary.clone()?;
@@ -128,7 +128,7 @@ pub(super) struct ShellTool {
     environment: Environment,
     shell: Shell,
     sandbox: Sandbox,
-    /// The profile, where it is that of one Turn alone.
+    /// The file rights of a profile that one Turn has set.
     of_turn: Option<Files>,
 }
 
@@ -248,7 +248,8 @@ impl Tool for ShellTool {
 }
 
 impl ShellTool {
-    /// Prepares a command. Without `patience`, it is not a model's: it is killed at its time limit, and runs here.
+    /// Prepares a command. `patience` is `None` for a command that is not a model's: such a command is killed at its time
+    /// limit, and never runs in the editor.
     fn prepare_command(
         &self,
         request: CommandRequest,
@@ -285,8 +286,8 @@ impl ShellTool {
             hold => Some(hold),
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
-        // A background command runs here, where its output is stored and can be read later. An allowed line runs here
-        // too, where its names start the judged programs.
+        // The server runs a background command itself, because it stores the output for later reads. It also runs an
+        // allowed line itself, because only here the names start the judged programs.
         let may_leave = patience.is_some_and(|patience| !patience.is_short())
             && !is_plan
             && ruled.ruling.judgement != Judgement::Allow
@@ -310,8 +311,9 @@ impl ShellTool {
         for (name, value) in &request.variables {
             spec.env.set(name, value);
         }
-        // Client tools that show the names show the programs. Outside of the sandbox, the programs must stay the same
-        // after the answer, whatever else the agent runs meanwhile.
+        // This search path has no places that the agent may write. A line that runs without approval gets it, so that
+        // its names start the judged programs. Outside of the sandbox, the programs must stay the same after the answer,
+        // whatever else the agent runs meanwhile.
         let is_fixed = permission == Permission::Free || (hold.is_none() && ruled.programs.is_empty());
         if let Some(search) = environment
             .policy
@@ -389,7 +391,7 @@ impl ShellTool {
         }
     }
 
-    /// Returns how long a Turn waits for a command, and what happens then.
+    /// Returns how long a Turn waits for a command, and whether the command is then killed or left in the background.
     fn patience(&self, arguments: &Arguments) -> Patience {
         let shortest = Duration::from_millis(1);
         let limit = arguments.timeout_ms.map(Duration::from_millis);
@@ -403,8 +405,8 @@ impl ShellTool {
         Patience { limit, leave }
     }
 
-    /// Returns whether a command may run in a terminal of the editor, without a sandbox. That needs an approval,
-    /// whatever rules allow. Where no user is asked, or a sandbox is required, the command runs here.
+    /// Returns whether a command may run in a terminal of the editor, without a sandbox. That needs an approval, whatever
+    /// rules allow. If no user is asked or a sandbox is required, the server runs the command.
     fn may_leave(&self, hold: Option<&CommandSandbox>, environment: &ToolEnvironment) -> bool {
         match hold {
             None | Some(CommandSandbox::NotNeeded) => true,
@@ -440,7 +442,7 @@ fn permission(
         let why = &ruling.reason;
         let (written, reach) = (written(ruled), reach(&scope));
         let why = upper_first(why);
-        // The particular comes first: some clients show one line of it.
+        // The specific reason comes first: some clients show only one line.
         let reason = format!("{why}.{written}{how}{reach}");
         Permission::Ask { scope, reason }
     };
@@ -486,8 +488,8 @@ fn permission(
 
 /// Returns the permission for a command that is to run outside of an available sandbox.
 ///
-/// A lasting answer is offered for one program whose line says all that runs, except for what the program finds in the
-/// workspace, of which the question warns. It is an answer about this very line outside of the sandbox, and covers no other.
+/// A lasting answer is possible for a line with one program that names everything it runs, except for files of the
+/// workspace, of which the question warns. The answer covers only this line outside of the sandbox.
 fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
     let asked = "Outside of the sandbox, with your own rights and with network.";
     let may_last =
@@ -511,15 +513,15 @@ fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
     }
 }
 
-/// Returns whether a line may write the settings of git repositories: it says that it changes them, and a rule allows it
-/// or a user will have allowed it.
+/// Returns whether a line may write the settings of git repositories: it changes them visibly, and a rule allows it or a
+/// user has to allow it first.
 fn may_change_git_settings(ruled: &CommandRuling, approvals: ApprovalPolicy) -> bool {
     let is_allowed = ruled.ruling.judgement == Judgement::Allow || approvals != ApprovalPolicy::AutoApprove;
     ruled.changes_git_settings && is_allowed
 }
 
-/// Allows a line that only reads apart from what plain reads leave out, and hides that from it, if bubblewrap can. A file that
-/// appears later is the agent's own.
+/// Allows a line that only reads, but could show reserved places, and hides those places from it, if bubblewrap can. A
+/// reserved file that appears later is the agent's own.
 fn hide_reserved(ruled: &mut CommandRuling, plan: &mut Plan, environment: &ToolEnvironment) {
     if !ruled.shows_reserved || plan.outer != Outer::Bubblewrap || starts_git(ruled) {
         return;
@@ -544,14 +546,14 @@ fn starts_git(ruled: &CommandRuling) -> bool {
     ruled.names.iter().any(|name| name == "git")
 }
 
-/// Returns whether a line runs git and all of it was judged to only read: no rule has allowed a part.
+/// Returns whether a line runs git and was judged to only read, without a rule that allows a part of it.
 fn reads_by_git(ruled: &CommandRuling) -> bool {
     let mut commands = ruled.commands.iter();
     starts_git(ruled)
         && commands.all(|(_, ruling)| ruling.judgement == Judgement::Allow && ruling.rule.is_none())
 }
 
-/// Returns a text on what a lasting answer covers beside this line.
+/// Returns a text on the other lines that a lasting answer covers.
 fn reach(scope: &Scope) -> String {
     match &scope.coverage {
         Coverage::Head(head) => format!(" An answer for this thread covers every `{head} …`."),

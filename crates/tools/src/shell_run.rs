@@ -1,7 +1,7 @@
 //! Runs a command line that may run, and reports its end to the model.
 //!
-//! The text for the model is how the command ended, a line break, and its output. If the output is too long, the text
-//! names a file that has all of it. A command can outlive its call: then the text says where it continues.
+//! The text for the model is the end of the command, a line break, and its output. If the output is too long, the text
+//! names a file that has all of it. If the command outlives its call, the text names its terminal.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub(super) const CAPTURED_BYTES: usize = 1 << 20;
 const MODEL_BYTES: usize = 64 << 10;
 /// Default time of a command in a terminal of the editor.
 const IN_EDITOR: Duration = Duration::from_mins(2);
-/// What a command without bubblewrap lacks.
+/// The note on the network of a command without bubblewrap.
 const NO_SOCKETS: &str = " Without bubblewrap it has no sockets, not even on 127.0.0.1.";
-/// What the user can do about that.
+/// The advice to the user for that case.
 const INSTALL: &str = " The user can install it: `apt install bubblewrap` or `dnf install bubblewrap`.";
 
-/// What programs say that reach no other machine.
+/// Parts of the messages of programs that reach no other machine.
 const NO_NETWORK: [&str; 14] = [
     // From the C library's resolver, and so from most programs.
     "Temporary failure in name resolution",
@@ -59,7 +59,7 @@ const NO_NETWORK: [&str; 14] = [
     "Failed to establish a new connection",
     "UnknownHostException",
 ];
-/// Programs of which a use without a network fails, sometimes without a word.
+/// Programs that fail without a network, sometimes without a message.
 const NETWORK_PROGRAMS: [&str; 9] = [
     "curl", "wget", "ssh", "scp", "sftp", "ping", "dig", "nslookup", "host",
 ];
@@ -67,9 +67,9 @@ const NETWORK_PROGRAMS: [&str; 9] = [
 /// How long a Turn waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
-    /// When the command is killed.
+    /// The time after which the command is killed.
     pub(super) limit: Option<Duration>,
-    /// When the command is left in the background, and why.
+    /// The time after which the command is left in the background, and the reason.
     pub(super) leave: Option<(Duration, BackgroundReason)>,
 }
 
@@ -85,7 +85,7 @@ impl Patience {
 pub(super) struct Programs {
     /// Their names, as far as they are known.
     pub(super) names: Vec<String>,
-    /// Those that the agent may write.
+    /// The programs that the agent may write.
     pub(super) writable: Vec<WritableProgram>,
 }
 
@@ -97,7 +97,7 @@ impl Programs {
     }
 }
 
-/// What a sandboxed command that failed may have met.
+/// The limit that may have made a sandboxed command fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SandboxLimit {
     /// The bounds of the sandbox's profile.
@@ -116,7 +116,7 @@ pub(super) struct Prepared {
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
-    /// Bytes of output for its end.
+    /// Most bytes of output in the outcome.
     pub(super) captured: usize,
     /// Its plan and its sandbox, if it is sandboxed.
     pub(super) held: Option<(Plan, Sandbox)>,
@@ -256,7 +256,7 @@ impl PreparedCall for Prepared {
 /// Adds the paths that a rule hides, as they are on disk now, to a plan, if bubblewrap can mask them.
 ///
 /// # Errors
-/// Not all of them were found: why, as half a sentence.
+/// Not all paths were found: the reason, as half a sentence.
 pub(super) async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) -> Result<(), String> {
     if plan.outer == Outer::Bubblewrap && plan.profile.files != Files::Full {
         let search = move || policy.refused(&root);
@@ -425,8 +425,8 @@ fn told(
     }
 }
 
-/// Returns whether a command may have failed since the sandbox has no network. `is_for_network`: its line starts a program
-/// that always needs one.
+/// Returns whether a command may have failed because the sandbox has no network. `is_for_network`: its line starts a
+/// program that always needs one.
 fn is_without_network(output: &ToolOutput, plan: &Plan, is_for_network: bool) -> bool {
     let failed = !output.success && plan.profile.network == Network::Off;
     failed && (is_for_network || NO_NETWORK.iter().any(|said| output.text.contains(said)))
@@ -496,7 +496,7 @@ fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutp
     not_held(&why)
 }
 
-/// The result of a command that should be sandboxed and cannot be. Nothing of it has run.
+/// The result of a command that should be sandboxed and cannot be. No part of it has run.
 fn not_held(why: &str) -> ToolOutput {
     not_run(format!("did not run: it cannot be confined as planned: {why}."))
 }
@@ -568,7 +568,7 @@ mod tests {
             assert!(output.text.ends_with("outsideSandbox asks a person for more.]"));
             assert!(output.text.contains("The sandbox has no network"));
         }
-        // `curl -s` says nothing.
+        // `curl -s` prints nothing.
         assert!(is_without_network(&output("exit code 6\n", false), &off, true));
         assert!(!is_without_network(&output("exit code 6\n", false), &off, false));
         assert!(!is_without_network(&output("ENOTFOUND", true), &off, true));

@@ -1,4 +1,4 @@
-//! The tools of an agent, by name: permanent ones, and sources whose tools come and go.
+//! The tools of an agent, by name: permanent tools, and sources whose tools change.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -137,7 +137,7 @@ impl ToolSet {
         Self { sources, ..self }
     }
 
-    /// Returns the set for a Turn that has another sandbox than the configured one.
+    /// Returns the set with the sandbox `profile`, for a Turn that does not use the configured one.
     #[must_use]
     pub fn in_sandbox(self, profile: Option<SandboxProfile>) -> Self {
         let Some(profile) = profile else { return self };
@@ -189,7 +189,7 @@ impl ToolSet {
         sources.filter_map(|source| source.declared_for(turn)).collect()
     }
 
-    /// Returns what the programs behind the sources say of themselves for models.
+    /// Returns the instructions for models of the programs behind the sources, each with the program's name.
     pub fn instructions(&self) -> Vec<(String, Arc<str>)> {
         self.sources
             .iter()
@@ -197,7 +197,7 @@ impl ToolSet {
             .collect()
     }
 
-    /// Returns the names of what is just starting in the sources.
+    /// Returns the names of the programs that are starting in the sources.
     pub fn starting(&self) -> Vec<String> {
         self.sources.iter().flat_map(|source| source.starting()).collect()
     }
@@ -246,8 +246,8 @@ fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> BTreeMap<Arc<str>,
     named.collect()
 }
 
-/// Returns whether a mode offers a tool beside others of its kind: there is one way to write a plan. The other ways can be
-/// called all the same, since clients know them and older conversations have them.
+/// Returns whether a mode offers a tool to the model: each mode has one tool that writes plans. The other ones can still be
+/// called, because clients know them and older conversations have them.
 fn is_usual(spec: &ToolSpec, mode: Mode) -> bool {
     match &*spec.name {
         CREATE_PLAN => mode == Mode::Plan,

@@ -1,7 +1,7 @@
 //! `ViewImage`: shows the model a picture of the workspace.
 //!
-//! The result names the file; the agent reads it for the request, as it reads pictures that a user attached. So a file
-//! that only a user's answer opens is not shown: later requests would read it without an answer.
+//! The result names the file; the agent reads it for the request, as it reads pictures that a user attached. So the tool
+//! refuses a file that needs an approval: later requests would read it without one.
 
 use std::io::Read as _;
 
@@ -21,7 +21,7 @@ use bobbin_files::open_file;
 
 /// The tool's name: it is offered to models that see pictures.
 pub const VIEW_IMAGE: &str = "ViewImage";
-/// Bytes that say what kind of picture it is.
+/// Bytes that show the kind of a picture.
 const PROBE_BYTES: u64 = 16;
 
 #[derive(Debug)]

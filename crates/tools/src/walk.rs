@@ -52,7 +52,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Walks the contents of `base`, which itself may be hidden or ignored.
+    /// Returns a walk of the contents of `base`, which itself may be hidden or ignored.
     pub(super) fn below(base: &Path, sight: Sight) -> Self {
         let hidden = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&hidden);
@@ -144,7 +144,7 @@ impl Chosen {
         self.glob.is_none()
     }
 
-    /// Returns whether a file is chosen; `base` is where the walk began.
+    /// Returns whether a file is chosen; `base` is the start of the walk.
     pub(super) fn takes(&self, base: &Path, file: &Path) -> bool {
         let Some(glob) = &self.glob else { return true };
         if self.by_name {

@@ -100,7 +100,7 @@ fn permission(url: &Url, policy: &dyn Policy) -> Result<(Permission, Reach), Too
     if let Some(ruling) = says(Judgement::Deny) {
         return Err(ToolRefusal::denied(&ruling.reason));
     }
-    // A rule for all tools, or for all whose names begin with "fetch", does not name this place on purpose.
+    // A rule for all tools, or for all names that start with "fetch", does not name this place on purpose.
     let names_a_place = |ruling: &Ruling| {
         ruling
             .rule

@@ -1,13 +1,13 @@
-//! The form that begins with `*** Begin Patch`.
+//! Patches of the form `*** Begin Patch`.
 //!
 //! ```text
 //! *** Begin Patch
-//! *** Add File: PATH          then lines that begin with +
+//! *** Add File: PATH          then lines that start with +
 //! *** Delete File: PATH
 //! *** Update File: PATH
 //! *** Move to: PATH           optional
-//! @@ LINE                     optional, several: where to look for what follows
-//!  kept, -removed, +added
+//! @@ LINE                     optional, several: an earlier line of the file
+//!  unchanged, -removed, +added
 //! *** End of File             optional
 //! *** End Patch
 //! ```
@@ -22,7 +22,7 @@ const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
 
-/// Reads what follows the first line.
+/// Reads the lines after the first one.
 pub(super) fn read(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
     let Some(end) = lines.iter().position(|line| line.trim() == END) else {
         return Err(format!("the patch has no \"{END}\" line; was it cut off?"));

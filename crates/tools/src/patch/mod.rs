@@ -1,9 +1,9 @@
 //! Patches over several files, as models write them. Pure: maps text to the new content of each file.
 //!
-//! Two forms are read: the one that begins with `*** Begin Patch`, and unified diffs, including git's headers. Both
-//! become [`FilePatch`]es. [`place`] finds the place of a hunk: more tolerantly than `patch` where only blanks differ,
-//! and never where two places fit equally. If a patch cannot be read or placed, the error tells the model which part
-//! and why. Bounded by [`MAX_PATCH_BYTES`] and [`MAX_FILES`].
+//! The module reads two forms: `*** Begin Patch`, and unified diffs, including git's headers. Both become
+//! [`FilePatch`]es. [`place`] finds the place of a hunk. It accepts differences in blanks that `patch` refuses, but never
+//! chooses between two places that fit equally. If a patch cannot be read or placed, the error for the model names the part
+//! and the reason. Bounded by [`MAX_PATCH_BYTES`] and [`MAX_FILES`].
 
 mod begin;
 mod place;
@@ -16,7 +16,7 @@ pub(crate) const MAX_PATCH_BYTES: usize = 1 << 20;
 /// Most files in one patch.
 const MAX_FILES: usize = 200;
 
-/// What a patch does to one file.
+/// The part of a patch for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FilePatch {
     /// The file, as the patch names it.
@@ -83,7 +83,7 @@ pub fn patch_paths(text: &str) -> Vec<String> {
 /// Reads a patch of either form.
 ///
 /// # Errors
-/// The text is no patch; the sentence says where and why.
+/// The text is no patch; the sentence names the place and the reason.
 pub(crate) fn read(text: &str) -> Result<Vec<FilePatch>, String> {
     if text.len() > MAX_PATCH_BYTES {
         return Err(format!(

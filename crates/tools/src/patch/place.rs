@@ -1,9 +1,9 @@
 //! Finds the place of a hunk in a file, and applies the hunk.
 //!
-//! Lines are compared exactly first, then without trailing blanks, then without blanks at both ends, then with
-//! typographic signs taken for plain ones. Unchanged lines keep the file's own text and line ends, and added lines get the
-//! indentation of the lines around them. A hunk without a
-//! number or an anchor that fits in several places has no place.
+//! Lines are compared exactly first, then without trailing blanks, then without blanks at both ends, then with plain
+//! characters in place of typographic ones. The text and line ends of unchanged lines stay as in the file, and added lines
+//! get the indentation of the lines around them. A hunk without a number or an anchor that fits in several places has no
+//! place.
 
 use super::{Hunk, Mark};
 
@@ -19,7 +19,7 @@ const TOLD_CHARS: usize = 120;
 /// Returns the content of a file after its hunks.
 ///
 /// # Errors
-/// A hunk has no place; the sentence says which, and why.
+/// A hunk has no place; the sentence names the hunk and the reason.
 pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
     let file = File::of(content);
     let mut out = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
         }
         seen = seen.min(file.lines.len());
         if seen == file.lines.len() && hunk.line.is_some() {
-            // A unified diff says how the file ends when it touches the end.
+            // A unified diff that changes the last line also decides whether the file ends with a line end.
             let last_changes = hunk.lines.last().is_some_and(|(mark, _)| *mark != Mark::Keep);
             if hunk.no_newline || last_changes {
                 ended = !hunk.no_newline;
@@ -85,7 +85,7 @@ impl<'a> File<'a> {
         Self { lines, end, ended }
     }
 
-    /// Returns the line, from 0, where a hunk begins, at or after `from`.
+    /// Returns the first line of a hunk's place, from 0, at or after `from`.
     fn find(&self, hunk: &Hunk, from: usize) -> Result<usize, String> {
         let mut from = from;
         for anchor in &hunk.anchors {
@@ -169,7 +169,7 @@ impl<'a> File<'a> {
         Err(format!("{why}:\n{}{}", told(&wanted), near.unwrap_or_default()))
     }
 
-    /// Returns a sentence on the place where most of these lines are, or one like the first of them.
+    /// Returns a sentence on the place that is most similar to these lines. `None` if no place is similar enough.
     fn nearest(&self, wanted: &[String]) -> Option<String> {
         let wanted = &wanted[..wanted.len().min(MAX_COMPARED)];
         let last = self.lines.len().saturating_sub(wanted.len());
@@ -216,7 +216,7 @@ const LEVELS: [Same; 4] = [
     |line, wanted| plain(line).eq(plain(wanted)),
 ];
 
-/// Returns the characters of a line, with typographic signs replaced by plain ones.
+/// Returns the characters of a trimmed line, with typographic characters replaced by plain ones.
 fn plain(line: &str) -> impl Iterator<Item = char> {
     line.trim().chars().map(|c| match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -249,8 +249,8 @@ fn likeness(line: &str, wanted: &str) -> usize {
 struct Indents(Vec<(String, String)>);
 
 impl Indents {
-    /// Compares the lines that a hunk keeps and removes with the lines of the file at its place. Where the same
-    /// indentation of the hunk is different ones in the file, nothing is known.
+    /// Compares the unchanged and removed lines of a hunk with the file's lines at its place. The result is empty if one
+    /// indentation of the hunk corresponds to several in the file.
     fn of(hunk: &Hunk, lines: &[&str]) -> Self {
         let old = hunk.lines.iter().filter(|(mark, _)| *mark != Mark::Add);
         let mut known: Vec<(String, String)> = Vec::new();
