@@ -163,7 +163,7 @@ mod tests {
             text_of(json!({ "content": content, "isError": true })),
             ("no entry with [hidden]".to_owned(), false)
         );
-        // What it was asked for is not changed.
+        // The text of a successful call is not changed.
         assert_eq!(
             text_of(json!({ "content": content })),
             ("no entry with hunter2".to_owned(), true)

@@ -21,7 +21,7 @@ use crate::Secret;
 use crate::answer::{self, MAX_TEXT};
 use crate::text::{head, head_and_tail, scrubbed};
 
-/// How long a server may take for its lists, and for one resource or prompt. (Guess: a person waits for it.)
+/// How long a server may take for its lists, and for one resource or prompt. (Guess: a user waits for it.)
 const LIMIT: Duration = Duration::from_secs(10);
 /// Most pages of one list.
 const MAX_PAGES: usize = 16;

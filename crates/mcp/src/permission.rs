@@ -79,7 +79,7 @@ impl Traits {
 mod tests {
     use super::*;
 
-    /// Hints, then whether it asks and what plan mode thinks of it.
+    /// Hints, then whether a call needs an approval, and the effect.
     #[test]
     fn hints_decide_who_is_asked() {
         let hints = |reads: Option<bool>, destroys: Option<bool>, open: Option<bool>| {

@@ -200,7 +200,7 @@ mod tests {
         );
         let one = kept("x", "one", 2);
         let json = Memory::default().record(&chat, "m", one.clone()).unwrap();
-        // Another process, and other messages in front.
+        // In another process, with other messages before.
         let memory = Memory::default();
         for front in ["u", "a summary"] {
             let recalled = memory.recall(&chat, "m", &[user(front), agent(2, Some(&json)), agent(1, None)]);

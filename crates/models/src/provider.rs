@@ -26,7 +26,7 @@ use crate::{Key, ProviderError, ProviderSettings, retry, schema};
 #[path = "provider_tests.rs"]
 mod tests;
 
-/// Shortest pause that the user is notified of; a shorter one looks like the model's thinking.
+/// Shortest pause with a note for the user; a shorter pause looks like the model's thinking.
 const WORTH_A_NOTE: Duration = Duration::from_secs(5);
 
 /// How long a finished reply waits for its token figures and the end of its connection.
@@ -42,13 +42,13 @@ pub struct Provider {
 
 /// Why a reply is incomplete.
 pub(crate) enum Ended {
-    /// The provider failed; whether anything was handed over before.
+    /// The provider failed, before or after the sink got a part of the reply.
     Provider(ProviderError, Shown),
-    /// The Turn refused more.
+    /// The sink refused an event.
     Sink(ModelError),
 }
 
-/// Whether anything of a reply was handed over.
+/// Whether the sink got a part of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Nothing,
@@ -78,7 +78,7 @@ impl Provider {
         })
     }
 
-    /// Returns the settings it was made with.
+    /// Returns its settings.
     pub fn settings(&self) -> &ProviderSettings {
         self.http.settings()
     }
@@ -88,7 +88,7 @@ impl Provider {
         self.http.place()
     }
 
-    /// Whether its key is sent unencrypted over a network.
+    /// Whether requests send its key unencrypted over a network.
     pub fn shows_its_key(&self) -> bool {
         self.http.is_open()
     }
@@ -97,7 +97,7 @@ impl Provider {
         &self.http
     }
 
-    /// Answers with one of its models, handing over each piece as it arrives.
+    /// Returns the reply of one of its models. The sink gets each piece as it arrives.
     ///
     /// # Errors
     /// [`ModelError::Failed`] with the words of a [`ProviderError`], or the sink's error.
@@ -113,7 +113,7 @@ impl Provider {
         self.reply(model, request, sink).await.map_err(ModelError::from)
     }
 
-    /// As [`Provider::answer`], but a failure also says what was handed over before.
+    /// As [`Provider::answer`], but a failure also says whether the sink got a part of the reply.
     pub(crate) async fn reply(
         &self,
         model: &str,
@@ -144,7 +144,7 @@ impl Provider {
         let body = settings.wire.body(settings, model, &request, &recalled).write();
         let body = body.map_err(|error| self.unwritten(&error))?;
         let (_, left_out) = schema::taken(settings.wire, request.tools);
-        // Once a Turn is enough: nearly always, each round of calls has the same tools.
+        // One note for each Turn is enough: nearly always, each round of calls has the same tools.
         if request.begins && !left_out.is_empty() {
             let note = ModelEvent::Note {
                 code: "tools_left_out",
@@ -182,7 +182,7 @@ impl Provider {
         }
     }
 
-    /// Returns the key of the Turn's client, where the settings have none.
+    /// Returns the key of the Turn's client, if the settings name a variable for it.
     fn key_of_client(&self, request: &ModelRequest<'_>) -> Option<Key> {
         let settings = self.settings();
         let variable = settings.key_variable.as_deref()?;
@@ -254,7 +254,7 @@ impl Provider {
         Ok(ModelReply { usage, ..end })
     }
 
-    /// Returns what the user should know where the model is asked for another effort than the wanted one.
+    /// Returns the note for the user if the request asks for another effort than the wanted one.
     fn note_of_effort(
         &self,
         model: &str,

@@ -91,7 +91,7 @@ impl ModelSink for Sink {
             if self.pieces.len() == self.room {
                 return Err(TurnGone.into());
             }
-            // Those lines are tested where they are made.
+            // Tests of `retry` cover those lines.
             if !matches!(event, ModelEvent::Waiting(_)) {
                 self.pieces.push(event);
             }
@@ -114,7 +114,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
     (reply, sink.pieces)
 }
 
-/// Asks a set of models, at the beginning of a Turn or in its middle.
+/// Asks a set of models, at the start of a Turn or in its middle.
 async fn ask_all(models: &ModelSet, begins: bool) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
     let mut sink = Sink {
         pieces: Vec::new(),
@@ -491,7 +491,7 @@ proptest! {
     }
 }
 
-/// Two providers `p` and `q`. The first has the usual model, the second is the fallback.
+/// Two providers `p` and `q`. The first has the default model, the second is the fallback.
 fn two(
     first: impl IntoIterator<Item = Answer>,
     second: impl IntoIterator<Item = Answer>,

@@ -230,7 +230,7 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         assert!(refused.starts_with("refused: "), "{input}: {refused}");
     }
     assert!(bench.may_write("term_0", "x", &environment).is_err());
-    // Where commands are sandboxed and this one is not, only a user's approval of this very input counts.
+    // Commands are sandboxed and this one is not, so only a user's approval of this input counts.
     let profile = Profile {
         files: Files::WorkspaceWrite,
         network: Network::Off,

@@ -1,4 +1,4 @@
-//! Servers that send too much, or what is not what it should be.
+//! Servers that send too much or invalid messages.
 
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ async fn a_flood_is_slowed_and_then_the_server_is_stopped() {
             "{problem}"
         );
         assert!(started.elapsed() < Duration::from_secs(18), "{flood}");
-        // Given up: nothing is started by itself.
+        // The host does not restart such a server.
         bench.host.settled(None).await;
         assert_eq!(bench.host.servers()[0].state, Error);
         bench.host.end().await;

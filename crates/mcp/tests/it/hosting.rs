@@ -178,7 +178,7 @@ async fn what_may_not_run_is_shown_and_not_started() {
         (Idle, Some("nobody has allowed it"))
     );
     bench.host.settled(None).await;
-    // Asking the host does not help: whoever withholds it must give it out anew.
+    // A start does not help: the server needs a new spec.
     bench.host.start("pantry");
     let seen = bench.until(Error).await;
     assert_eq!(
@@ -213,7 +213,7 @@ async fn what_it_has_to_read_and_its_prompts_are_had() {
     let mut bench = Bench::new();
     bench.host.set(bench.pantry()).unwrap();
     bench.until(Ready).await;
-    // Listed behind the tools, which are what a Turn waits for.
+    // The host lists them after the tools, for which Turns wait.
     while bench.host.resources().is_empty() || bench.host.prompts().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

@@ -130,7 +130,7 @@ async fn answers_of_other_pages_do_not_count() {
     let login = Login::start(&server, None).await.unwrap();
     let link = login.link().to_owned();
     let finishing = tokio::spawn(login.finish());
-    // A browser that only opens a connection holds nobody up.
+    // A browser that only opens a connection does not delay the login.
     let port = reqwest::Url::parse(&link).unwrap();
     let port = port
         .query_pairs()
@@ -244,7 +244,7 @@ async fn a_login_that_lacks_a_scope_is_said_so_and_the_next_asks_for_it() {
         bench.until(Ready).await;
         let sold = bench.call("sell", json!({})).await;
         assert_eq!((sold.text.as_str(), sold.success), ("sold", true));
-        // What was granted once is asked for again.
+        // A later login asks again for scopes that were granted before.
         assert_eq!(asked(&log_in(&kiosk, &server).await, "scope"), "buy sell");
         bench.host.end().await;
         serving.abort();

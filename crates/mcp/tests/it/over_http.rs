@@ -47,7 +47,7 @@ async fn its_tools_are_offered_called_and_followed() {
     serving.abort();
 }
 
-/// Serves with one answer to each request, by its method and body. Returns what the requests were, as they come.
+/// Serves one answer to each request, by its method and body. Returns a receiver of the requests.
 async fn answering(
     answer: impl Fn(&str, &Value) -> Option<String> + Clone + Send + 'static,
 ) -> (String, mpsc::Receiver<String>, JoinHandle<()>) {

@@ -1,4 +1,4 @@
-//! A host over a temporary directory, its news, and calls as an engine makes them.
+//! A host over a temporary directory, the changes that it announces, and calls as an engine makes them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Bench {
         self.directory.path().join("log")
     }
 
-    /// Returns what the server has noted.
+    /// Returns the notes of the server.
     pub(crate) fn noted(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
         text.lines().map(ToOwned::to_owned).collect()
@@ -95,7 +95,7 @@ impl Bench {
         }
     }
 
-    /// Waits for news.
+    /// Waits for the next announced change.
     pub(crate) async fn next(&mut self) -> Arc<ToolServer> {
         let next = tokio::time::timeout(PATIENCE, self.news.recv()).await;
         next.expect("there is news").unwrap()
@@ -122,7 +122,7 @@ impl Bench {
         self.begin(name, &arguments, &CancellationToken::new()).await
     }
 
-    /// Begins a call whose Turn can be cancelled.
+    /// Starts a call whose Turn can be cancelled.
     pub(crate) fn begin(
         &self,
         name: &str,

@@ -153,7 +153,7 @@ async fn what_is_left_out_of_a_long_list_is_told_with_the_server() {
     assert_eq!(ready.tools.len(), 256);
     let problem = ready.problem.as_deref().unwrap();
     assert!(problem.contains("lists 266 tools, and 256"), "{problem}");
-    // The tools that are offered work, and nothing more is said.
+    // The offered tools work.
     assert!(bench.call("steep", json!({ "minutes": 1 })).await.success);
     bench.host.end().await;
 }

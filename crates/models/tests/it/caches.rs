@@ -1,4 +1,4 @@
-//! What providers can take from their caches: each request of a Turn begins with the one before.
+//! Caches of providers are useful: each request of a Turn starts with the previous one.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::support::{Bench, WIRES};
 
 const ROUNDS: usize = 30;
 
-/// Returns a request's messages, and everything that comes before them, without the marks of caches.
+/// Returns a request's messages and its other members, without the marks of caches.
 fn parts(wire: Wire, mut body: Value) -> (Vec<String>, String) {
     unmark(&mut body);
     let name = if wire == Wire::Responses {

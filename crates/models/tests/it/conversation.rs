@@ -1,4 +1,4 @@
-//! One scripted conversation gives the same Items whatever the wire.
+//! One scripted conversation gives the same Items on every wire.
 
 use bobbin_model::{ItemBody, TokenUsage, Turn, TurnStatus};
 use bobbin_models::Wire;
@@ -64,7 +64,7 @@ async fn run(wire: Wire) -> (Turn, Vec<Value>) {
         .items
         .iter()
         .map(|item| plain(&item.body, &root.to_string_lossy()));
-    // Users are asked while earlier calls of the reply run: the order of a question and such a result is not fixed.
+    // A question may open while earlier calls of the reply run, so its order among their results is not fixed.
     let (mut items, questions): (Vec<Value>, Vec<Value>) = items.partition(|item| {
         item.get("approvalRequest")
             .or(item.get("approvalResponse"))
@@ -74,7 +74,7 @@ async fn run(wire: Wire) -> (Turn, Vec<Value>) {
     (turn, items)
 }
 
-/// Returns a body without what differs from run to run.
+/// Returns a body without the parts that differ from run to run.
 fn plain(body: &ItemBody, root: &str) -> Value {
     let text = serde_json::to_string(body).unwrap().replace(root, "ROOT");
     let mut value: Value = serde_json::from_str(&text).unwrap();
@@ -89,7 +89,7 @@ fn plain(body: &ItemBody, root: &str) -> Value {
         if let Some(seen) = inner.get_mut("seen") {
             seen[0]["fingerprint"] = "FINGERPRINT".into();
         }
-        // What a provider wants back is its own.
+        // Each provider has its own data to send back.
         if let Some(inner) = inner.as_object_mut() {
             inner.remove("kept");
         }

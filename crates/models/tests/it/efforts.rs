@@ -1,4 +1,4 @@
-//! How much a model is asked to reason, on each wire, and what a user reads where it cannot be asked.
+//! The reasoning effort on each wire, and the note for the user if a model does not have it.
 
 use bobbin_model::{Effort, ItemBody, Turn};
 use bobbin_models::{ModelFacts, ProviderSettings, Wire};

@@ -1,4 +1,4 @@
-//! What each failure of a provider means for the user: the words, the record, the attempts.
+//! Failures of a provider: the error for the user, the record, the number of attempts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::{Bench, KEY, WIRES, settings};
 
-/// Runs one Turn against replies; returns it and how often the provider was asked.
+/// Runs one Turn against replies; returns it and the number of requests.
 async fn run(wire: Wire, replies: Vec<Reply>) -> (Turn, usize) {
     let server = ModelServer::start(Script::of(replies)).await.unwrap();
     let workspace = TestWorkspace::default();
@@ -121,7 +121,7 @@ async fn a_failure_has_its_words_its_record_and_its_attempts(
             "{wire:?}: {error}"
         );
         assert_eq!(asked, attempts, "{wire:?}: {error}");
-        // The record's last word is the failure.
+        // The failure is the last Item of the record.
         let last = turn.items.last().map(|item| &item.body);
         let expected = ItemBody::Error {
             message: error.clone(),
@@ -129,7 +129,7 @@ async fn a_failure_has_its_words_its_record_and_its_attempts(
             fatal: true,
         };
         assert_eq!(last, Some(&expected), "{wire:?}");
-        // What was shown stays.
+        // Text that was shown stays.
         assert_eq!(text(&turn), if kept { "Half of" } else { "" }, "{wire:?}");
     }
 }

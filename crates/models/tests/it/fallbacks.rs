@@ -1,4 +1,4 @@
-//! Another model goes on when a provider fails, and the Turn says so.
+//! Another model continues when a provider fails, and the Turn has a note of it.
 
 use bobbin_model::{ItemBody, Turn, TurnStatus};
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
@@ -6,7 +6,7 @@ use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
 
 use crate::support::{Bench, settings};
 
-/// Returns the models `p/m`, the usual one, and `q/n`, with fallbacks.
+/// Returns the models `p/m`, the default one, and `q/n`, with fallbacks.
 fn models_of(first: &ModelServer, other: &ModelServer, fallbacks: &[&str]) -> ModelSet {
     let second = ProviderSettings {
         name: "q".into(),

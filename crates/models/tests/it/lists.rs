@@ -115,7 +115,7 @@ async fn a_listed_model_is_known_and_understood_by_its_bare_name_if_one_provider
         ("p/m", Some("p/m")),
         ("Q/n", Some("q/n")),
         ("OFFLINE", Some("offline")),
-        // Two providers have it, and neither is the usual model's.
+        // Two providers have it, and neither is the default model's.
         ("m", None),
         ("tea", None),
     ] {

@@ -1,4 +1,4 @@
-//! Pictures in what a user said, on each wire.
+//! Pictures in a user's message, on each wire.
 
 use bobbin_model::{InputPart, ItemBody, Turn, TurnStatus};
 use bobbin_models::{ModelFacts, ProviderSettings, Wire};
@@ -30,7 +30,7 @@ fn input() -> Vec<InputPart> {
     ]
 }
 
-/// Returns what the user said, as it was sent.
+/// Returns the user's message as it was sent.
 async fn sent(wire: Wire, images: bool) -> (Value, Vec<String>) {
     let said = || Reply::of([Part::Text("A kettle.".into())]);
     let server = ModelServer::start(Script::of([said()])).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_model_that_sees_is_shown_the_pictures_it_may_be_shown() {
     for wire in WIRES {
         let (content, notes) = sent(wire, true).await;
         let mut parts = content.as_array().unwrap().clone();
-        // Where the next request finds what the provider has kept.
+        // The mark of the provider's cache.
         for part in &mut parts {
             part.as_object_mut().unwrap().remove("cache_control");
         }
@@ -84,7 +84,7 @@ async fn a_model_that_sees_is_shown_the_pictures_it_may_be_shown() {
             }
         };
         assert_eq!(parts, [text(kind, before), picture, text(kind, behind)]);
-        // The one outside of the workspace is not read, the one on this machine not fetched, and the user is told.
+        // The picture outside of the workspace is not read, the one on this machine not fetched. The user gets notes.
         assert!(notes.len() == 2 && notes[0].contains("../k.png"), "{notes:?}");
         assert!(
             notes[1].contains("pot.png") && notes[1].contains("refused"),
@@ -105,7 +105,7 @@ async fn a_model_that_does_not_see_is_given_the_names() {
     }
 }
 
-/// Returns a call that looks at `k.png`.
+/// Returns a call that shows the model `k.png`.
 fn view() -> ScriptedCall {
     ScriptedCall {
         id: "c1".into(),
@@ -188,7 +188,7 @@ async fn a_picture_that_the_provider_refuses_is_left_out_of_this_and_every_later
         assert_eq!(turn.status, TurnStatus::Completed, "{wire:?}");
         assert_eq!(errors(&turn), ["pictures_refused"], "{wire:?}");
         assert_eq!(errors(&bench.run("Tea?").await), [""; 0], "{wire:?}");
-        // Another process knows it, too, and a new picture is tried.
+        // Another process also knows the refusal, and tries a new picture.
         let bench = bench.reopen(&workspace, models(settings)).await;
         bench.run("And now?").await;
         let counts = server.asked().into_iter().map(|asked| {

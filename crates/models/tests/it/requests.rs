@@ -1,4 +1,4 @@
-//! What is sent: the whole request of each wire, as a snapshot.
+//! The whole request of each wire, as a snapshot.
 
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
@@ -71,7 +71,7 @@ async fn requests_have_the_form_of_their_wire() {
     }
 }
 
-/// Takes out of the instructions what is another on each machine.
+/// Replaces the parts of the instructions that differ between machines.
 fn redact(value: &mut Value, root: &str) {
     match value {
         Value::String(text) if text.contains("Platform: ") => {
@@ -131,7 +131,7 @@ async fn a_proxy_is_asked_for_other_machines_and_not_for_this_one() {
     }
 }
 
-/// Returns a value without the marks of what a provider is to cache, which move on.
+/// Returns a value without the marks for a provider's cache, which move with each request.
 fn unmarked(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(unmarked).collect(),
@@ -189,7 +189,7 @@ async fn each_request_of_a_turn_begins_with_the_one_before() {
         }
         let all: usize = asked[1..].iter().map(size).sum();
         let new: usize = asked.windows(2).map(|pair| size(&pair[1]) - size(&pair[0])).sum();
-        // What is new in 30 rounds is a small part of what is sent.
+        // The new parts of 30 rounds are a small share of all sent bytes.
         assert!(new * 20 < all, "{wire:?}: {new} of {all}");
     }
 }

@@ -128,7 +128,7 @@ async fn a_search_is_shown_with_its_addresses_and_is_no_call_of_ours() {
             assert_eq!(*query, json!({ "query": "how long to steep" }));
             assert!(result.contains(URL), "{result}");
         }
-        // The provider gets what it has found on its own wire's terms, and never as a call.
+        // The provider gets its results in the form of its own wire, and never as a call.
         let again = asked[1].body.to_string();
         assert!(!again.contains("WebSearch"), "{wire:?}: {again}");
         assert_eq!(again.contains("RUND"), wire == Wire::Messages, "{again}");

@@ -66,7 +66,7 @@ fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine 
     if let Some(source) = source {
         tools = tools.with_source(source);
     }
-    // These tests count what is offered.
+    // These tests count the offered tools.
     let settings = AgentSettings {
         tool_search: false,
         ..AgentSettings::default()
@@ -188,7 +188,7 @@ impl Bench {
         answer::<StartedTurn>(&self.thread, |reply| Command::StartTurn { request, reply }).await;
     }
 
-    /// Runs a Turn to its end, saying yes to everything.
+    /// Runs a Turn to its end and approves every request.
     pub(crate) async fn run(&self, text: &str) -> Turn {
         self.start(text).await;
         self.end().await

@@ -1,4 +1,4 @@
-//! What a model or a tool server writes does not keep providers from taking the Thread's later requests.
+//! Providers accept the later requests of a Thread, whatever models or tool servers have written into it.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ async fn names_and_ids_that_no_provider_takes_do_not_stop_a_thread() {
             (TurnStatus::Completed, None),
             "{wire:?}"
         );
-        // What the last request begins with is the one before it: a cache holds.
+        // The last request starts with the one before it, so a cache stays valid.
         let asked = server.asked();
         let [before, last] = [&asked[2], &asked[3]].map(|asked| {
             let list = asked.body.get("messages").unwrap_or(&asked.body["input"]);

@@ -1,4 +1,4 @@
-//! What a model thought comes back to it with the results of its calls, where it wants that, and to nobody else.
+//! A model that wants its reasoning back gets it with the results of its calls. No other model gets it.
 
 use bobbin_model::TurnStatus;
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
@@ -55,7 +55,7 @@ async fn reasoning_goes_back_as_it_came_in_this_turn_and_in_later_ones() {
         assert_eq!(agents[0]["reasoning_content"], "Hm, so.");
         assert_eq!(agents[1]["reasoning_content"], "And.");
     }
-    // A reply without is marked as one: those that want it look at each of them.
+    // A reply without reasoning gets an empty one: providers that want it back check every message.
     assert_eq!(agents(&asked[3].body)[2]["reasoning_content"], "");
 }
 
@@ -172,7 +172,7 @@ fn encrypted() -> Part {
     Part::Raw(format!("data: {event}\n\n"))
 }
 
-/// Returns what a request brings back of the reply that made a call.
+/// Returns the data that a request sends back with the reply that made a call.
 fn brought_back(wire: Wire, body: &Value) -> Value {
     match wire {
         Wire::ChatCompletions => agents(body)[0]["reasoning_content"].clone(),
@@ -270,6 +270,6 @@ async fn a_compaction_within_a_turn_keeps_the_thoughts_of_what_it_keeps() {
         "{agents:?}"
     );
     assert_eq!(agents[0]["content"][0]["thinking"], "Thought b.");
-    // Its thoughts are there, so that more are asked for.
+    // The reasoning is there, so the request asks for more.
     assert_eq!(last["thinking"]["type"], "enabled");
 }

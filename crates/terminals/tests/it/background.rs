@@ -1,4 +1,4 @@
-//! Leaving commands in the background, and dealing with them there.
+//! Commands that are left in the background: their limits, input, output and end.
 
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ async fn a_terminal_that_nobody_has_to_do_with_is_ended_after_half_an_hour() {
     let begun = place.leave(&terminals, "echo $$; sleep 100000").await;
     tokio::time::pause();
     tokio::time::sleep(Duration::from_secs(1000)).await;
-    // Somebody looks: the half hour begins again.
+    // A read starts the half hour again.
     let now = Wait::News(Duration::ZERO);
     terminals.read(&begun.facts.id, now, None).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1700)).await;

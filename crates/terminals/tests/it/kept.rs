@@ -1,4 +1,4 @@
-//! What is kept of terminals: over restarts, for how long, and how much.
+//! Records and output of terminals after their end: over restarts, for how long, and how much.
 
 use bobbin_agent_api::picture::{MAX_PICTURE_BYTES, PictureError, PictureFiles as _};
 use bobbin_agent_api::terminal::Terminals as _;
@@ -72,7 +72,7 @@ async fn the_oldest_make_room() {
         let over = place.over(&terminals, &format!("echo {number}")).await;
         ids.push(over.facts.id.clone());
     }
-    // The last end tidies up after it was told.
+    // The last terminal removes old files only after its end was reported.
     terminals.end().await;
     let left: Vec<String> = terminals
         .list(None)
@@ -124,7 +124,7 @@ async fn a_picture_is_stored_once_and_within_the_room() {
     let second = put(png(&[0; 60])).await.unwrap();
     assert!(std::fs::exists(&first.path).unwrap(), "it does not age");
     assert_eq!(put(png(&[1; 60])).await.unwrap_err(), PictureError::NoRoom);
-    // The next one finds that the oldest has made room.
+    // The cleaning before the refused picture has removed only the oldest one.
     assert!(std::fs::exists(&second.path).unwrap());
     assert_eq!(put(b"text".to_vec()).await.unwrap_err(), PictureError::Unknown);
     let large = png(&vec![0; MAX_PICTURE_BYTES]);

@@ -1,4 +1,4 @@
-//! A workspace with terminals, and what starts commands in it.
+//! A workspace with terminals, and helpers that start commands in it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Place {
         left(&mut running).await
     }
 
-    /// Has a command run in the background to its end.
+    /// Runs a command in the background to its end.
     pub(crate) async fn over(&self, terminals: &Terminals, line: &str) -> Terminal {
         let begun = self.leave(terminals, &format!("{line}; read -r word")).await;
         typed(terminals, &begun.facts.id, "\n").await.unwrap();
@@ -103,14 +103,14 @@ pub(crate) async fn ended(terminals: &Terminals, id: &str) -> Terminal {
     panic!("it does not end");
 }
 
-/// Types something and returns what is there when more has been said.
+/// Types an input and returns the state of the terminal.
 pub(crate) async fn typed(terminals: &Terminals, id: &str, input: &str) -> Result<Terminal, TerminalError> {
     terminals
         .write(id, input.to_owned(), Duration::ZERO, None, None)
         .await
 }
 
-/// Reads until the output is as wanted.
+/// Reads until `wanted` accepts the output.
 pub(crate) async fn until(terminals: &Terminals, id: &str, wanted: impl Fn(&str) -> bool) -> Terminal {
     for _ in 0..1000 {
         let wait = Wait::News(Duration::from_secs(30));
@@ -126,13 +126,13 @@ pub(crate) async fn until(terminals: &Terminals, id: &str, wanted: impl Fn(&str)
     panic!("it does not say that");
 }
 
-/// Whether a process group has anybody in it.
+/// Whether a process group has a process.
 pub(crate) fn lives(group: &str) -> bool {
     let group = nix::unistd::Pid::from_raw(group.trim().parse().unwrap());
     nix::sys::signal::killpg(group, None).is_ok()
 }
 
-/// Waits until nobody is in a process group; who is dead may wait for being reaped by others for a moment.
+/// Waits until a process group is empty. Dead processes may stay for a moment until they are reaped.
 pub(crate) async fn gone(group: &str) {
     for _ in 0..1000 {
         if !lives(group) {
