@@ -28,7 +28,7 @@ const MAX_SERVERS: usize = 64;
 /// How long a search for tools waits for a server that is just starting. (Guess: most have started by then.)
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// The workspace has [`MAX_SERVERS`] servers already.
+/// The workspace has its maximum of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there are {MAX_SERVERS} MCP servers already; remove one first")]
 pub struct Full;

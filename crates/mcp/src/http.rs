@@ -1,7 +1,7 @@
 //! Servers that are reached over streamable HTTP: the transport, with its bounds.
 //!
 //! No request is posted twice, except one that the server has refused because it no longer knows the session. `call`
-//! decides what a lost answer means.
+//! handles lost answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -42,7 +42,7 @@ pub(crate) struct Listing {
     pub(crate) left_out: String,
 }
 
-/// Counts what is left out.
+/// Counts the tools and pages that are left out.
 #[derive(Default)]
 struct LeftOut {
     beyond: usize,

@@ -26,7 +26,7 @@ use crate::{Announce, Launch, ServerSpec};
 
 /// Pause before changed tools are listed: changes come in bursts.
 const GATHER: Duration = Duration::from_millis(100);
-/// Shortest time between two lists of one server, whatever it says.
+/// Shortest time between two listings of a server, however often it reports changes.
 const BETWEEN: Duration = Duration::from_secs(2);
 /// Longest sentence about left-out tools of a server.
 const MAX_LEFT_OUT: usize = 500;

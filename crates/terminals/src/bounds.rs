@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The limits of terminals, and what happens at each limit.
+/// The limits of terminals, and the consequence of reaching each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
     /// Running terminals of a Thread. At the limit, a command is not left in the background.

@@ -488,8 +488,8 @@ fn permission(
 
 /// Returns the permission for a command that is to run outside of an available sandbox.
 ///
-/// A lasting answer is possible for a line with one program that names everything it runs, except for files of the
-/// workspace, of which the question warns. The answer covers only this line outside of the sandbox.
+/// A lasting answer is possible for a line with one program, if the line names everything that runs. The program may also
+/// run files of the workspace; the question warns of that. The answer covers only this line outside of the sandbox.
 fn outside(command: &str, ruled: &CommandRuling, root: &Path) -> Permission {
     let asked = "Outside of the sandbox, with your own rights and with network.";
     let may_last =
