@@ -28,7 +28,7 @@ export interface AgentMessageItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: TextPayload;
   payloadKind: "agentMessage";
   /** How far it is. */
@@ -55,7 +55,7 @@ export interface ApprovalRequestItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ApprovalRequestPayload;
   payloadKind: "approvalRequest";
   /** How far it is. */
@@ -67,15 +67,15 @@ export interface ApprovalRequestItem {
 
 /** Payload of `approvalRequest`: the user is asked. */
 export interface ApprovalRequestPayload {
-  /** What kind of thing is asked about. */
+  /** The kind of operation. */
   approvalType: ApprovalKind;
   /** The command line, or what is done to the target. */
   operation: string;
   /** A sentence for the user. */
   reason: string;
-  /** Tells approvals apart across Items. */
+  /** Distinguishes approvals across Items. */
   requestId: string;
-  /** What `acceptForSession` would cover. */
+  /** The scope of `acceptForSession`. */
   scopeKey: string;
   /** Working directory, absolute path, or id of the resource. */
   target: string;
@@ -89,7 +89,7 @@ export interface ApprovalResponseItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ApprovalResponsePayload;
   payloadKind: "approvalResponse";
   /** How far it is. */
@@ -109,7 +109,7 @@ export interface ApprovalResponsePayload {
   requestId: string;
 }
 
-/** Something that the server stored. */
+/** An artifact that the server stored. */
 export interface ArtifactIdChannelMessageSource {
   /** Its id. */
   artifactId: string;
@@ -118,13 +118,13 @@ export interface ArtifactIdChannelMessageSource {
 
 /** An automation task. */
 export interface AutomationTask {
-  /** What the agent said last, or why it failed. */
+  /** The agent's last message, or the reason of a failure. */
   agentSummary?: string;
   /** `workspaceScope`, `fullAuto` or `default`. */
   approvalPolicy?: string;
   /** When it was made. */
   createdAt?: string;
-  /** What is to be done. */
+  /** Its description. */
   description?: string;
   /** Its id. */
   id: string;
@@ -134,7 +134,7 @@ export interface AutomationTask {
   note?: string;
   /** When it runs; without one, once. */
   schedule?: JobSchedule;
-  /** How it stands. */
+  /** Its state. */
   status: AutomationTaskStatus;
   /** The Thread that it runs in, in place of its own. */
   threadBinding?: AutomationThreadBinding;
@@ -146,7 +146,7 @@ export interface AutomationTask {
   updatedAt?: string;
 }
 
-/** How an automation task stands. */
+/** Status of an automation task. */
 export type AutomationTaskStatus = "pending" | "running" | "completed" | "failed";
 
 /** A template of tasks. */
@@ -155,17 +155,17 @@ export interface AutomationTemplate {
   category?: string;
   /** When it was written. */
   createdAt?: string;
-  /** The usual approval policy. */
+  /** The default approval policy. */
   defaultApprovalPolicy?: string;
-  /** The usual description of its tasks. */
+  /** The default description of its tasks. */
   defaultDescription?: string;
-  /** When its tasks usually run. */
+  /** The default schedule of its tasks. */
   defaultSchedule?: JobSchedule;
-  /** The usual title of its tasks. */
+  /** The default title of its tasks. */
   defaultTitle?: string;
-  /** Where its tasks usually run. */
+  /** The default workspace mode of its tasks. */
   defaultWorkspaceMode?: string;
-  /** What it is for. */
+  /** Its purpose. */
   description?: string;
   /** A picture letter. */
   icon?: string;
@@ -264,29 +264,29 @@ export interface ChannelMessage {
   caption?: string;
   /** The name that the chat shows. */
   fileName?: string;
-  /** What it is. */
+  /** Its kind. */
   kind: ChannelMessageKind;
   /** The media type. */
   mediaType?: string;
-  /** Where the bytes of a medium are. */
+  /** Source of a medium's bytes. */
   source?: ChannelMessageSource;
   /** The text of a text. */
   text?: string;
 }
 
-/** What a message for a chat is. */
+/** Kind of a message for a chat. */
 export type ChannelMessageKind = "text" | "file" | "audio" | "image" | "video";
 
-/** Where the bytes of a medium are: `kind`, and the one member of that name. */
+/** Source of a medium's bytes: `kind`, and the one member of that name. */
 export type ChannelMessageSource = HostPathChannelMessageSource | UrlChannelMessageSource | DataBase64ChannelMessageSource | ArtifactIdChannelMessageSource;
 
-/** How a channel is. */
+/** Status of a channel. */
 export interface ChannelStatus {
-  /** What it is. */
+  /** Its kind. */
   category: ChannelCategory;
-  /** Extension: what of the adapter's tools is left out. */
+  /** Extension: the adapter's tools that are left out. */
   diagnostics?: ChannelDiagnostic[];
-  /** Whether its adapter is let in, or started. */
+  /** Whether its adapter may connect or is started. */
   enabled: boolean;
   /** Its name. */
   name: string;
@@ -304,7 +304,7 @@ export interface ChannelToolContext {
   channelName: string;
   /** The group that it was sent in. */
   groupId?: string;
-  /** Who sent the message that started the Turn. */
+  /** The sender of the message that started the Turn. */
   senderId?: string;
 }
 
@@ -381,7 +381,7 @@ export interface CommandExecutionItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: CommandExecutionPayload;
   payloadKind: "commandExecution";
   /** How far it is. */
@@ -459,29 +459,29 @@ export type CompactionMode = "micro" | "partial";
 
 /** One setting. */
 export interface ConfigField {
-  /** What counts where no file says anything. */
+  /** The value that is used if no file sets one. */
   defaultValue?: unknown;
-  /** What it is for. */
+  /** A description for users. */
   hint?: string;
-  /** Its name; a dot stands between the names of objects. */
+  /** Its name; dots separate the names of objects. */
   key: string;
   /** The greatest number. */
   max?: unknown;
   /** The least number. */
   min?: unknown;
-  /** The words that it can be, with `select`. */
+  /** The possible values of a `select`. */
   options?: string[];
-  /** When a change counts. */
+  /** When a change takes effect. */
   reload: ConfigReload;
   /** Whether its value is a secret. */
   sensitive: boolean;
   /** How it is entered: `text`, `number`, `bool`, `password`, `select`, `stringList`, `keyValueMap` or `json`. */
   type: string;
-  /** Extension: what the files say, as far as it counts. Left out too for what can have a secret in it. */
+  /** Extension: the files' value that is in effect. Left out for settings that may have secrets. */
   value?: unknown;
 }
 
-/** When a changed setting counts. */
+/** When a changed setting takes effect. */
 export type ConfigReload = "hot" | "processRestart";
 
 /** Settings that belong together. */
@@ -490,9 +490,9 @@ export interface ConfigSection {
   fields: ConfigField[];
   /** Its place among the sections, from 0 on. */
   order: number;
-  /** The member of a file that its settings stand in; absent at the top of a file. */
+  /** The member of a file that has its settings; absent for the top level. */
   path?: string;
-  /** Its name: `Core` for what stands at the top of a file. */
+  /** Its name: `Core` for the top level of a file. */
   section: string;
 }
 
@@ -554,7 +554,7 @@ export interface ContextUsage {
 export interface CronJobInfo {
   /** When it was made. */
   createdAtMs: number;
-  /** Whether it goes once it has run well. */
+  /** Whether it is removed after a run that succeeded. */
   deleteAfterRun: boolean;
   /** Whether it runs by the clock. */
   enabled: boolean;
@@ -564,19 +564,19 @@ export interface CronJobInfo {
   name: string;
   /** When it runs. */
   schedule: JobSchedule;
-  /** How it stands. */
+  /** Its state. */
   state: CronJobState;
-  /** Extension: what becomes of a missed time. */
+  /** Extension: the policy for a missed time. */
   whenMissed: MissedRun;
-  /** Extension: what becomes of a time at which the last run goes on. */
+  /** Extension: the policy for a time at which the last run goes on. */
   whenRunning: OverlappingRun;
 }
 
-/** How a cron job stands. */
+/** State of a cron job. */
 export interface CronJobState {
   /** Why it failed. */
   lastError?: string;
-  /** What the agent said last, at most 500 characters. */
+  /** The agent's last message, at most 500 characters. */
   lastResult?: string;
   /** When its last run ended. */
   lastRunAtMs?: number;
@@ -646,30 +646,30 @@ export interface DiffFile {
 /** Kind of change. */
 export type DiffFileStatus = "added" | "modified" | "deleted" | "renamed";
 
-/** What one check has found. */
+/** The finding of one check. */
 export interface DoctorFinding {
   /** How good or bad it is. */
   level: DoctorLevel;
-  /** What mends it, where something does. Commands and settings stand between backquotes. */
+  /** The repair, if there is one. Commands and settings are in backquotes. */
   mend?: string;
-  /** What was found, for users. It has no secret in it. */
+  /** The finding, for users. It has no secret in it. */
   message: string;
-  /** What was checked, in a word or two, as `sandbox` or `MCP server`. */
+  /** The subject of the check, in a word or two, as `sandbox` or `MCP server`. */
   subject: string;
 }
 
 /** How good or bad a finding is. */
 export type DoctorLevel = "ok" | "warning" | "error";
 
-/** What to ask the user before a tool is called. */
+/** The question to the user before a tool is called. */
 export interface DynamicToolApproval {
-  /** What kind of thing the tool touches. */
+  /** The kind of resource that the tool uses. */
   kind: ApprovalKind;
-  /** What is done to it; exactly one of this and `operationArgument`. */
+  /** The operation on the resource; exactly one of this and `operationArgument`. */
   operation?: string;
-  /** The argument that says what is done to it. */
+  /** The argument that names the operation. */
   operationArgument?: string;
-  /** The argument that names it. */
+  /** The argument that names the resource. */
   targetArgument: string;
 }
 
@@ -681,7 +681,7 @@ export interface DynamicToolCallItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: DynamicToolCallPayload;
   payloadKind: "dynamicToolCall";
   /** How far it is. */
@@ -715,11 +715,11 @@ export interface DynamicToolCallPayload {
 
 /** A tool that the client serves through `item/tool/call`. */
 export interface DynamicToolSpec {
-  /** What to ask the user before the tool is called. */
+  /** The question to the user before the tool is called. */
   approval?: DynamicToolApproval;
   /** A hint that the tool need not be offered at once. */
   deferLoading?: boolean;
-  /** What the tool does, for the model. */
+  /** A description of the tool for the model. */
   description: string;
   /** JSON Schema of the arguments, with `"type": "object"`. */
   inputSchema: unknown;
@@ -739,7 +739,7 @@ export interface ErrorItem {
   id: string;
   /** Extension: the payload's `message`, for clients that look for it here. */
   message?: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ErrorPayload;
   payloadKind: "error";
   /** How far it is. */
@@ -772,19 +772,19 @@ export interface ExternalChannelConfig {
   args?: string[];
   /** The program of the adapter, unless it connects by itself. */
   command?: string;
-  /** Whether its adapter is let in, or started. */
+  /** Whether its adapter may connect or is started. */
   enabled: boolean;
   /** Variables that are set for it. */
   env?: Record<string, string>;
   /** Its name; compared without case. */
   name: string;
-  /** How its adapter comes. */
+  /** How its adapter connects. */
   transport: ExternalChannelTransport;
-  /** Where it starts; the workspace when absent. */
+  /** Working directory; the workspace when absent. */
   workingDirectory?: string;
 }
 
-/** How the adapter of an external channel comes. */
+/** Connection between the server and the adapter of an external channel. */
 export type ExternalChannelTransport = "subprocess" | "websocket" | "managedWebsocket";
 
 /** A change to one file. */
@@ -807,7 +807,7 @@ export interface FileChangeItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: FileChangePayload;
   payloadKind: "fileChange";
   /** How far it is. */
@@ -938,7 +938,7 @@ export interface HermesButton {
 /** The two answers to a question. */
 export type HermesButtons = "yesNo" | "okCancel";
 
-/** A kind of text. */
+/** Data type of a field. */
 export type HermesDataType = "date" | "datetime";
 
 /** A document, without its text. */
@@ -949,11 +949,11 @@ export interface HermesDocument {
   encoding: string;
   /** Its file. */
   filePath?: string;
-  /** How many can be made again. */
+  /** Number of steps that can be redone. */
   redoSteps: number;
   /** The Thread. */
   threadId: string;
-  /** How many steps can be taken back. */
+  /** Number of steps that can be undone. */
   undoSteps: number;
   /** The number of accepted changes. */
   version: number;
@@ -961,40 +961,40 @@ export interface HermesDocument {
 
 /** A replacement of a part of the text. */
 export interface HermesEdit {
-  /** Where it ends. */
+  /** End of the part, in bytes of UTF-8. */
   end: number;
-  /** Where the part starts, in bytes of UTF-8. */
+  /** Start of the part, in bytes of UTF-8. */
   start: number;
-  /** What comes in its place. */
+  /** The text that replaces it. */
   text: string;
 }
 
 /** An extension. */
 export interface HermesExtension {
-  /** Whether it is to run. */
+  /** Whether it is enabled. */
   enabled: boolean;
   /** Why it failed. */
   error?: string;
   /** Its id. */
   id: string;
-  /** Its label, or what it calls itself. */
+  /** Its configured label, or its own name. */
   name: string;
   /** Its program, as configured. */
   path: string;
-  /** What it does. */
+  /** Its state. */
   state: HermesExtensionState;
   /** Its version, once it has run. */
   version: string;
 }
 
-/** What an extension does. */
+/** State of an extension. */
 export type HermesExtensionState = "starting" | "initializing" | "running" | "shuttingDown" | "stopped" | "failed";
 
-/** What is known of a field. */
+/** Schema of a field or component. */
 export interface HermesField {
   /** The number of the component. */
   component?: number;
-  /** What kind of text it is. */
+  /** Its data type. */
   datatype?: HermesDataType;
   /** Its number. */
   field: number;
@@ -1004,17 +1004,17 @@ export interface HermesField {
   maxlength?: number;
   /** The least number of characters. */
   minlength?: number;
-  /** What it is called. */
+  /** Its name. */
   name?: string;
   /** A remark. */
   note?: string;
   /** A regular expression for the whole value. */
   pattern?: string;
-  /** What an empty field shows. */
+  /** Text that an empty field shows. */
   placeholder?: string;
   /** Whether it must have a value. */
   required?: boolean;
-  /** A text to begin with. */
+  /** Text that editors offer to start with. */
   template?: string;
   /** Its codes with their meanings. */
   values?: Record<string, string>;
@@ -1030,7 +1030,7 @@ export interface HermesFilter {
 
 /** Something that does not fit the schema. */
 export interface HermesFinding {
-  /** What does not fit, without a value. */
+  /** The rule that the message breaks, without a value. */
   message: string;
   /** The place; absent for the message as a whole. */
   path?: string;
@@ -1038,7 +1038,7 @@ export interface HermesFinding {
 
 /** An entry of a log. */
 export interface HermesLogEntry {
-  /** How much it matters. */
+  /** Its severity. */
   level: HermesLogLevel;
   /** The text. It may have data of patients in it. */
   message: string;
@@ -1048,10 +1048,10 @@ export interface HermesLogEntry {
   timestamp: string;
 }
 
-/** How much an entry matters. */
+/** Severity of an entry. */
 export type HermesLogLevel = "error" | "warn" | "info";
 
-/** Who changed a document. */
+/** Author of a change of a document. */
 export type HermesOrigin = ClientHermesOrigin | ExtensionHermesOrigin | AgentHermesOrigin;
 
 /** A change of one place. */
@@ -1062,7 +1062,7 @@ export interface HermesPatch {
   path: string;
   /** Removes a segment, or clears a place. Default `false`. */
   remove?: boolean;
-  /** What it is to hold. Without it, the place is cleared. */
+  /** The new value. Without it, the place is cleared. */
   value?: string;
 }
 
@@ -1076,10 +1076,10 @@ export interface HermesPatchFailure {
   path: string;
 }
 
-/** How much a message matters. */
+/** Severity of a message. */
 export type HermesSeverity = "info" | "warning" | "error";
 
-/** How a message is laid out. */
+/** Layout of a message. */
 export type HermesShape = "segments" | "keyed";
 
 /** A button and its extension. */
@@ -1135,8 +1135,8 @@ export type InputPart = TextPart | CommandRefPart | SkillRefPart | FileRefPart |
 /**
  * One unit in a Turn.
  *
- * `type` says what it is and what `payload` looks like; `payloadKind` has the same value. Types that a
- * client does not know must not stop it.
+ * `type` names the Item's type and the shape of `payload`; `payloadKind` has the same value. A client must tolerate
+ * types that it does not know.
  */
 export type Item = UserMessageItem | AgentMessageItem | ReasoningContentItem | ToolCallItem | ToolResultItem | CommandExecutionItem | ToolExecutionItem | PluginFunctionCallItem | DynamicToolCallItem | ApprovalRequestItem | ApprovalResponseItem | ErrorItem | SystemNoticeItem | FileChangeItem;
 
@@ -1163,7 +1163,7 @@ export interface JobSchedule {
   tz?: string;
 }
 
-/** What ran a job. */
+/** The service that ran a job. */
 export type JobSource = "cron" | "heartbeat";
 
 /** Tokens of a job. */
@@ -1189,7 +1189,7 @@ export interface LocalImagePart {
 export interface LogStats {
   /** Their bytes. */
   bytes: number;
-  /** Events held. */
+  /** Events in memory. */
   frames: number;
 }
 
@@ -1348,22 +1348,22 @@ export interface MessageImage {
   fileName?: string;
   /** Its media type. */
   mimeType?: string;
-  /** Where it is. */
+  /** Its path. */
   path: string;
 }
 
-/** What becomes of a time that passed while no server ran, or the machine slept. */
+/** Policy for a time that passed while no server ran or the machine slept. */
 export type MissedRun = "run" | "skip";
 
 /** A model. */
 export interface ModelInfo {
-  /** When; 1970 when nobody says. */
+  /** When it was made; 1970 if unknown. */
   createdAt: string;
-  /** What a Thread's configuration names it by. */
+  /** The id for a Thread's configuration. */
   id: string;
-  /** Who made it; may be empty. */
+  /** Its maker; may be empty. */
   ownedBy: string;
-  /** The values of `reasoningEffort` that it can be asked for. */
+  /** The values of `reasoningEffort` that it accepts. */
   reasoningEfforts?: ReasoningEffort[];
 }
 
@@ -1376,13 +1376,13 @@ export interface NodeReplCapability {
   backend: string;
 }
 
-/** What made the server do something to the conversation. */
+/** The cause of such an action. */
 export type NoticeTrigger = "auto" | "reactive" | "manual";
 
 /** What the output of a command is. */
 export type OutputFormat = "text" | "json";
 
-/** What becomes of a time at which the last run still goes on. */
+/** Policy for a time at which the last run still goes on. */
 export type OverlappingRun = "skip";
 
 /** A plan with its to-do list. Empty texts mean "no such part". */
@@ -1431,7 +1431,7 @@ export interface PluginFunctionCallItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: PluginFunctionCallPayload;
   payloadKind: "pluginFunctionCall";
   /** How far it is. */
@@ -1584,23 +1584,23 @@ export type PluginTransport = "stdio" | "streamableHttp";
 export interface PolicyCommand {
   /** Its words, as the shell would see them, joined by spaces; at most 200 characters. */
   command: string;
-  /** What the rules say of it. */
+  /** The judgement of the rules. */
   judgement: PolicyJudgement;
-  /** Why: half a sentence. */
+  /** The reason: half a sentence. */
   reason: string;
-  /** The rule that decides, when one does. */
+  /** The rule that decides, if one does. */
   rule?: PolicyRule;
 }
 
 /** What rules say of an operation. */
 export type PolicyJudgement = "allow" | "ask" | "deny";
 
-/** What happens to a command. */
+/** The outcome of a command. */
 export type PolicyOutcome = "runs" | "asks" | "answered" | "autoApproved" | "runsSandboxed" | "interrupts" | "refused";
 
 /** A rule. */
 export interface PolicyRule {
-  /** Why, in the words of who wrote it. */
+  /** The reason, in the words of its author. */
   reason?: string;
   /** The file it is written in. */
   source: string;
@@ -1616,11 +1616,11 @@ export interface ProviderSetting {
   baseUrl?: string;
   /** Its name, in front of those of its models: `anthropic`, `openai`, `openrouter` and `ollama` are built in. */
   name: string;
-  /** What it speaks; `chat` when left out. */
+  /** Its API; `chat` when left out. */
   wire?: ProviderWire;
 }
 
-/** What a provider speaks. */
+/** The API of a provider. */
 export type ProviderWire = "chat" | "responses" | "messages";
 
 /** State of a queue entry. */
@@ -1656,7 +1656,7 @@ export interface ReasoningContentItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: TextPayload;
   payloadKind: "reasoningContent";
   /** How far it is. */
@@ -1781,9 +1781,9 @@ export interface ServerInfo {
   version: string;
 }
 
-/** Who is talking, and where. */
+/** A user of a channel, with the scope and the workspace. */
 export interface SessionIdentity {
-  /** A free text that tells scopes apart, as in `group:77`. */
+  /** A free text that distinguishes scopes, as in `group:77`. */
   channelContext?: string;
   /** The channel: `desktop`, `cli`, `telegram`, … Becomes the Thread's `originChannel`. */
   channelName: string;
@@ -1795,17 +1795,17 @@ export interface SessionIdentity {
 
 /** A skill. */
 export interface SkillInfo {
-  /** Whether the machine has what it needs. */
+  /** Whether the machine meets its requirements. */
   available: boolean;
-  /** What to say to begin with it. */
+  /** A first input that uses it. */
   defaultPrompt?: string;
-  /** What it is for. */
+  /** Its purpose. */
   description: string;
   /** Its name for users. */
   displayName?: string;
-  /** Whether agents are told of it. */
+  /** Whether agents are offered it. */
   enabled: boolean;
-  /** What the head of the file says. */
+  /** The front matter of the file. */
   metadata?: Record<string, unknown>;
   /** Its directory's name. */
   name: string;
@@ -1817,9 +1817,9 @@ export interface SkillInfo {
   pluginId?: string;
   /** Its description in a few words. */
   shortDescription?: string;
-  /** Whose it is. */
+  /** Its owner. */
   source: SkillSource;
-  /** What is missing. */
+  /** The missing requirement. */
   unavailableReason?: string;
 }
 
@@ -1830,16 +1830,16 @@ export interface SkillRefPart {
   type: "skillRef";
 }
 
-/** Whose a skill is. */
+/** The owner of a skill. */
 export type SkillSource = "workspace" | "plugin" | "builtin" | "user";
 
-/** An answer `acceptAlways`: exactly this operation is not asked about. */
+/** An `acceptAlways` answer: exactly this operation runs without a question. */
 export interface StandingAnswer {
   /** Kind of operation. */
   approvalType: ApprovalKind;
-  /** What it depends on beside the operation: a program with its digest, or that there is no sandbox. */
+  /** Conditions besides the operation: a program with its digest, or that there is no sandbox. */
   conditions?: string[];
-  /** Names it in `approval/rules/remove`. */
+  /** Its id for `approval/rules/remove`. */
   id: string;
   /** Command line or file operation, as the question showed it. */
   operation: string;
@@ -1859,9 +1859,9 @@ export interface StoreStats {
 
 /** The place of a subagent's Thread in the tree of Threads. */
 export interface SubAgentSource {
-  /** What it is called. */
+  /** Its name. */
   agentNickname?: string;
-  /** What it is for. */
+  /** Its role. */
   agentRole?: string;
   /** Distance from the root; 1 for a direct child. */
   depth: number;
@@ -1873,7 +1873,7 @@ export interface SubAgentSource {
   profileName?: string;
   /** The Thread at the top of the tree. */
   rootThreadId: string;
-  /** What runs it. */
+  /** Its runtime. */
   runtimeType?: string;
   /** The tool call that started it. */
   spawnCallId?: string;
@@ -1887,17 +1887,17 @@ export interface SubAgentSource {
 
 /** One subagent of a Thread. */
 export interface SubagentChild {
-  /** What joins the two. */
+  /** The edge between the two. */
   edge: SubagentEdge;
-  /** The subagent's Thread, where it was asked for. */
+  /** The subagent's Thread, if requested. */
   thread?: Thread;
 }
 
-/** What joins a subagent to the Thread that started it. Open does not mean at work. */
+/** The edge between a subagent and the Thread that started it. An open edge does not mean that the subagent is running. */
 export interface SubagentEdge {
-  /** What it is called. */
+  /** Its name. */
   agentNickname?: string;
-  /** What it is for. */
+  /** Its role. */
   agentRole?: string;
   /** The Thread that was started. */
   childThreadId: string;
@@ -1911,7 +1911,7 @@ export interface SubagentEdge {
   parentTurnId?: string;
   /** The profile it runs with. */
   profileName?: string;
-  /** What runs it. */
+  /** Its runtime. */
   runtimeType?: string;
   /** Open or closed. */
   status: SubagentEdgeStatus;
@@ -2049,7 +2049,7 @@ export interface SubagentProgress {
   inputTokens: number;
   /** Whether it has ended. */
   isCompleted: boolean;
-  /** What it is called. */
+  /** Its name. */
   label: string;
   /** Tokens received from it. */
   outputTokens: number;
@@ -2076,7 +2076,7 @@ export interface SubagentThreadSource {
 /** How a subscriber gets from where it stopped to the present. */
 export type SubscribeMode = "replay" | "snapshot";
 
-/** What happened. */
+/** The kind of a system event. */
 export type SystemEventKind = "compactWarning" | "compactError" | "compacting" | "compacted" | "compactSkipped" | "compactFailed" | "consolidating" | "consolidated" | "consolidationSkipped" | "consolidationFailed" | "channelRejected" | "turnResumed" | "workspaceNotTrusted";
 
 /** An Item of the type `systemNotice`. */
@@ -2087,7 +2087,7 @@ export interface SystemNoticeItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: SystemNoticePayload;
   payloadKind: "systemNotice";
   /** How far it is. */
@@ -2097,14 +2097,14 @@ export interface SystemNoticeItem {
   type: "systemNotice";
 }
 
-/** What the server did to the conversation. */
+/** An action of the server on a conversation. */
 export type SystemNoticeKind = "compacted" | "memoryConsolidated";
 
 /** Payload of `systemNotice`: the server did something to the conversation. */
 export interface SystemNoticePayload {
   /** How many tool results were emptied. */
   clearedToolResults?: number;
-  /** What it did. */
+  /** The action. */
   kind: SystemNoticeKind;
   /** How it compacted. */
   mode?: CompactionMode;
@@ -2114,7 +2114,7 @@ export interface SystemNoticePayload {
   tokensAfter?: number;
   /** Tokens in the window before. */
   tokensBefore?: number;
-  /** What made it do so. */
+  /** The cause. */
   trigger: NoticeTrigger;
 }
 
@@ -2158,13 +2158,13 @@ export interface Thread {
   createdAt: string;
   /** Its title. */
   displayName?: string;
-  /** Who supplies the model's history. */
+  /** The supplier of the model's history. */
   historyMode: HistoryMode;
   /** The Thread's id. */
   id: string;
   /** When something last happened in it. */
   lastActiveAt: string;
-  /** Free texts; keys that begin with `dotcraft.` are reserved. */
+  /** Free texts; keys that start with `dotcraft.` are reserved. */
   metadata: Record<string, string>;
   /** The channel that created it; never changes. */
   originChannel: string;
@@ -2172,13 +2172,13 @@ export interface Thread {
   plan?: PlanSnapshot | null;
   /** Inputs that wait for their Turn. */
   queuedInputs: QueuedTurnInput[];
-  /** What it is doing now. */
+  /** Its present activity. */
   runtime: ThreadRuntime;
-  /** Who started it. */
+  /** The starter: a user or another Thread's agent. */
   source: ThreadSource;
   /** Active, paused or archived. */
   status: ThreadStatus;
-  /** Its Turns, where the message carries them. */
+  /** Its Turns, if the message has them. */
   turns?: Turn[];
   /** Its owner inside the channel. */
   userId?: string;
@@ -2261,7 +2261,7 @@ export interface ThreadSearchHit {
   turnId?: string;
 }
 
-/** Who started a Thread. */
+/** The starter of a Thread. */
 export type ThreadSource = UserThreadSource | SubagentThreadSource;
 
 /** Status of a Thread. */
@@ -2283,9 +2283,9 @@ export interface ThreadSummary {
   metadata: Record<string, string>;
   /** The channel that created it. */
   originChannel: string;
-  /** What it is doing now, when known. */
+  /** Its present activity, when known. */
   runtime?: ThreadRuntime;
-  /** Who started it. */
+  /** The starter: a user or another Thread's agent. */
   source: ThreadSource;
   /** Active, paused or archived. */
   status: ThreadStatus;
@@ -2325,7 +2325,7 @@ export interface ToolCallItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ToolCallPayload;
   payloadKind: "toolCall";
   /** How far it is. */
@@ -2358,7 +2358,7 @@ export interface ToolExecutionItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ToolExecutionPayload;
   payloadKind: "toolExecution";
   /** How far it is. */
@@ -2397,7 +2397,7 @@ export interface ToolResultItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: ToolResultPayload;
   payloadKind: "toolResult";
   /** How far it is. */
@@ -2420,19 +2420,19 @@ export interface ToolResultPayload {
 /** What sends an input in a user's place. */
 export type TriggerKind = "heartbeat" | "cron" | "automation";
 
-/** One thing that a folder brings. */
+/** An item of a folder that needs trust. */
 export interface TrustItem {
-  /** What it says, for the user to judge. Written by the author of the folder. */
+  /** Its content, for the user to judge. Written by the author of the folder. */
   detail?: string;
-  /** Stands for its content; texts have none. */
+  /** Identifies its content; absent for texts. */
   fingerprint?: string;
-  /** What it does once it counts. */
+  /** The effect of the item. */
   kind: TrustKind;
-  /** What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`. */
+  /** Its name: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`. */
   name: string;
 }
 
-/** What a thing does once it counts. */
+/** The effect of an item once it is trusted. */
 export type TrustKind = "server" | "setting" | "text";
 
 /** How far the user trusts a command. */
@@ -2482,7 +2482,7 @@ export interface TurnInitiator {
   userRole?: string;
 }
 
-/** Where to go on reading a Thread's Turns. */
+/** The continuation of a list of Turns. */
 export interface TurnPage {
   /** The `cursor` for the Turns before these; absent when these are the first. */
   nextCursor?: string;
@@ -2532,7 +2532,7 @@ export interface UserMessageItem {
   createdAt: string;
   /** `item_` and its number in the Turn; unique inside the Turn only. */
   id: string;
-  /** What it holds. */
+  /** Its content. */
   payload: UserMessagePayload;
   payloadKind: "userMessage";
   /** How far it is. */
@@ -2566,9 +2566,9 @@ export interface UserMessagePayload {
   senderRole?: string;
   /** The whole input as one text to show. */
   text: string;
-  /** What gave the input, when it was no user. */
+  /** The trigger, if the input came from no user. */
   triggerKind?: TriggerKind;
-  /** What the trigger is called. */
+  /** The name of the trigger. */
   triggerLabel?: string;
   /** Id of the job or task. */
   triggerRefId?: string;
@@ -2631,9 +2631,9 @@ export interface ThreadStartParams {
   displayName?: string;
   /** Tools that this connection serves. */
   dynamicTools?: DynamicToolSpec[];
-  /** Who supplies the model's history. Default `server`. */
+  /** The supplier of the model's history. Default `server`. */
   historyMode?: HistoryMode;
-  /** Who starts it; `channelName` must not be blank. */
+  /** The starter; `channelName` must not be blank. */
   identity: SessionIdentity;
 }
 
@@ -2647,7 +2647,7 @@ export interface ThreadResult {
 export interface ThreadResumeParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** Tools that this connection serves, in place of those there were. Absent: it serves those. */
+  /** Tools that this connection serves instead of the earlier ones. Absent: it serves the earlier ones. */
   dynamicTools?: DynamicToolSpec[];
   /** The Thread. */
   threadId: string;
@@ -2692,7 +2692,7 @@ export interface ThreadReadParams {
   includeTurns?: boolean;
   /** The Thread. */
   threadId: string;
-  /** Extension: at most so many Turns, the latest ones. Absent: all that an answer holds. */
+  /** Extension: at most so many Turns, the latest ones. Absent: all that fit into an answer. */
   turnLimit?: number;
 }
 
@@ -2703,8 +2703,8 @@ export interface ThreadReadResult {
   /** The Thread as it is now. */
   thread: Thread;
   /**
-   * Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
-   * answer holds.
+   * Extension: the next page. Given with `turnLimit` or `cursor`, and without them if the Turns do not fit into one
+   * answer.
    */
   turnPage?: TurnPage;
 }
@@ -2788,7 +2788,7 @@ export interface ThreadRollbackParams {
 export interface ThreadRollbackResult {
   /** The Thread with the Turns that are left. */
   thread: Thread;
-  /** Extension, given when not all of them are in this answer: where `thread/read` goes on. */
+  /** Extension, if this answer lacks some of them: the page with which `thread/read` continues. */
   turnPage?: TurnPage;
 }
 
@@ -2929,9 +2929,9 @@ export interface SubagentTargetParams {
 
 /** Result of `subagent/close` and `subagent/resume`. */
 export interface SubagentTargetResult {
-  /** What it is called. */
+  /** Its name. */
   agentNickname?: string;
-  /** What it is for. */
+  /** Its role. */
   agentRole?: string;
   /** The subagent. */
   childThreadId: string;
@@ -2939,7 +2939,7 @@ export interface SubagentTargetResult {
   message?: string;
   /** The profile it runs with. */
   profileName?: string;
-  /** What runs it. */
+  /** Its runtime. */
   runtimeType?: string;
   /** Open or closed, now. */
   status: SubagentEdgeStatus;
@@ -3293,7 +3293,7 @@ export interface McpPromptGetParams {
 
 /** Params of `skills/list`. */
 export interface SkillsListParams {
-  /** Whether those are listed that miss something. Default `true`. */
+  /** Whether skills with a missing requirement are listed. Default `true`. */
   includeUnavailable?: boolean;
 }
 
@@ -3305,41 +3305,41 @@ export interface SkillsListResult {
 
 /** Params of the methods about one skill. */
 export interface SkillParams {
-  /** Which. */
+  /** The skill. */
   name: string;
 }
 
 /** Result of `skills/read`. */
 export interface SkillsReadResult {
-  /** The file as it is. */
+  /** The file, unchanged. */
   content: string;
-  /** What its head says. */
+  /** Its front matter. */
   metadata?: Record<string, unknown>;
-  /** Which. */
+  /** The skill. */
   name: string;
 }
 
 /** Result of `skills/view`. */
 export interface SkillsViewResult {
-  /** What an agent reads. */
+  /** The text that an agent reads. */
   content: string;
-  /** Which. */
+  /** The skill. */
   name: string;
 }
 
 /** Result of `skills/restoreOriginal`. */
 export interface SkillsRestoreOriginalResult {
-  /** Which. */
+  /** The skill. */
   name: string;
-  /** Whether it was not the original already. */
+  /** Whether an adapted skill was replaced by its original. */
   restored: boolean;
 }
 
-/** Params of `skills/setEnabled`. Sent twice it does the same. */
+/** Params of `skills/setEnabled`. Repeating them changes nothing. */
 export interface SkillsSetEnabledParams {
-  /** Whether agents are told of it. */
+  /** Whether agents are offered it. */
   enabled: boolean;
-  /** Which. */
+  /** The skill. */
   name: string;
 }
 
@@ -3351,15 +3351,15 @@ export interface SkillsSetEnabledResult {
 
 /** Result of `skills/uninstall`. */
 export interface SkillsUninstallResult {
-  /** Which. */
+  /** The skill. */
   name: string;
-  /** Absolute path of the directory that was removed. */
+  /** Absolute path of the removed directory. */
   removedSourcePath: string;
-  /** Adaptations of it that went with it. */
+  /** Number of adapted copies that were removed with it. */
   removedVariantCount: number;
-  /** Whose it was. */
+  /** Its owner. */
   source: SkillSource;
-  /** Whether it is gone. */
+  /** Whether it was removed. */
   uninstalled: boolean;
 }
 
@@ -3449,9 +3449,9 @@ export interface WelcomeSuggestionsResult {
 
 /** Result of `model/list`. Trouble with a provider is no error of the request. */
 export interface ModelListResult {
-  /** What the trouble is. */
+  /** The error of a provider. */
   errorCode?: ModelListErrorCode;
-  /** The trouble, for the user. */
+  /** The error, for the user. */
   errorMessage?: string;
   /** The models; none when it could not. */
   models: ModelInfo[];
@@ -3459,21 +3459,21 @@ export interface ModelListResult {
   success: boolean;
 }
 
-/** Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else. */
+/** Result of `workspace/defaults/read`: the values for a Thread whose configuration has none. */
 export interface WorkspaceDefaultsResult {
   /** The policy that `default` means. */
   approvalPolicy: ApprovalPolicy;
-  /** Whether a setting says which; if not, a client may have its user choose. */
+  /** Whether a setting names the policy; if not, a client may have its user choose. */
   approvalPolicySet: boolean;
   /** The variable of the environment whose key chose the model. */
   keyVariable?: string;
   /** The model; `offline` answers without a provider. */
   model: string;
-  /** Why that one. */
+  /** The reason for this model. */
   modelSource: DefaultModelSource;
-  /** What a user should know of a model that no setting names, as one line. */
+  /** A note for the user about a model that no setting names, as one line. */
   notice?: string;
-  /** The values of `reasoningEffort` that the model can be asked for. */
+  /** The values of `reasoningEffort` that the model accepts. */
   reasoningEfforts: ReasoningEffort[];
 }
 
@@ -3503,29 +3503,29 @@ export interface ServerStatsResult {
 export interface PolicyExplainParams {
   /** The command line, as a shell would get it. 1 to 65,536 bytes. */
   command: string;
-  /** A Thread whose settings and earlier answers count; those of the workspace when left out. */
+  /** A Thread whose settings and earlier answers apply; those of the workspace when left out. */
   threadId?: string;
 }
 
-/** Result of `policy/explain`. Nothing was run, asked or remembered. */
+/** Result of `policy/explain`. Nothing was run, asked or stored. */
 export interface PolicyExplainResult {
-  /** The commands that were found in the line, those inside of others included. */
+  /** The commands in the line, with those inside other commands. */
   commands: PolicyCommand[];
-  /** What keeps the line as a whole from running without a question; half sentences. */
+  /** Reasons why the whole line needs a question, as half sentences. */
   concerns: string[];
-  /** What the rules say. */
+  /** The judgement of the rules. */
   judgement: PolicyJudgement;
-  /** What would happen if the agent wanted to run it now. */
+  /** The outcome if the agent ran the command now. */
   outcome: PolicyOutcome;
-  /** Why the rules say so: half a sentence. */
+  /** The reason for the judgement: half a sentence. */
   reason: string;
-  /** The rule that decides, when one does. */
+  /** The rule that decides, if one does. */
   rule?: PolicyRule;
 }
 
 /** Result of `approval/rules/list`. */
 export interface ApprovalRulesListResult {
-  /** The answers `acceptAlways` that count in this workspace, at most 1,000. */
+  /** The `acceptAlways` answers in effect in this workspace, at most 1,000. */
   answers: StandingAnswer[];
   /** The rules in force, in the order in which they are written. */
   rules: PolicyRule[];
@@ -3535,7 +3535,7 @@ export interface ApprovalRulesListResult {
 export interface ApprovalRulesRemoveParams {
   /** The client's name for the request. */
   clientRequestId?: string;
-  /** The ids of answers; all of them when left out. One that is not there is none that has to be removed. */
+  /** The ids of answers; all of them when left out. Unknown ids are ignored. */
   ids?: string[];
 }
 
@@ -3561,7 +3561,7 @@ export interface WorkspaceConfigUpdateParams {
   endPoint?: string | null;
   /** Stored for other programs. */
   memoryAutoConsolidateEnabled?: boolean | null;
-  /** The usual model; `Default` removes it too. Threads keep theirs. */
+  /** The default model; `Default` removes it too. Threads with a model of their own do not change. */
   model?: string | null;
   /** Extension: sets up a provider of models in the user's own file. */
   provider?: ProviderSetting;
@@ -3576,19 +3576,19 @@ export interface WorkspaceConfigUpdateParams {
   welcomeSuggestionsEnabled?: boolean | null;
 }
 
-/** Result of `workspace/config/update`: what the files say, each `null` where they say nothing. */
+/** Result of `workspace/config/update`: the values in the files; `null` for a setting that no file has. */
 export interface WorkspaceConfigResult {
-  /** Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it. */
+  /** Key for `endPoint`. `null` on a server that other machines can reach, unless this request set it. */
   apiKey: string | null;
-  /** The policy of Threads that have none, as the file spells it. */
+  /** The policy of Threads that have none, in the file's spelling. */
   defaultApprovalPolicy: string | null;
   /** Address of a provider. */
   endPoint: string | null;
-  /** What is stored for other programs. */
+  /** Stored for other programs. */
   memoryAutoConsolidateEnabled: boolean | null;
-  /** The usual model. */
+  /** The default model. */
   model: string | null;
-  /** What is stored for other programs. */
+  /** Stored for other programs. */
   skillsSelfLearningEnabled: boolean | null;
   /** Whether `welcome/suggestions` suggests anything. */
   welcomeSuggestionsEnabled: boolean | null;
@@ -3596,7 +3596,7 @@ export interface WorkspaceConfigResult {
 
 /** Result of `doctor/run`. */
 export interface DoctorRunResult {
-  /** What was found, in the order of the checks. Those of one subject follow each other. */
+  /** The findings, in the order of the checks. Those of one subject follow each other. */
   findings: DoctorFinding[];
 }
 
@@ -3616,13 +3616,13 @@ export interface WorkspaceFilesFindResult {
 
 /** Result of `workspace/trust/get` and `workspace/trust/set`. */
 export interface WorkspaceTrustResult {
-  /** What counts. */
+  /** Items in effect. */
   counted: TrustItem[];
-  /** Whether a setting counts, or does not count any more, only from the next start of the server. */
+  /** Whether a setting takes or loses effect only at the next start of the server. */
   restartNeeded: boolean;
-  /** Whether the user trusts the folder: what it says as text counts then. */
+  /** Whether the user trusts the folder; its texts are used only then. */
   trusted: boolean;
-  /** What does not count yet. */
+  /** Items that are not in effect yet. */
   waiting: TrustItem[];
 }
 
@@ -3631,11 +3631,11 @@ export interface WorkspaceTrustSetParams {
   /** The client's name for the request. */
   clientRequestId?: string;
   /**
-   * What the user was shown. With it exactly these things count, and an earlier word stays; without it all that the
-   * folder brings now.
+   * Fingerprints of the items that the user has seen. Exactly these take effect, and earlier ones stay. Absent: all
+   * items that the folder has now take effect.
    */
   fingerprints?: string[];
-  /** Whether the folder is trusted; `false` takes back every word about it. */
+  /** Whether the folder is trusted; `false` revokes all trust in it. */
   trusted: boolean;
 }
 
@@ -3647,7 +3647,7 @@ export interface HermesExtensionListResult {
 
 /** Params of `hermes/extension/setEnabled`. */
 export interface HermesSetEnabledParams {
-  /** Whether it is to run. */
+  /** Whether it is enabled. */
   enabled: boolean;
   /** The extension. */
   id: string;
@@ -3705,7 +3705,7 @@ export interface HermesDocumentListResult {
 export interface HermesGetParams {
   /** `hl7` (with CR as line ends), `json`, `yaml` or `toml`. Without it, the text as it is, in which `change` counts. */
   format?: string;
-  /** How JSON, YAML and TOML are laid out. Default `segments`. */
+  /** Layout of JSON, YAML and TOML. Default `segments`. */
   shape?: HermesShape;
   /** The Thread. */
   threadId: string;
@@ -3721,7 +3721,7 @@ export interface HermesText {
 
 /** Params of `hermes/document/change`. */
 export interface HermesChangeParams {
-  /** Made one after the other, all or none. */
+  /** Applied one after the other, all or none. */
   edits: HermesEdit[];
   /** The Thread. */
   threadId: string;
@@ -3737,27 +3737,27 @@ export interface HermesSetParams {
   text: string;
   /** The Thread. */
   threadId: string;
-  /** Refused with the reason `conflict` if the document has another one. */
+  /** Refused with the reason `conflict` if the document has another version. */
   version?: number;
 }
 
 /** Params of `hermes/document/patch`. */
 export interface HermesPatchParams {
-  /** Made one after the other; one that fails is skipped. */
+  /** Applied one after the other; a patch that fails is skipped. */
   patches: HermesPatch[];
   /** The Thread. */
   threadId: string;
-  /** Refused with the reason `conflict` if the document has another one. */
+  /** Refused with the reason `conflict` if the document has another version. */
   version?: number;
 }
 
 /** Result of `hermes/document/patch`. */
 export interface HermesPatchResult {
-  /** Those that were skipped. */
+  /** The skipped patches. */
   errors?: HermesPatchFailure[];
-  /** How many were. */
+  /** Number of applied patches. */
   patchesApplied: number;
-  /** Whether all were made. */
+  /** Whether all patches were applied. */
   success: boolean;
 }
 
@@ -3765,7 +3765,7 @@ export interface HermesPatchResult {
 export interface HermesStepParams {
   /** The Thread. */
   threadId: string;
-  /** Refused with the reason `conflict` if the document has another one. */
+  /** Refused with the reason `conflict` if the document has another version. */
   version?: number;
 }
 
@@ -4062,7 +4062,7 @@ export interface HeartbeatTriggerParams {
 export interface HeartbeatTriggerResult {
   /** Why the run failed. */
   error?: string;
-  /** What the agent said last; absent where there is nothing to do. */
+  /** The agent's last message; absent if there was nothing to do. */
   result?: string;
 }
 
@@ -4086,13 +4086,13 @@ export interface AutomationTaskReadParams {
 
 /** Result of `automation/task/read`: the task, bare and as `task`, since clients read either. */
 export interface AutomationTaskReadResult {
-  /** What the agent said last, or why it failed. */
+  /** The agent's last message, or the reason of a failure. */
   agentSummary?: string;
   /** `workspaceScope`, `fullAuto` or `default`. */
   approvalPolicy?: string;
   /** When it was made. */
   createdAt?: string;
-  /** What is to be done. */
+  /** Its description. */
   description?: string;
   /** Its id. */
   id: string;
@@ -4102,7 +4102,7 @@ export interface AutomationTaskReadResult {
   note?: string;
   /** When it runs; without one, once. */
   schedule?: JobSchedule;
-  /** How it stands. */
+  /** Its state. */
   status: AutomationTaskStatus;
   /** The same. */
   task: AutomationTask;
@@ -4122,7 +4122,7 @@ export interface AutomationTaskCreateParams {
   approvalPolicy?: string;
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** What is to be done, at most 10,000 characters. */
+  /** Its description, at most 10,000 characters. */
   description?: string;
   /** When it runs; without one, once and at once. */
   schedule?: JobSchedule;
@@ -4196,17 +4196,17 @@ export interface AutomationTemplateSaveParams {
   category?: string;
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** The usual approval policy. */
+  /** The default approval policy. */
   defaultApprovalPolicy?: string;
-  /** The usual description of its tasks. */
+  /** The default description of its tasks. */
   defaultDescription?: string;
-  /** When its tasks usually run. */
+  /** The default schedule of its tasks. */
   defaultSchedule?: JobSchedule;
-  /** The usual title of its tasks. */
+  /** The default title of its tasks. */
   defaultTitle?: string;
-  /** Where its tasks usually run. */
+  /** The default workspace mode of its tasks. */
   defaultWorkspaceMode?: string;
-  /** What it is for. */
+  /** Its purpose. */
   description?: string;
   /** A picture letter. */
   icon?: string;
@@ -4672,9 +4672,9 @@ export interface ThreadDeletedNotification {
 
 /** Params of `thread/statusChanged`. */
 export interface ThreadStatusChangedNotification {
-  /** What it is. */
+  /** The present status. */
   newStatus: ThreadStatus;
-  /** What it was. */
+  /** The earlier status. */
   previousStatus: ThreadStatus;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
@@ -4684,7 +4684,7 @@ export interface ThreadStatusChangedNotification {
 
 /** Params of `thread/runtimeChanged`. */
 export interface ThreadRuntimeChangedNotification {
-  /** What it is doing now. */
+  /** Its present activity. */
   runtime: ThreadRuntime;
   /** Extension: the number of the event, for clients that declared `eventCursors`. */
   seq?: number;
@@ -4702,10 +4702,7 @@ export interface ThreadQueueUpdatedNotification {
   threadId: string;
 }
 
-/**
- * Extension: a Thread's configuration is another one, which `thread/read` returns. Only to clients with
- * `eventCursors`.
- */
+/** Extension: a Thread's configuration has changed; `thread/read` returns it. Only to clients with `eventCursors`. */
 export interface ThreadConfiguredNotification {
   /** Number of this message. */
   seq: number;
@@ -4951,9 +4948,9 @@ export interface UsageDeltaNotification {
 export interface SystemEventNotification {
   /** The channel, with `channelRejected`. */
   channelName?: string;
-  /** What happened. */
+  /** The kind of event. */
   kind: SystemEventKind;
-  /** In words. */
+  /** A sentence for the user. */
   message?: string;
   /** Free part of the window, 0.0 to 1.0. */
   percentLeft?: number;
@@ -4969,19 +4966,19 @@ export interface SystemEventNotification {
 
 /** Params of `system/jobResult`. */
 export interface JobResultNotification {
-  /** What went wrong. */
+  /** Its error. */
   error?: string;
   /** The job's id. */
   jobId?: string;
   /** The job's name. */
   jobName?: string;
-  /** What it said. */
+  /** Its output. */
   result?: string;
-  /** What ran the job. */
+  /** The service that ran the job. */
   source: JobSource;
   /** The Thread it ran in. */
   threadId?: string;
-  /** What it used. */
+  /** Its token usage. */
   tokenUsage?: JobTokenUsage;
 }
 
@@ -5051,7 +5048,10 @@ export interface WorkspaceConfigChangedNotification {
   source: string;
 }
 
-/** Params of `workspace/trustChanged`: the user has said something about the folder. `workspace/trust/get` says what. */
+/**
+ * Params of `workspace/trustChanged`: the user has decided about the folder. `workspace/trust/get` returns the
+ * decision.
+ */
 export interface WorkspaceTrustChangedNotification {
   /** Whether the folder is trusted now. */
   trusted: boolean;
@@ -5064,7 +5064,7 @@ export type HermesToolbarChanged = Record<string, unknown>;
 export interface HermesDocumentChanged {
   /** The document. */
   document: HermesDocument;
-  /** Who changed it. */
+  /** The author of the change. */
   origin: HermesOrigin;
 }
 
@@ -5240,9 +5240,9 @@ export interface Notifications {
 
 /** Params of `item/approval/request`. */
 export interface ApprovalRequestParams {
-  /** What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member. */
+  /** The scope of `acceptAlways`, if that is more than exactly this operation. Bobbin's own member. */
   alwaysScopeKey?: string;
-  /** What kind of thing is asked about. */
+  /** The kind of operation. */
   approvalType: ApprovalKind;
   /** The answers that make sense; absent means all five. */
   availableDecisions?: ApprovalDecision[];
@@ -5256,9 +5256,9 @@ export interface ApprovalRequestParams {
   operation: string;
   /** A sentence for the user. */
   reason?: string;
-  /** Tells approvals apart across Items; 12 hexadecimal digits. */
+  /** Distinguishes approvals across Items; 12 hexadecimal digits. */
   requestId: string;
-  /** What `acceptForSession` would cover. */
+  /** The scope of `acceptForSession`. */
   scopeKey: string;
   /** Working directory, absolute path, or id of the resource. */
   target: string;
@@ -5414,7 +5414,7 @@ export interface HermesWindow {
   extensionId: string;
   /** The height. */
   height: number;
-  /** Whether the user deals with it first. */
+  /** Whether it is modal. */
   modal: boolean;
   /** Whether its size can be changed. */
   resizable: boolean;
@@ -5434,7 +5434,7 @@ export interface HermesWindow {
 export interface HermesMessage {
   /** The extension that asks. */
   extensionId: string;
-  /** How much it matters. */
+  /** Its severity. */
   kind: HermesSeverity;
   /** The message. */
   message: string;
@@ -5466,9 +5466,9 @@ export interface HermesConfirmed {
 
 /** Params of the choices of files and directories. All paths are of the server's machine. */
 export interface HermesChoice {
-  /** The name to start with, where a file is saved. */
+  /** The suggested name of a saved file. */
   defaultName?: string;
-  /** Where to start. */
+  /** The directory or file to start with. */
   defaultPath?: string;
   /** The extension that asks. */
   extensionId: string;
@@ -5527,7 +5527,7 @@ export interface ExtChannelSendResult {
   error?: string;
   /** Why it was not delivered, for programs. */
   errorCode?: string;
-  /** Why it was not delivered, for people. */
+  /** Why it was not delivered, for the user. */
   errorMessage?: string;
   /** The platform's id of the medium. */
   remoteMediaId?: string;

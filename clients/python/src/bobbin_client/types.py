@@ -31,7 +31,7 @@ class _AgentMessageItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: TextPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['agentMessage']
     status: ItemStatus
     """How far it is."""
@@ -53,7 +53,7 @@ class _ApprovalRequestItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ApprovalRequestPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['approvalRequest']
     status: ItemStatus
     """How far it is."""
@@ -73,15 +73,15 @@ class ApprovalRequestPayload(TypedDict):
     """Payload of `approvalRequest`: the user is asked."""
 
     approvalType: ApprovalKind
-    """What kind of thing is asked about."""
+    """The kind of operation."""
     operation: str
     """The command line, or what is done to the target."""
     reason: str
     """A sentence for the user."""
     requestId: str
-    """Tells approvals apart across Items."""
+    """Distinguishes approvals across Items."""
     scopeKey: str
-    """What `acceptForSession` would cover."""
+    """The scope of `acceptForSession`."""
     target: str
     """Working directory, absolute path, or id of the resource."""
 
@@ -92,7 +92,7 @@ class _ApprovalResponseItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ApprovalResponsePayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['approvalResponse']
     status: ItemStatus
     """How far it is."""
@@ -120,7 +120,7 @@ class ApprovalResponsePayload(TypedDict):
 
 
 class ArtifactIdChannelMessageSource(TypedDict):
-    """Something that the server stored."""
+    """An artifact that the server stored."""
 
     artifactId: str
     """Its id."""
@@ -131,7 +131,7 @@ class _AutomationTask(TypedDict):
     id: str
     """Its id."""
     status: AutomationTaskStatus
-    """How it stands."""
+    """Its state."""
     title: str
     """Its title."""
 
@@ -140,13 +140,13 @@ class AutomationTask(_AutomationTask, total=False):
     """An automation task."""
 
     agentSummary: str
-    """What the agent said last, or why it failed."""
+    """The agent's last message, or the reason of a failure."""
     approvalPolicy: str
     """`workspaceScope`, `fullAuto` or `default`."""
     createdAt: str
     """When it was made."""
     description: str
-    """What is to be done."""
+    """Its description."""
     nextRunAt: str
     """When it is due."""
     note: str
@@ -178,17 +178,17 @@ class AutomationTemplate(_AutomationTemplate, total=False):
     createdAt: str
     """When it was written."""
     defaultApprovalPolicy: str
-    """The usual approval policy."""
+    """The default approval policy."""
     defaultDescription: str
-    """The usual description of its tasks."""
+    """The default description of its tasks."""
     defaultSchedule: JobSchedule
-    """When its tasks usually run."""
+    """The default schedule of its tasks."""
     defaultTitle: str
-    """The usual title of its tasks."""
+    """The default title of its tasks."""
     defaultWorkspaceMode: str
-    """Where its tasks usually run."""
+    """The default workspace mode of its tasks."""
     description: str
-    """What it is for."""
+    """Its purpose."""
     icon: str
     """A picture letter."""
     isUser: bool
@@ -287,7 +287,7 @@ class ChannelInfo(TypedDict):
 
 class _ChannelMessage(TypedDict):
     kind: ChannelMessageKind
-    """What it is."""
+    """Its kind."""
 
 
 class ChannelMessage(_ChannelMessage, total=False):
@@ -300,16 +300,16 @@ class ChannelMessage(_ChannelMessage, total=False):
     mediaType: str
     """The media type."""
     source: ChannelMessageSource
-    """Where the bytes of a medium are."""
+    """Source of a medium's bytes."""
     text: str
     """The text of a text."""
 
 
 class _ChannelStatus(TypedDict):
     category: ChannelCategory
-    """What it is."""
+    """Its kind."""
     enabled: bool
-    """Whether its adapter is let in, or started."""
+    """Whether its adapter may connect or is started."""
     name: str
     """Its name."""
     running: bool
@@ -317,10 +317,10 @@ class _ChannelStatus(TypedDict):
 
 
 class ChannelStatus(_ChannelStatus, total=False):
-    """How a channel is."""
+    """Status of a channel."""
 
     diagnostics: list[ChannelDiagnostic]
-    """Extension: what of the adapter's tools is left out."""
+    """Extension: the adapter's tools that are left out."""
     problem: str
     """Extension: why its adapter does not run, a sentence for the user."""
 
@@ -338,7 +338,7 @@ class ChannelToolContext(_ChannelToolContext, total=False):
     groupId: str
     """The group that it was sent in."""
     senderId: str
-    """Who sent the message that started the Turn."""
+    """The sender of the message that started the Turn."""
 
 
 class ClientCapabilities(TypedDict, total=False):
@@ -417,7 +417,7 @@ class _CommandExecutionItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: CommandExecutionPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['commandExecution']
     status: ItemStatus
     """How far it is."""
@@ -503,9 +503,9 @@ class CommandRefPart(_CommandRefPart, total=False):
 
 class _ConfigField(TypedDict):
     key: str
-    """Its name; a dot stands between the names of objects."""
+    """Its name; dots separate the names of objects."""
     reload: ConfigReload
-    """When a change counts."""
+    """When a change takes effect."""
     sensitive: bool
     """Whether its value is a secret."""
     type: str
@@ -516,17 +516,17 @@ class ConfigField(_ConfigField, total=False):
     """One setting."""
 
     defaultValue: Any
-    """What counts where no file says anything."""
+    """The value that is used if no file sets one."""
     hint: str
-    """What it is for."""
+    """A description for users."""
     max: Any
     """The greatest number."""
     min: Any
     """The least number."""
     options: list[str]
-    """The words that it can be, with `select`."""
+    """The possible values of a `select`."""
     value: Any
-    """Extension: what the files say, as far as it counts. Left out too for what can have a secret in it."""
+    """Extension: the files' value that is in effect. Left out for settings that may have secrets."""
 
 
 class _ConfigSection(TypedDict):
@@ -535,14 +535,14 @@ class _ConfigSection(TypedDict):
     order: int
     """Its place among the sections, from 0 on."""
     section: str
-    """Its name: `Core` for what stands at the top of a file."""
+    """Its name: `Core` for the top level of a file."""
 
 
 class ConfigSection(_ConfigSection, total=False):
     """Settings that belong together."""
 
     path: str
-    """The member of a file that its settings stand in; absent at the top of a file."""
+    """The member of a file that has its settings; absent for the top level."""
 
 
 class ConnectionStats(TypedDict):
@@ -601,7 +601,7 @@ class CronJobInfo(TypedDict):
     createdAtMs: int
     """When it was made."""
     deleteAfterRun: bool
-    """Whether it goes once it has run well."""
+    """Whether it is removed after a run that succeeded."""
     enabled: bool
     """Whether it runs by the clock."""
     id: str
@@ -611,20 +611,20 @@ class CronJobInfo(TypedDict):
     schedule: JobSchedule
     """When it runs."""
     state: CronJobState
-    """How it stands."""
+    """Its state."""
     whenMissed: MissedRun
-    """Extension: what becomes of a missed time."""
+    """Extension: the policy for a missed time."""
     whenRunning: OverlappingRun
-    """Extension: what becomes of a time at which the last run goes on."""
+    """Extension: the policy for a time at which the last run goes on."""
 
 
 class CronJobState(TypedDict, total=False):
-    """How a cron job stands."""
+    """State of a cron job."""
 
     lastError: str
     """Why it failed."""
     lastResult: str
-    """What the agent said last, at most 500 characters."""
+    """The agent's last message, at most 500 characters."""
     lastRunAtMs: int
     """When its last run ended."""
     lastStatus: CronRunStatus
@@ -682,32 +682,32 @@ class _DoctorFinding(TypedDict):
     level: DoctorLevel
     """How good or bad it is."""
     message: str
-    """What was found, for users. It has no secret in it."""
+    """The finding, for users. It has no secret in it."""
     subject: str
-    """What was checked, in a word or two, as `sandbox` or `MCP server`."""
+    """The subject of the check, in a word or two, as `sandbox` or `MCP server`."""
 
 
 class DoctorFinding(_DoctorFinding, total=False):
-    """What one check has found."""
+    """The finding of one check."""
 
     mend: str
-    """What mends it, where something does. Commands and settings stand between backquotes."""
+    """The repair, if there is one. Commands and settings are in backquotes."""
 
 
 class _DynamicToolApproval(TypedDict):
     kind: ApprovalKind
-    """What kind of thing the tool touches."""
+    """The kind of resource that the tool uses."""
     targetArgument: str
-    """The argument that names it."""
+    """The argument that names the resource."""
 
 
 class DynamicToolApproval(_DynamicToolApproval, total=False):
-    """What to ask the user before a tool is called."""
+    """The question to the user before a tool is called."""
 
     operation: str
-    """What is done to it; exactly one of this and `operationArgument`."""
+    """The operation on the resource; exactly one of this and `operationArgument`."""
     operationArgument: str
-    """The argument that says what is done to it."""
+    """The argument that names the operation."""
 
 
 class _DynamicToolCallItem(TypedDict):
@@ -716,7 +716,7 @@ class _DynamicToolCallItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: DynamicToolCallPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['dynamicToolCall']
     status: ItemStatus
     """How far it is."""
@@ -760,7 +760,7 @@ class DynamicToolCallPayload(_DynamicToolCallPayload, total=False):
 
 class _DynamicToolSpec(TypedDict):
     description: str
-    """What the tool does, for the model."""
+    """A description of the tool for the model."""
     inputSchema: Any
     """JSON Schema of the arguments, with `"type": "object"`."""
     name: str
@@ -771,7 +771,7 @@ class DynamicToolSpec(_DynamicToolSpec, total=False):
     """A tool that the client serves through `item/tool/call`."""
 
     approval: DynamicToolApproval
-    """What to ask the user before the tool is called."""
+    """The question to the user before the tool is called."""
     deferLoading: bool
     """A hint that the tool need not be offered at once."""
     namespace: str
@@ -784,7 +784,7 @@ class _ErrorItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ErrorPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['error']
     status: ItemStatus
     """How far it is."""
@@ -823,11 +823,11 @@ class ExtensionHermesOrigin(TypedDict):
 
 class _ExternalChannelConfig(TypedDict):
     enabled: bool
-    """Whether its adapter is let in, or started."""
+    """Whether its adapter may connect or is started."""
     name: str
     """Its name; compared without case."""
     transport: ExternalChannelTransport
-    """How its adapter comes."""
+    """How its adapter connects."""
 
 
 class ExternalChannelConfig(_ExternalChannelConfig, total=False):
@@ -840,7 +840,7 @@ class ExternalChannelConfig(_ExternalChannelConfig, total=False):
     env: dict[str, str]
     """Variables that are set for it."""
     workingDirectory: str
-    """Where it starts; the workspace when absent."""
+    """Working directory; the workspace when absent."""
 
 
 class _FileChange(TypedDict):
@@ -865,7 +865,7 @@ class _FileChangeItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: FileChangePayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['fileChange']
     status: ItemStatus
     """How far it is."""
@@ -1023,11 +1023,11 @@ class _HermesDocument(TypedDict):
     encoding: str
     """The encoding that it is saved in."""
     redoSteps: int
-    """How many can be made again."""
+    """Number of steps that can be redone."""
     threadId: str
     """The Thread."""
     undoSteps: int
-    """How many steps can be taken back."""
+    """Number of steps that can be undone."""
     version: int
     """The number of accepted changes."""
 
@@ -1043,24 +1043,24 @@ class HermesEdit(TypedDict):
     """A replacement of a part of the text."""
 
     end: int
-    """Where it ends."""
+    """End of the part, in bytes of UTF-8."""
     start: int
-    """Where the part starts, in bytes of UTF-8."""
+    """Start of the part, in bytes of UTF-8."""
     text: str
-    """What comes in its place."""
+    """The text that replaces it."""
 
 
 class _HermesExtension(TypedDict):
     enabled: bool
-    """Whether it is to run."""
+    """Whether it is enabled."""
     id: str
     """Its id."""
     name: str
-    """Its label, or what it calls itself."""
+    """Its configured label, or its own name."""
     path: str
     """Its program, as configured."""
     state: HermesExtensionState
-    """What it does."""
+    """Its state."""
     version: str
     """Its version, once it has run."""
 
@@ -1078,12 +1078,12 @@ class _HermesField(TypedDict):
 
 
 class HermesField(_HermesField, total=False):
-    """What is known of a field."""
+    """Schema of a field or component."""
 
     component: int
     """The number of the component."""
     datatype: HermesDataType
-    """What kind of text it is."""
+    """Its data type."""
     group: str
     """A heading."""
     maxlength: int
@@ -1091,17 +1091,17 @@ class HermesField(_HermesField, total=False):
     minlength: int
     """The least number of characters."""
     name: str
-    """What it is called."""
+    """Its name."""
     note: str
     """A remark."""
     pattern: str
     """A regular expression for the whole value."""
     placeholder: str
-    """What an empty field shows."""
+    """Text that an empty field shows."""
     required: bool
     """Whether it must have a value."""
     template: str
-    """A text to begin with."""
+    """Text that editors offer to start with."""
     values: dict[str, str]
     """Its codes with their meanings."""
 
@@ -1117,7 +1117,7 @@ class HermesFilter(TypedDict):
 
 class _HermesFinding(TypedDict):
     message: str
-    """What does not fit, without a value."""
+    """The rule that the message breaks, without a value."""
 
 
 class HermesFinding(_HermesFinding, total=False):
@@ -1131,7 +1131,7 @@ class HermesLogEntry(TypedDict):
     """An entry of a log."""
 
     level: HermesLogLevel
-    """How much it matters."""
+    """Its severity."""
     message: str
     """The text. It may have data of patients in it."""
     number: int
@@ -1153,7 +1153,7 @@ class HermesPatch(_HermesPatch, total=False):
     remove: bool
     """Removes a segment, or clears a place. Default `false`."""
     value: str
-    """What it is to hold. Without it, the place is cleared."""
+    """The new value. Without it, the place is cleared."""
 
 
 class HermesPatchFailure(TypedDict):
@@ -1222,7 +1222,7 @@ class _UserMessageItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: UserMessagePayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['userMessage']
     status: ItemStatus
     """How far it is."""
@@ -1244,7 +1244,7 @@ class _ReasoningContentItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: TextPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['reasoningContent']
     status: ItemStatus
     """How far it is."""
@@ -1266,7 +1266,7 @@ class _ToolCallItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ToolCallPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['toolCall']
     status: ItemStatus
     """How far it is."""
@@ -1288,7 +1288,7 @@ class _ToolResultItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ToolResultPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['toolResult']
     status: ItemStatus
     """How far it is."""
@@ -1310,7 +1310,7 @@ class _ToolExecutionItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: ToolExecutionPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['toolExecution']
     status: ItemStatus
     """How far it is."""
@@ -1332,7 +1332,7 @@ class _PluginFunctionCallItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: PluginFunctionCallPayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['pluginFunctionCall']
     status: ItemStatus
     """How far it is."""
@@ -1354,7 +1354,7 @@ class _SystemNoticeItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: SystemNoticePayload
-    """What it holds."""
+    """Its content."""
     payloadKind: Literal['systemNotice']
     status: ItemStatus
     """How far it is."""
@@ -1424,7 +1424,7 @@ class LogStats(TypedDict):
     bytes: int
     """Their bytes."""
     frames: int
-    """Events held."""
+    """Events in memory."""
 
 
 class _McpPrompt(TypedDict):
@@ -1598,7 +1598,7 @@ class McpToolAnnotations(TypedDict, total=False):
 
 class _MessageImage(TypedDict):
     path: str
-    """Where it is."""
+    """Its path."""
 
 
 class MessageImage(_MessageImage, total=False):
@@ -1612,18 +1612,18 @@ class MessageImage(_MessageImage, total=False):
 
 class _ModelInfo(TypedDict):
     createdAt: str
-    """When; 1970 when nobody says."""
+    """When it was made; 1970 if unknown."""
     id: str
-    """What a Thread's configuration names it by."""
+    """The id for a Thread's configuration."""
     ownedBy: str
-    """Who made it; may be empty."""
+    """Its maker; may be empty."""
 
 
 class ModelInfo(_ModelInfo, total=False):
     """A model."""
 
     reasoningEfforts: list[ReasoningEffort]
-    """The values of `reasoningEffort` that it can be asked for."""
+    """The values of `reasoningEffort` that it accepts."""
 
 
 class NodeReplCapability(TypedDict):
@@ -1835,16 +1835,16 @@ class _PolicyCommand(TypedDict):
     command: str
     """Its words, as the shell would see them, joined by spaces; at most 200 characters."""
     judgement: PolicyJudgement
-    """What the rules say of it."""
+    """The judgement of the rules."""
     reason: str
-    """Why: half a sentence."""
+    """The reason: half a sentence."""
 
 
 class PolicyCommand(_PolicyCommand, total=False):
     """One command of a line."""
 
     rule: PolicyRule
-    """The rule that decides, when one does."""
+    """The rule that decides, if one does."""
 
 
 class _PolicyRule(TypedDict):
@@ -1858,7 +1858,7 @@ class PolicyRule(_PolicyRule, total=False):
     """A rule."""
 
     reason: str
-    """Why, in the words of who wrote it."""
+    """The reason, in the words of its author."""
 
 
 class _ProviderSetting(TypedDict):
@@ -1874,7 +1874,7 @@ class ProviderSetting(_ProviderSetting, total=False):
     baseUrl: str
     """Its address. A built-in provider has one, and must have none here."""
     wire: ProviderWire
-    """What it speaks; `chat` when left out."""
+    """Its API; `chat` when left out."""
 
 
 class _QueuedTurnInput(TypedDict):
@@ -2022,10 +2022,10 @@ class _SessionIdentity(TypedDict):
 
 
 class SessionIdentity(_SessionIdentity, total=False):
-    """Who is talking, and where."""
+    """A user of a channel, with the scope and the workspace."""
 
     channelContext: str
-    """A free text that tells scopes apart, as in `group:77`."""
+    """A free text that distinguishes scopes, as in `group:77`."""
     userId: str
     """The owner inside that channel."""
     workspacePath: str
@@ -2034,28 +2034,28 @@ class SessionIdentity(_SessionIdentity, total=False):
 
 class _SkillInfo(TypedDict):
     available: bool
-    """Whether the machine has what it needs."""
+    """Whether the machine meets its requirements."""
     description: str
-    """What it is for."""
+    """Its purpose."""
     enabled: bool
-    """Whether agents are told of it."""
+    """Whether agents are offered it."""
     name: str
     """Its directory's name."""
     path: str
     """Absolute path of its `SKILL.md`."""
     source: SkillSource
-    """Whose it is."""
+    """Its owner."""
 
 
 class SkillInfo(_SkillInfo, total=False):
     """A skill."""
 
     defaultPrompt: str
-    """What to say to begin with it."""
+    """A first input that uses it."""
     displayName: str
     """Its name for users."""
     metadata: dict[str, Any]
-    """What the head of the file says."""
+    """The front matter of the file."""
     pluginDisplayName: str
     """That plugin's title."""
     pluginId: str
@@ -2063,7 +2063,7 @@ class SkillInfo(_SkillInfo, total=False):
     shortDescription: str
     """Its description in a few words."""
     unavailableReason: str
-    """What is missing."""
+    """The missing requirement."""
 
 
 class SkillRefPart(TypedDict):
@@ -2078,7 +2078,7 @@ class _StandingAnswer(TypedDict):
     approvalType: ApprovalKind
     """Kind of operation."""
     id: str
-    """Names it in `approval/rules/remove`."""
+    """Its id for `approval/rules/remove`."""
     operation: str
     """Command line or file operation, as the question showed it."""
     target: str
@@ -2086,10 +2086,10 @@ class _StandingAnswer(TypedDict):
 
 
 class StandingAnswer(_StandingAnswer, total=False):
-    """An answer `acceptAlways`: exactly this operation is not asked about."""
+    """An `acceptAlways` answer: exactly this operation runs without a question."""
 
     conditions: list[str]
-    """What it depends on beside the operation: a program with its digest, or that there is no sandbox."""
+    """Conditions besides the operation: a program with its digest, or that there is no sandbox."""
 
 
 class StoreStats(TypedDict):
@@ -2122,29 +2122,29 @@ class SubAgentSource(_SubAgentSource, total=False):
     """The place of a subagent's Thread in the tree of Threads."""
 
     agentNickname: str
-    """What it is called."""
+    """Its name."""
     agentRole: str
-    """What it is for."""
+    """Its role."""
     parentTurnId: str
     """The Turn that started it."""
     profileName: str
     """The profile it runs with."""
     runtimeType: str
-    """What runs it."""
+    """Its runtime."""
     spawnCallId: str
     """The tool call that started it."""
 
 
 class _SubagentChild(TypedDict):
     edge: SubagentEdge
-    """What joins the two."""
+    """The edge between the two."""
 
 
 class SubagentChild(_SubagentChild, total=False):
     """One subagent of a Thread."""
 
     thread: Thread
-    """The subagent's Thread, where it was asked for."""
+    """The subagent's Thread, if requested."""
 
 
 class _SubagentEdge(TypedDict):
@@ -2169,18 +2169,20 @@ class _SubagentEdge(TypedDict):
 
 
 class SubagentEdge(_SubagentEdge, total=False):
-    """What joins a subagent to the Thread that started it. Open does not mean at work."""
+    """The edge between a subagent and the Thread that started it. An open edge does not mean that the subagent is
+    running.
+    """
 
     agentNickname: str
-    """What it is called."""
+    """Its name."""
     agentRole: str
-    """What it is for."""
+    """Its role."""
     parentTurnId: str
     """The Turn that started it."""
     profileName: str
     """The profile it runs with."""
     runtimeType: str
-    """What runs it."""
+    """Its runtime."""
 
 
 class _SubagentProfile(TypedDict):
@@ -2310,7 +2312,7 @@ class _SubagentProgress(TypedDict):
     isCompleted: bool
     """Whether it has ended."""
     label: str
-    """What it is called."""
+    """Its name."""
     outputTokens: int
     """Tokens received from it."""
 
@@ -2344,9 +2346,9 @@ class SubagentThreadSource(TypedDict):
 
 class _SystemNoticePayload(TypedDict):
     kind: SystemNoticeKind
-    """What it did."""
+    """The action."""
     trigger: NoticeTrigger
-    """What made it do so."""
+    """The cause."""
 
 
 class SystemNoticePayload(_SystemNoticePayload, total=False):
@@ -2391,21 +2393,21 @@ class _Thread(TypedDict):
     createdAt: str
     """When it was created."""
     historyMode: HistoryMode
-    """Who supplies the model's history."""
+    """The supplier of the model's history."""
     id: str
     """The Thread's id."""
     lastActiveAt: str
     """When something last happened in it."""
     metadata: dict[str, str]
-    """Free texts; keys that begin with `dotcraft.` are reserved."""
+    """Free texts; keys that start with `dotcraft.` are reserved."""
     originChannel: str
     """The channel that created it; never changes."""
     queuedInputs: list[QueuedTurnInput]
     """Inputs that wait for their Turn."""
     runtime: ThreadRuntime
-    """What it is doing now."""
+    """Its present activity."""
     source: ThreadSource
-    """Who started it."""
+    """The starter: a user or another Thread's agent."""
     status: ThreadStatus
     """Active, paused or archived."""
     workspacePath: str
@@ -2430,7 +2432,7 @@ class Thread(_Thread, total=False):
     plan: Union[PlanSnapshot, None]
     """On `thread/read`: the current plan or `null`; absent elsewhere."""
     turns: list[Turn]
-    """Its Turns, where the message carries them."""
+    """Its Turns, if the message has them."""
     userId: str
     """Its owner inside the channel."""
 
@@ -2527,7 +2529,7 @@ class _ThreadSummary(TypedDict):
     originChannel: str
     """The channel that created it."""
     source: ThreadSource
-    """Who started it."""
+    """The starter: a user or another Thread's agent."""
     status: ThreadStatus
     """Active, paused or archived."""
     turnCount: int
@@ -2544,7 +2546,7 @@ class ThreadSummary(_ThreadSummary, total=False):
     displayName: str
     """Its title."""
     runtime: ThreadRuntime
-    """What it is doing now, when known."""
+    """Its present activity, when known."""
     userId: str
     """Its owner inside the channel."""
 
@@ -2620,18 +2622,18 @@ class ToolResultPayload(TypedDict):
 
 class _TrustItem(TypedDict):
     kind: TrustKind
-    """What it does once it counts."""
+    """The effect of the item."""
     name: str
-    """What it is called: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`."""
+    """Its name: `the MCP server pantry`, `Sandbox.Network`, `AGENTS.md`."""
 
 
 class TrustItem(_TrustItem, total=False):
-    """One thing that a folder brings."""
+    """An item of a folder that needs trust."""
 
     detail: str
-    """What it says, for the user to judge. Written by the author of the folder."""
+    """Its content, for the user to judge. Written by the author of the folder."""
     fingerprint: str
-    """Stands for its content; texts have none."""
+    """Identifies its content; absent for texts."""
 
 
 class _Turn(TypedDict):
@@ -2687,7 +2689,7 @@ class TurnInitiator(_TurnInitiator, total=False):
 
 
 class TurnPage(TypedDict, total=False):
-    """Where to go on reading a Thread's Turns."""
+    """The continuation of a list of Turns."""
 
     nextCursor: str
     """The `cursor` for the Turns before these; absent when these are the first."""
@@ -2699,7 +2701,7 @@ class _UnknownItem(TypedDict):
     id: str
     """`item_` and its number in the Turn; unique inside the Turn only."""
     payload: Any
-    """What it holds."""
+    """Its content."""
     payloadKind: str
     status: ItemStatus
     """How far it is."""
@@ -2787,9 +2789,9 @@ class UserMessagePayload(_UserMessagePayload, total=False):
     senderRole: str
     """Role of the user."""
     triggerKind: TriggerKind
-    """What gave the input, when it was no user."""
+    """The trigger, if the input came from no user."""
     triggerLabel: str
-    """What the trigger is called."""
+    """The name of the trigger."""
     triggerRefId: str
     """Id of the job or task."""
 
@@ -2848,7 +2850,7 @@ class InitializeResult(_InitializeResult, total=False):
 
 class _ThreadStartParams(TypedDict):
     identity: SessionIdentity
-    """Who starts it; `channelName` must not be blank."""
+    """The starter; `channelName` must not be blank."""
 
 
 class ThreadStartParams(_ThreadStartParams, total=False):
@@ -2863,7 +2865,7 @@ class ThreadStartParams(_ThreadStartParams, total=False):
     dynamicTools: list[DynamicToolSpec]
     """Tools that this connection serves."""
     historyMode: HistoryMode
-    """Who supplies the model's history. Default `server`."""
+    """The supplier of the model's history. Default `server`."""
 
 
 class ThreadResult(TypedDict):
@@ -2884,7 +2886,7 @@ class ThreadResumeParams(_ThreadResumeParams, total=False):
     clientRequestId: str
     """Extension: makes a repeated request safe."""
     dynamicTools: list[DynamicToolSpec]
-    """Tools that this connection serves, in place of those there were. Absent: it serves those."""
+    """Tools that this connection serves instead of the earlier ones. Absent: it serves the earlier ones."""
 
 
 class ThreadListParams(TypedDict, total=False):
@@ -2935,7 +2937,7 @@ class ThreadReadParams(_ThreadReadParams, total=False):
     includeTurns: bool
     """With its Turns and their Items. Default `false`."""
     turnLimit: int
-    """Extension: at most so many Turns, the latest ones. Absent: all that an answer holds."""
+    """Extension: at most so many Turns, the latest ones. Absent: all that fit into an answer."""
 
 
 class _ThreadReadResult(TypedDict):
@@ -2949,8 +2951,8 @@ class ThreadReadResult(_ThreadReadResult, total=False):
     seq: int
     """Extension, for clients that declared `eventCursors`: the last event that this answer contains."""
     turnPage: TurnPage
-    """Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
-    answer holds.
+    """Extension: the next page. Given with `turnLimit` or `cursor`, and without them if the Turns do not fit into
+    one answer.
     """
 
 
@@ -3061,7 +3063,7 @@ class ThreadRollbackResult(_ThreadRollbackResult, total=False):
     """Result of `thread/rollback`."""
 
     turnPage: TurnPage
-    """Extension, given when not all of them are in this answer: where `thread/read` goes on."""
+    """Extension, if this answer lacks some of them: the page with which `thread/read` continues."""
 
 
 class ChannelListResult(TypedDict):
@@ -3246,15 +3248,15 @@ class SubagentTargetResult(_SubagentTargetResult, total=False):
     """Result of `subagent/close` and `subagent/resume`."""
 
     agentNickname: str
-    """What it is called."""
+    """Its name."""
     agentRole: str
-    """What it is for."""
+    """Its role."""
     message: str
     """A note for the user."""
     profileName: str
     """The profile it runs with."""
     runtimeType: str
-    """What runs it."""
+    """Its runtime."""
 
 
 class _ThreadSearchParams(TypedDict):
@@ -3693,7 +3695,7 @@ class SkillsListParams(TypedDict, total=False):
     """Params of `skills/list`."""
 
     includeUnavailable: bool
-    """Whether those are listed that miss something. Default `true`."""
+    """Whether skills with a missing requirement are listed. Default `true`."""
 
 
 class SkillsListResult(TypedDict):
@@ -3707,48 +3709,48 @@ class SkillParams(TypedDict):
     """Params of the methods about one skill."""
 
     name: str
-    """Which."""
+    """The skill."""
 
 
 class _SkillsReadResult(TypedDict):
     content: str
-    """The file as it is."""
+    """The file, unchanged."""
     name: str
-    """Which."""
+    """The skill."""
 
 
 class SkillsReadResult(_SkillsReadResult, total=False):
     """Result of `skills/read`."""
 
     metadata: dict[str, Any]
-    """What its head says."""
+    """Its front matter."""
 
 
 class SkillsViewResult(TypedDict):
     """Result of `skills/view`."""
 
     content: str
-    """What an agent reads."""
+    """The text that an agent reads."""
     name: str
-    """Which."""
+    """The skill."""
 
 
 class SkillsRestoreOriginalResult(TypedDict):
     """Result of `skills/restoreOriginal`."""
 
     name: str
-    """Which."""
+    """The skill."""
     restored: bool
-    """Whether it was not the original already."""
+    """Whether an adapted skill was replaced by its original."""
 
 
 class SkillsSetEnabledParams(TypedDict):
-    """Params of `skills/setEnabled`. Sent twice it does the same."""
+    """Params of `skills/setEnabled`. Repeating them changes nothing."""
 
     enabled: bool
-    """Whether agents are told of it."""
+    """Whether agents are offered it."""
     name: str
-    """Which."""
+    """The skill."""
 
 
 class SkillsSetEnabledResult(TypedDict):
@@ -3762,15 +3764,15 @@ class SkillsUninstallResult(TypedDict):
     """Result of `skills/uninstall`."""
 
     name: str
-    """Which."""
+    """The skill."""
     removedSourcePath: str
-    """Absolute path of the directory that was removed."""
+    """Absolute path of the removed directory."""
     removedVariantCount: int
-    """Adaptations of it that went with it."""
+    """Number of adapted copies that were removed with it."""
     source: SkillSource
-    """Whose it was."""
+    """Its owner."""
     uninstalled: bool
-    """Whether it is gone."""
+    """Whether it was removed."""
 
 
 class CommandListParams(TypedDict, total=False):
@@ -3888,31 +3890,31 @@ class ModelListResult(_ModelListResult, total=False):
     """Result of `model/list`. Trouble with a provider is no error of the request."""
 
     errorCode: ModelListErrorCode
-    """What the trouble is."""
+    """The error of a provider."""
     errorMessage: str
-    """The trouble, for the user."""
+    """The error, for the user."""
 
 
 class _WorkspaceDefaultsResult(TypedDict):
     approvalPolicy: ApprovalPolicy
     """The policy that `default` means."""
     approvalPolicySet: bool
-    """Whether a setting says which; if not, a client may have its user choose."""
+    """Whether a setting names the policy; if not, a client may have its user choose."""
     model: str
     """The model; `offline` answers without a provider."""
     modelSource: DefaultModelSource
-    """Why that one."""
+    """The reason for this model."""
     reasoningEfforts: list[ReasoningEffort]
-    """The values of `reasoningEffort` that the model can be asked for."""
+    """The values of `reasoningEffort` that the model accepts."""
 
 
 class WorkspaceDefaultsResult(_WorkspaceDefaultsResult, total=False):
-    """Result of `workspace/defaults/read`: what a Thread uses whose configuration names nothing else."""
+    """Result of `workspace/defaults/read`: the values for a Thread whose configuration has none."""
 
     keyVariable: str
     """The variable of the environment whose key chose the model."""
     notice: str
-    """What a user should know of a model that no setting names, as one line."""
+    """A note for the user about a model that no setting names, as one line."""
 
 
 class _ServerStatsResult(TypedDict):
@@ -3950,34 +3952,34 @@ class PolicyExplainParams(_PolicyExplainParams, total=False):
     """Parameters of `policy/explain`."""
 
     threadId: str
-    """A Thread whose settings and earlier answers count; those of the workspace when left out."""
+    """A Thread whose settings and earlier answers apply; those of the workspace when left out."""
 
 
 class _PolicyExplainResult(TypedDict):
     commands: list[PolicyCommand]
-    """The commands that were found in the line, those inside of others included."""
+    """The commands in the line, with those inside other commands."""
     concerns: list[str]
-    """What keeps the line as a whole from running without a question; half sentences."""
+    """Reasons why the whole line needs a question, as half sentences."""
     judgement: PolicyJudgement
-    """What the rules say."""
+    """The judgement of the rules."""
     outcome: PolicyOutcome
-    """What would happen if the agent wanted to run it now."""
+    """The outcome if the agent ran the command now."""
     reason: str
-    """Why the rules say so: half a sentence."""
+    """The reason for the judgement: half a sentence."""
 
 
 class PolicyExplainResult(_PolicyExplainResult, total=False):
-    """Result of `policy/explain`. Nothing was run, asked or remembered."""
+    """Result of `policy/explain`. Nothing was run, asked or stored."""
 
     rule: PolicyRule
-    """The rule that decides, when one does."""
+    """The rule that decides, if one does."""
 
 
 class ApprovalRulesListResult(TypedDict):
     """Result of `approval/rules/list`."""
 
     answers: list[StandingAnswer]
-    """The answers `acceptAlways` that count in this workspace, at most 1,000."""
+    """The `acceptAlways` answers in effect in this workspace, at most 1,000."""
     rules: list[PolicyRule]
     """The rules in force, in the order in which they are written."""
 
@@ -3988,7 +3990,7 @@ class ApprovalRulesRemoveParams(TypedDict, total=False):
     clientRequestId: str
     """The client's name for the request."""
     ids: list[str]
-    """The ids of answers; all of them when left out. One that is not there is none that has to be removed."""
+    """The ids of answers; all of them when left out. Unknown ids are ignored."""
 
 
 class ApprovalRulesRemoveResult(TypedDict):
@@ -4017,7 +4019,7 @@ class WorkspaceConfigUpdateParams(TypedDict, total=False):
     memoryAutoConsolidateEnabled: Union[bool, None]
     """Stored for other programs."""
     model: Union[str, None]
-    """The usual model; `Default` removes it too. Threads keep theirs."""
+    """The default model; `Default` removes it too. Threads with a model of their own do not change."""
     provider: ProviderSetting
     """Extension: sets up a provider of models in the user's own file."""
     saveUserConfig: bool
@@ -4031,20 +4033,20 @@ class WorkspaceConfigUpdateParams(TypedDict, total=False):
 
 
 class WorkspaceConfigResult(TypedDict):
-    """Result of `workspace/config/update`: what the files say, each `null` where they say nothing."""
+    """Result of `workspace/config/update`: the values in the files; `null` for a setting that no file has."""
 
     apiKey: Union[str, None]
-    """Key for `endPoint`. On a server that others than this machine reach: `null`, unless this request set it."""
+    """Key for `endPoint`. `null` on a server that other machines can reach, unless this request set it."""
     defaultApprovalPolicy: Union[str, None]
-    """The policy of Threads that have none, as the file spells it."""
+    """The policy of Threads that have none, in the file's spelling."""
     endPoint: Union[str, None]
     """Address of a provider."""
     memoryAutoConsolidateEnabled: Union[bool, None]
-    """What is stored for other programs."""
+    """Stored for other programs."""
     model: Union[str, None]
-    """The usual model."""
+    """The default model."""
     skillsSelfLearningEnabled: Union[bool, None]
-    """What is stored for other programs."""
+    """Stored for other programs."""
     welcomeSuggestionsEnabled: Union[bool, None]
     """Whether `welcome/suggestions` suggests anything."""
 
@@ -4053,7 +4055,7 @@ class DoctorRunResult(TypedDict):
     """Result of `doctor/run`."""
 
     findings: list[DoctorFinding]
-    """What was found, in the order of the checks. Those of one subject follow each other."""
+    """The findings, in the order of the checks. Those of one subject follow each other."""
 
 
 class _WorkspaceFilesFindParams(TypedDict):
@@ -4079,18 +4081,18 @@ class WorkspaceTrustResult(TypedDict):
     """Result of `workspace/trust/get` and `workspace/trust/set`."""
 
     counted: list[TrustItem]
-    """What counts."""
+    """Items in effect."""
     restartNeeded: bool
-    """Whether a setting counts, or does not count any more, only from the next start of the server."""
+    """Whether a setting takes or loses effect only at the next start of the server."""
     trusted: bool
-    """Whether the user trusts the folder: what it says as text counts then."""
+    """Whether the user trusts the folder; its texts are used only then."""
     waiting: list[TrustItem]
-    """What does not count yet."""
+    """Items that are not in effect yet."""
 
 
 class _WorkspaceTrustSetParams(TypedDict):
     trusted: bool
-    """Whether the folder is trusted; `false` takes back every word about it."""
+    """Whether the folder is trusted; `false` revokes all trust in it."""
 
 
 class WorkspaceTrustSetParams(_WorkspaceTrustSetParams, total=False):
@@ -4099,8 +4101,8 @@ class WorkspaceTrustSetParams(_WorkspaceTrustSetParams, total=False):
     clientRequestId: str
     """The client's name for the request."""
     fingerprints: list[str]
-    """What the user was shown. With it exactly these things count, and an earlier word stays; without it all that
-    the folder brings now.
+    """Fingerprints of the items that the user has seen. Exactly these take effect, and earlier ones stay. Absent:
+    all items that the folder has now take effect.
     """
 
 
@@ -4115,7 +4117,7 @@ class HermesSetEnabledParams(TypedDict):
     """Params of `hermes/extension/setEnabled`."""
 
     enabled: bool
-    """Whether it is to run."""
+    """Whether it is enabled."""
     id: str
     """The extension."""
 
@@ -4196,7 +4198,7 @@ class HermesGetParams(_HermesGetParams, total=False):
     counts.
     """
     shape: HermesShape
-    """How JSON, YAML and TOML are laid out. Default `segments`."""
+    """Layout of JSON, YAML and TOML. Default `segments`."""
 
 
 class HermesText(TypedDict):
@@ -4212,7 +4214,7 @@ class HermesChangeParams(TypedDict):
     """Params of `hermes/document/change`."""
 
     edits: list[HermesEdit]
-    """Made one after the other, all or none."""
+    """Applied one after the other, all or none."""
     threadId: str
     """The Thread."""
     version: int
@@ -4232,12 +4234,12 @@ class HermesSetParams(_HermesSetParams, total=False):
     format: str
     """`hl7`, `json`, `yaml` or `toml`. Default `hl7`."""
     version: int
-    """Refused with the reason `conflict` if the document has another one."""
+    """Refused with the reason `conflict` if the document has another version."""
 
 
 class _HermesPatchParams(TypedDict):
     patches: list[HermesPatch]
-    """Made one after the other; one that fails is skipped."""
+    """Applied one after the other; a patch that fails is skipped."""
     threadId: str
     """The Thread."""
 
@@ -4246,21 +4248,21 @@ class HermesPatchParams(_HermesPatchParams, total=False):
     """Params of `hermes/document/patch`."""
 
     version: int
-    """Refused with the reason `conflict` if the document has another one."""
+    """Refused with the reason `conflict` if the document has another version."""
 
 
 class _HermesPatchResult(TypedDict):
     patchesApplied: int
-    """How many were."""
+    """Number of applied patches."""
     success: bool
-    """Whether all were made."""
+    """Whether all patches were applied."""
 
 
 class HermesPatchResult(_HermesPatchResult, total=False):
     """Result of `hermes/document/patch`."""
 
     errors: list[HermesPatchFailure]
-    """Those that were skipped."""
+    """The skipped patches."""
 
 
 class _HermesStepParams(TypedDict):
@@ -4272,7 +4274,7 @@ class HermesStepParams(_HermesStepParams, total=False):
     """Params of `hermes/document/undo` and `redo`."""
 
     version: int
-    """Refused with the reason `conflict` if the document has another one."""
+    """Refused with the reason `conflict` if the document has another version."""
 
 
 class _HermesSaveParams(TypedDict):
@@ -4639,7 +4641,7 @@ class HeartbeatTriggerResult(TypedDict, total=False):
     error: str
     """Why the run failed."""
     result: str
-    """What the agent said last; absent where there is nothing to do."""
+    """The agent's last message; absent if there was nothing to do."""
 
 
 class AutomationTaskListParams(TypedDict, total=False):
@@ -4667,7 +4669,7 @@ class _AutomationTaskReadResult(TypedDict):
     id: str
     """Its id."""
     status: AutomationTaskStatus
-    """How it stands."""
+    """Its state."""
     task: AutomationTask
     """The same."""
     title: str
@@ -4678,13 +4680,13 @@ class AutomationTaskReadResult(_AutomationTaskReadResult, total=False):
     """Result of `automation/task/read`: the task, bare and as `task`, since clients read either."""
 
     agentSummary: str
-    """What the agent said last, or why it failed."""
+    """The agent's last message, or the reason of a failure."""
     approvalPolicy: str
     """`workspaceScope`, `fullAuto` or `default`."""
     createdAt: str
     """When it was made."""
     description: str
-    """What is to be done."""
+    """Its description."""
     nextRunAt: str
     """When it is due."""
     note: str
@@ -4712,7 +4714,7 @@ class AutomationTaskCreateParams(_AutomationTaskCreateParams, total=False):
     clientRequestId: str
     """Extension: makes a repeated request safe."""
     description: str
-    """What is to be done, at most 10,000 characters."""
+    """Its description, at most 10,000 characters."""
     schedule: JobSchedule
     """When it runs; without one, once and at once."""
     templateId: str
@@ -4805,17 +4807,17 @@ class AutomationTemplateSaveParams(_AutomationTemplateSaveParams, total=False):
     clientRequestId: str
     """Extension: makes a repeated request safe."""
     defaultApprovalPolicy: str
-    """The usual approval policy."""
+    """The default approval policy."""
     defaultDescription: str
-    """The usual description of its tasks."""
+    """The default description of its tasks."""
     defaultSchedule: JobSchedule
-    """When its tasks usually run."""
+    """The default schedule of its tasks."""
     defaultTitle: str
-    """The usual title of its tasks."""
+    """The default title of its tasks."""
     defaultWorkspaceMode: str
-    """Where its tasks usually run."""
+    """The default workspace mode of its tasks."""
     description: str
-    """What it is for."""
+    """Its purpose."""
     icon: str
     """A picture letter."""
     id: str
@@ -4976,15 +4978,15 @@ class SubagentSettingsResult(TypedDict):
 
 class _ApprovalRequestParams(TypedDict):
     approvalType: ApprovalKind
-    """What kind of thing is asked about."""
+    """The kind of operation."""
     itemId: str
     """The `approvalRequest` Item."""
     operation: str
     """The command line, or what is done to the target."""
     requestId: str
-    """Tells approvals apart across Items; 12 hexadecimal digits."""
+    """Distinguishes approvals across Items; 12 hexadecimal digits."""
     scopeKey: str
-    """What `acceptForSession` would cover."""
+    """The scope of `acceptForSession`."""
     target: str
     """Working directory, absolute path, or id of the resource."""
     threadId: str
@@ -4997,7 +4999,7 @@ class ApprovalRequestParams(_ApprovalRequestParams, total=False):
     """Params of `item/approval/request`."""
 
     alwaysScopeKey: str
-    """What `acceptAlways` would cover, where that is more than exactly this operation. Bobbin's own member."""
+    """The scope of `acceptAlways`, if that is more than exactly this operation. Bobbin's own member."""
     availableDecisions: list[ApprovalDecision]
     """The answers that make sense; absent means all five."""
     callId: str
@@ -5236,7 +5238,7 @@ class _HermesWindow(TypedDict):
     height: int
     """The height."""
     modal: bool
-    """Whether the user deals with it first."""
+    """Whether it is modal."""
     resizable: bool
     """Whether its size can be changed."""
     title: str
@@ -5260,7 +5262,7 @@ class _HermesMessage(TypedDict):
     extensionId: str
     """The extension that asks."""
     kind: HermesSeverity
-    """How much it matters."""
+    """Its severity."""
     message: str
     """The message."""
 
@@ -5308,9 +5310,9 @@ class HermesChoice(_HermesChoice, total=False):
     """Params of the choices of files and directories. All paths are of the server's machine."""
 
     defaultName: str
-    """The name to start with, where a file is saved."""
+    """The suggested name of a saved file."""
     defaultPath: str
-    """Where to start."""
+    """The directory or file to start with."""
     filters: list[HermesFilter]
     """The kinds of files."""
     threadId: str
@@ -5381,7 +5383,7 @@ class ExtChannelSendResult(_ExtChannelSendResult, total=False):
     errorCode: str
     """Why it was not delivered, for programs."""
     errorMessage: str
-    """Why it was not delivered, for people."""
+    """Why it was not delivered, for the user."""
     remoteMediaId: str
     """The platform's id of the medium."""
     remoteMessageId: str
@@ -5501,9 +5503,9 @@ class ThreadDeletedEvent(TypedDict):
 
 class _ThreadStatusChangedNotification(TypedDict):
     newStatus: ThreadStatus
-    """What it is."""
+    """The present status."""
     previousStatus: ThreadStatus
-    """What it was."""
+    """The earlier status."""
     threadId: str
     """The Thread."""
 
@@ -5524,7 +5526,7 @@ class ThreadStatusChangedEvent(TypedDict):
 
 class _ThreadRuntimeChangedNotification(TypedDict):
     runtime: ThreadRuntime
-    """What it is doing now."""
+    """Its present activity."""
     threadId: str
     """The Thread."""
 
@@ -5565,7 +5567,7 @@ class ThreadQueueUpdatedEvent(TypedDict):
 
 
 class ThreadConfiguredNotification(TypedDict):
-    """Extension: a Thread's configuration is another one, which `thread/read` returns. Only to clients with
+    """Extension: a Thread's configuration has changed; `thread/read` returns it. Only to clients with
     `eventCursors`.
     """
 
@@ -6006,7 +6008,7 @@ class ItemUsageDeltaEvent(TypedDict):
 
 class _SystemEventNotification(TypedDict):
     kind: SystemEventKind
-    """What happened."""
+    """The kind of event."""
 
 
 class SystemEventNotification(_SystemEventNotification, total=False):
@@ -6015,7 +6017,7 @@ class SystemEventNotification(_SystemEventNotification, total=False):
     channelName: str
     """The channel, with `channelRejected`."""
     message: str
-    """In words."""
+    """A sentence for the user."""
     percentLeft: float
     """Free part of the window, 0.0 to 1.0."""
     seq: int
@@ -6037,24 +6039,24 @@ class SystemEventEvent(TypedDict):
 
 class _JobResultNotification(TypedDict):
     source: JobSource
-    """What ran the job."""
+    """The service that ran the job."""
 
 
 class JobResultNotification(_JobResultNotification, total=False):
     """Params of `system/jobResult`."""
 
     error: str
-    """What went wrong."""
+    """Its error."""
     jobId: str
     """The job's id."""
     jobName: str
     """The job's name."""
     result: str
-    """What it said."""
+    """Its output."""
     threadId: str
     """The Thread it ran in."""
     tokenUsage: JobTokenUsage
-    """What it used."""
+    """Its token usage."""
 
 
 class SystemJobResultEvent(TypedDict):
@@ -6222,8 +6224,8 @@ class WorkspaceConfigChangedEvent(TypedDict):
 
 
 class WorkspaceTrustChangedNotification(TypedDict):
-    """Params of `workspace/trustChanged`: the user has said something about the folder. `workspace/trust/get` says
-    what.
+    """Params of `workspace/trustChanged`: the user has decided about the folder. `workspace/trust/get` returns the
+    decision.
     """
 
     trusted: bool
@@ -6261,7 +6263,7 @@ class HermesDocumentChanged(TypedDict):
     document: HermesDocument
     """The document."""
     origin: HermesOrigin
-    """Who changed it."""
+    """The author of the change."""
 
 
 class HermesDocumentChangedEvent(TypedDict):
@@ -6413,13 +6415,13 @@ ApprovalKind = Literal['shell', 'file', 'remoteResource']
 ApprovalPolicy = Literal['default', 'ask', 'autoApprove', 'interrupt', 'sandboxed', 'askWrites', 'refuse']
 """How a Thread's Approvals are decided."""
 AutomationTaskStatus = Literal['pending', 'running', 'completed', 'failed']
-"""How an automation task stands."""
+"""Status of an automation task."""
 ChannelCategory = Literal['builtin', 'social', 'system', 'external']
 """What sort of channel it is, in the order of lists."""
 ChannelMessageKind = Literal['text', 'file', 'audio', 'image', 'video']
-"""What a message for a chat is."""
+"""Kind of a message for a chat."""
 ChannelMessageSource = Union[HostPathChannelMessageSource, UrlChannelMessageSource, DataBase64ChannelMessageSource, ArtifactIdChannelMessageSource]
-"""Where the bytes of a medium are: `kind`, and the one member of that name."""
+"""Source of a medium's bytes: `kind`, and the one member of that name."""
 CommandCategory = Literal['builtin', 'custom']
 """Where a command comes from."""
 CommandSource = Literal['host', 'sandbox']
@@ -6429,7 +6431,7 @@ CommandStatus = Literal['inProgress', 'completed', 'failed', 'cancelled', 'backg
 CompactionMode = Literal['micro', 'partial']
 """How a conversation was compacted."""
 ConfigReload = Literal['hot', 'processRestart']
-"""When a changed setting counts."""
+"""When a changed setting takes effect."""
 ConnectionPhase = Literal['Active', 'ShuttingDown', 'Stopped']
 """How far the life of a connection is. The names are fixed by the peer specification."""
 ContentItem = Union[TextContent, ImageContentItem]
@@ -6451,7 +6453,7 @@ DiffFileStatus = Literal['added', 'modified', 'deleted', 'renamed']
 DoctorLevel = Literal['ok', 'warning', 'error']
 """How good or bad a finding is."""
 ExternalChannelTransport = Literal['subprocess', 'websocket', 'managedWebsocket']
-"""How the adapter of an external channel comes."""
+"""Connection between the server and the adapter of an external channel."""
 FileChangeKind = Literal['add', 'modify', 'delete', 'rename']
 """What happens to a file."""
 FileChangeStatus = Literal['inProgress', 'completed', 'failed', 'declined']
@@ -6459,17 +6461,17 @@ FileChangeStatus = Literal['inProgress', 'completed', 'failed', 'declined']
 HermesButtons = Literal['yesNo', 'okCancel']
 """The two answers to a question."""
 HermesDataType = Literal['date', 'datetime']
-"""A kind of text."""
+"""Data type of a field."""
 HermesExtensionState = Literal['starting', 'initializing', 'running', 'shuttingDown', 'stopped', 'failed']
-"""What an extension does."""
+"""State of an extension."""
 HermesLogLevel = Literal['error', 'warn', 'info']
-"""How much an entry matters."""
+"""Severity of an entry."""
 HermesOrigin = Union[ClientHermesOrigin, ExtensionHermesOrigin, AgentHermesOrigin]
-"""Who changed a document."""
+"""Author of a change of a document."""
 HermesSeverity = Literal['info', 'warning', 'error']
-"""How much a message matters."""
+"""Severity of a message."""
 HermesShape = Literal['segments', 'keyed']
-"""How a message is laid out."""
+"""Layout of a message."""
 HistoryMode = Literal['server', 'client']
 """Which side stores the model's history."""
 InputMode = Literal['arg', 'arg-template', 'stdin', 'env']
@@ -6477,13 +6479,13 @@ InputMode = Literal['arg', 'arg-template', 'stdin', 'env']
 InputPart = Union[TextPart, CommandRefPart, SkillRefPart, FileRefPart, ImagePart, LocalImagePart]
 """One part of an input."""
 Item = Union[UserMessageItem, AgentMessageItem, ReasoningContentItem, ToolCallItem, ToolResultItem, CommandExecutionItem, ToolExecutionItem, PluginFunctionCallItem, DynamicToolCallItem, ApprovalRequestItem, ApprovalResponseItem, ErrorItem, SystemNoticeItem, FileChangeItem]
-"""One unit in a Turn. `type` says what it is and what `payload` looks like; `payloadKind` has the same value.
-    Types that a client does not know must not stop it.
+"""One unit in a Turn. `type` names the Item's type and the shape of `payload`; `payloadKind` has the same
+    value. A client must tolerate types that it does not know.
     """
 ItemStatus = Literal['started', 'streaming', 'completed']
 """How far an Item is. A completed Item never changes."""
 JobSource = Literal['cron', 'heartbeat']
-"""What ran a job."""
+"""The service that ran a job."""
 McpOriginKind = Literal['workspace', 'plugin', 'user']
 """Whose configuration an MCP server comes from."""
 McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
@@ -6491,15 +6493,15 @@ McpStartupState = Literal['idle', 'starting', 'ready', 'error', 'disabled']
 McpTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server is reached."""
 MissedRun = Literal['run', 'skip']
-"""What becomes of a time that passed while no server ran, or the machine slept."""
+"""Policy for a time that passed while no server ran or the machine slept."""
 ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized', 'Forbidden', 'EndpointNotSupported', 'Network', 'Timeout', 'Unknown']
 """A problem with a provider."""
 NoticeTrigger = Literal['auto', 'reactive', 'manual']
-"""What made the server do something to the conversation."""
+"""The cause of such an action."""
 OutputFormat = Literal['text', 'json']
 """What the output of a command is."""
 OverlappingRun = Literal['skip']
-"""What becomes of a time at which the last run still goes on."""
+"""Policy for a time at which the last run still goes on."""
 PluginShadow = Literal['workspace']
 """What has the name of a plugin's MCP server."""
 PluginSource = Literal['workspace', 'explicit', 'userglobal', 'builtin']
@@ -6509,9 +6511,9 @@ PluginTransport = Literal['stdio', 'streamableHttp']
 PolicyJudgement = Literal['allow', 'ask', 'deny']
 """What rules say of an operation."""
 PolicyOutcome = Literal['runs', 'asks', 'answered', 'autoApproved', 'runsSandboxed', 'interrupts', 'refused']
-"""What happens to a command."""
+"""The outcome of a command."""
 ProviderWire = Literal['chat', 'responses', 'messages']
-"""What a provider speaks."""
+"""The API of a provider."""
 QueuedInputStatus = Literal['queued', 'guidancePending']
 """State of a queue entry."""
 ReasoningEffort = Literal['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
@@ -6523,7 +6525,7 @@ SandboxProfile = Literal['readOnly', 'workspaceWrite', 'full']
 Seconds = float
 """A time in seconds, whole or not."""
 SkillSource = Literal['workspace', 'plugin', 'builtin', 'user']
-"""Whose a skill is."""
+"""The owner of a skill."""
 SubagentEdgeStatus = Literal['open', 'closed']
 """Whether the parent Thread may give a subagent more to do."""
 SubagentRuntime = Literal['native', 'cli-oneshot']
@@ -6531,13 +6533,13 @@ SubagentRuntime = Literal['native', 'cli-oneshot']
 SubscribeMode = Literal['replay', 'snapshot']
 """How a subscriber gets from where it stopped to the present."""
 SystemEventKind = Literal['compactWarning', 'compactError', 'compacting', 'compacted', 'compactSkipped', 'compactFailed', 'consolidating', 'consolidated', 'consolidationSkipped', 'consolidationFailed', 'channelRejected', 'turnResumed', 'workspaceNotTrusted']
-"""What happened."""
+"""The kind of a system event."""
 SystemNoticeKind = Literal['compacted', 'memoryConsolidated']
-"""What the server did to the conversation."""
+"""An action of the server on a conversation."""
 TerminalStatus = Literal['running', 'completed', 'failed', 'killed', 'timedOut', 'lost']
 """State of a background terminal."""
 ThreadSource = Union[UserThreadSource, SubagentThreadSource]
-"""Who started a Thread."""
+"""The starter of a Thread."""
 ThreadStatus = Literal['active', 'paused', 'archived']
 """Status of a Thread."""
 TodoPriority = Literal['high', 'medium', 'low']
@@ -6549,7 +6551,7 @@ ToolExecutionStatus = Literal['inProgress', 'completed', 'failed', 'cancelled']
 TriggerKind = Literal['heartbeat', 'cron', 'automation']
 """What sends an input in a user's place."""
 TrustKind = Literal['server', 'setting', 'text']
-"""What a thing does once it counts."""
+"""The effect of an item once it is trusted."""
 TrustLevel = Literal['trusted', 'prompt', 'restricted']
 """How far the user trusts a command."""
 TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cancelled']
