@@ -173,9 +173,15 @@ pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Resu
     let mut cli = Cli::command();
     let matches = cli.try_get_matches_from_mut(words)?;
     if let Some(command) = matches.subcommand_name() {
+        // Clap hands a value between an option of the command's own subcommands and ours of the same name.
+        let is_shared = |option: &clap::Arg| {
+            let of_command = cli.find_subcommand(command).into_iter();
+            let mut options = of_command.flat_map(clap::Command::get_arguments);
+            options.any(|other| other.get_id() == option.get_id() && other.is_global_set())
+        };
         let is_given = |option: &&clap::Arg| {
             let source = matches.value_source(option.get_id().as_str());
-            source == Some(ValueSource::CommandLine) && !option.is_global_set()
+            source == Some(ValueSource::CommandLine) && !option.is_global_set() && !is_shared(option)
         };
         let given = cli.get_arguments().find(is_given);
         let name = given.and_then(clap::Arg::get_long).map(str::to_owned);
@@ -537,8 +543,11 @@ mod tests {
             "bobbin --state x exec hi",
             "bobbin exec --log info hi",
             "bobbin serve --listen ws://127.0.0.1:1 --log info",
+            "bobbin threads list --workspace x",
+            "bobbin rules --workspace x explain ls",
+            "bobbin mcp list --workspace x",
         ] {
-            assert!(read(line).is_ok(), "{line}");
+            assert!(read(line).is_ok(), "{line}: {:?}", read(line).err());
         }
     }
 

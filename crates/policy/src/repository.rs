@@ -77,6 +77,10 @@ pub fn is_plain(root: &Path) -> bool {
     let is_own =
         |path: &Path| symlink_metadata(path).is_ok_and(|found| found.uid() == Uid::effective().as_raw());
     let is_missing = |name: &str| symlink_metadata(git.join(name)).is_err();
+    // The sandbox leaves an empty file of this name, so that no command makes one with settings.
+    let has_no_settings = |name: &str| {
+        symlink_metadata(git.join(name)).map_or(true, |found| found.is_file() && found.len() == 0)
+    };
     // If `.git` is no repository, git tries the workspace itself, or its parents.
     is_directory(&git)
         && is_own(&git)
@@ -85,9 +89,10 @@ pub fn is_plain(root: &Path) -> bool {
         && is_directory(&git.join("refs"))
         && text(&git.join("HEAD")).is_some_and(|head| is_head(head.trim_end()))
         // Objects from elsewhere, a second configuration, and the only hook of a command that reads.
-        && ["objects/info/alternates", "config.worktree", "commondir", "hooks/post-index-change"]
+        && ["objects/info/alternates", "commondir", "hooks/post-index-change"]
             .iter()
             .all(|name| is_missing(name))
+        && has_no_settings("config.worktree")
         && text(&git.join("config")).is_some_and(|config| is_harmless(&config))
         && !has_repositories(&git.join("index"))
 }
@@ -228,6 +233,10 @@ mod tests {
         assert!(!missing(".git/hooks/post-index-change"));
         assert!(!missing(".git/objects/info/alternates"));
         assert!(!missing(".git/HEAD"));
+        assert!(!missing(".git/config.worktree"));
+        let confined = workspace();
+        confined.write(".git/config.worktree", "");
+        assert!(is_plain(confined.root()), "the sandbox leaves this file empty");
         let submodule = workspace();
         std::fs::write(submodule.root().join(".git/index"), [1, 0, 0, 0xe0, 0, 1]).unwrap();
         assert!(!is_plain(submodule.root()));
