@@ -78,6 +78,8 @@ enum Mount {
     Anew,
     /// A file that cannot be opened.
     Blank,
+    /// A socket of another program, which cannot be reached. It may disappear at any time.
+    Socket,
     /// A directory of the command's own, with only those places of the machine's in it that are readable or writable.
     Own,
     /// The same, writable: the directory for temporary files.
@@ -165,6 +167,14 @@ impl View {
             let around = path.parent().and_then(|around| self.mounts.get(around));
             around == Some(&Mount::Anew)
         };
+        // A command could take a socket out of a writable place and put it back.
+        let is_in_writable = |path: &Path| {
+            let mut around = path
+                .ancestors()
+                .skip(1)
+                .filter_map(|above| self.mounts.get(above));
+            around.any(|mount| matches!(mount, Mount::Write | Mount::Temporary))
+        };
         let mut gone = Vec::new();
         for (path, mount) in &self.mounts {
             let (source, access) = match mount {
@@ -173,8 +183,13 @@ impl View {
                 Mount::Read => (Some(path.as_path()), Access::Read),
                 Mount::Empty | Mount::Anew | Mount::Own => (None, Access::Read),
                 Mount::Temporary => (self.temporary.as_deref(), Access::Write),
-                Mount::Blank => (Some(Path::new(NOTHING)), Access::Read),
+                Mount::Socket if !is_in_writable(path) => (Some(Path::new(NOTHING)), Access::ReadIfThere),
+                Mount::Blank | Mount::Socket => (Some(Path::new(NOTHING)), Access::Read),
             };
+            if *mount == Mount::Socket && access == Access::ReadIfThere && content(path)?.is_none() {
+                gone.push(path.clone());
+                continue;
+            }
             match source.map(content).transpose()? {
                 None => planned.add(path, Content::New, access),
                 Some(Some(place)) => planned.add(path, place, access),
@@ -236,7 +251,7 @@ impl View {
                     None => add("--tmpfs", &[path]),
                 },
                 // A device on a mount without devices cannot be opened.
-                Mount::Blank => add("--ro-bind", &[Path::new(NOTHING), path]),
+                Mount::Blank | Mount::Socket => add("--ro-bind", &[Path::new(NOTHING), path]),
             }
         }
         for (link, target) in &self.links {
@@ -263,7 +278,7 @@ fn separate(
 ) {
     if !plan.services.is_empty() {
         let sockets = super::sockets::bound();
-        wanted.extend(sockets.into_iter().map(|path| (path, Mount::Blank)));
+        wanted.extend(sockets.into_iter().map(|path| (path, Mount::Socket)));
     }
     for path in around(&plan.services) {
         let programs = PROGRAMS.map(|name| path.join(name));
@@ -295,11 +310,23 @@ fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
         let within = around.as_ref().map_or(Mount::Read, |(_, mount)| *mount);
         let so_already = match (mount, within) {
             (Mount::Write, Mount::Write)
-            | (Mount::Read | Mount::Blank | Mount::Empty | Mount::Anew, Mount::Empty | Mount::Blank)
-            | (Mount::Blank | Mount::Empty, Mount::Anew)
-            | (Mount::Blank | Mount::Empty | Mount::Anew, Mount::Own | Mount::Temporary)
+            | (
+                Mount::Read | Mount::Blank | Mount::Socket | Mount::Empty | Mount::Anew,
+                Mount::Empty | Mount::Blank | Mount::Socket,
+            )
+            | (Mount::Blank | Mount::Socket | Mount::Empty, Mount::Anew)
+            | (Mount::Blank | Mount::Socket | Mount::Empty | Mount::Anew, Mount::Own | Mount::Temporary)
             | (Mount::Read, Mount::Read) => true,
-            (Mount::Write | Mount::Blank | Mount::Empty | Mount::Anew | Mount::Own | Mount::Temporary, _)
+            (
+                Mount::Write
+                | Mount::Blank
+                | Mount::Socket
+                | Mount::Empty
+                | Mount::Anew
+                | Mount::Own
+                | Mount::Temporary,
+                _,
+            )
             | (Mount::Read, Mount::Write | Mount::Anew | Mount::Own | Mount::Temporary) => false,
         };
         if so_already {

@@ -276,6 +276,34 @@ fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
 }
 
 #[test]
+fn a_socket_that_disappears_is_planned_only_in_a_place_that_commands_write() {
+    let (_place, top) = place();
+    let [work, other] = ["work", "other"].map(|name| top.join(name));
+    for directory in [&work, &other] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let plan = Plan {
+        profile: STRICT,
+        write: vec![work.clone()],
+        services: vec![top.join("missing")],
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    for (socket, is_wanted) in [(other.join("a"), false), (work.join("a"), true)] {
+        let listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let mut view = View::of(&plan).unwrap();
+        // Other tests' sockets come and go.
+        view.mounts.retain(|path, _| path.starts_with(&top));
+        assert_eq!(view.mounts.get(&socket), Some(&Mount::Socket));
+        view.planned().unwrap();
+        std::fs::remove_file(&socket).unwrap();
+        drop(listening);
+        view.planned().unwrap();
+        assert_eq!(view.mounts.contains_key(&socket), is_wanted, "{socket:?}");
+    }
+}
+
+#[test]
 fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
     let (_place, top) = place();
     let [work, out, services, own] = ["work", "out", "services", "own"].map(|name| top.join(name));
@@ -301,8 +329,8 @@ fn a_command_apart_has_its_own_temporary_files_and_sees_no_services() {
     let apart = plan(Files::WorkspaceWrite, Network::Off);
     let expected = [
         (work.clone(), Mount::Write),
-        (listening[0].1.clone(), Mount::Blank),
-        (listening[1].1.clone(), Mount::Blank),
+        (listening[0].1.clone(), Mount::Socket),
+        (listening[1].1.clone(), Mount::Socket),
         (listening[3].1.clone(), Mount::Write),
         (services.clone(), Mount::Own),
     ];
