@@ -84,6 +84,20 @@ fn with_text(directory: &Path, text: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Waits until a start has removed what deleted Threads left: it does so once it has nothing else to write.
+async fn wait_until_removed(state: &Path) {
+    for _ in 0..1000 {
+        let mut left = Vec::new();
+        for value in VALUES {
+            with_text(state, value, &mut left);
+        }
+        if left.is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test]
 async fn values_of_a_message_are_in_no_log_and_go_with_their_thread() {
     let workspace = Workspace::new();
@@ -158,19 +172,9 @@ async fn values_of_a_message_are_in_no_log_and_go_with_their_thread() {
     client.finish().await;
     let ended = child.wait_with_output().await.unwrap();
     assert!(ended.status.success());
-    // The next start removes the rest of deleted Threads, once it has nothing else to write.
     let (mut process, link) = workspace.stdio();
     let client = Client::ready(link, "me", rich()).await;
-    for _ in 0..1000 {
-        let mut left = Vec::new();
-        VALUES
-            .iter()
-            .for_each(|value| with_text(workspace.state(), value, &mut left));
-        if left.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_until_removed(workspace.state()).await;
     client.finish().await;
     assert!(process.exit().await.success());
 
