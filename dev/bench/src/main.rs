@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use bobbin_bench::{Bare, Endpoint, Extent, Plan, Progress};
+use bobbin_bench::{Bare, Extent, Failure, Plan, Progress};
 use clap::{Args, Parser, Subcommand};
 
 /// Measures a native server beside the bare limits of this machine.
@@ -20,14 +20,6 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// Serves a workspace with a model that streams by the clock (what the scenarios start).
-    #[command(hide = true)]
-    AppServer {
-        #[arg(long)]
-        workspace: PathBuf,
-        #[arg(long)]
-        listen: Option<String>,
-    },
     /// Serves the least that could do the job (what the scenarios start).
     #[command(hide = true)]
     Bare {
@@ -69,6 +61,13 @@ struct Measure {
     /// The server to measure; the bobbin beside this program when left out.
     #[arg(long, value_name = "PROGRAM")]
     server: Option<PathBuf>,
+    /// Measures an older server in turns with it, and prints ratios; without --scenario, what most changes touch.
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
+    /// How often each of the two is measured, 1 to 9 times.
+    #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "against",
+          value_parser = clap::value_parser!(u8).range(1..=9))]
+    rounds: u8,
     /// Where workspaces are made and removed again: a disk, or commits cost nothing. Beside this program when
     /// left out.
     #[arg(long, value_name = "DIR")]
@@ -79,14 +78,6 @@ struct Measure {
 async fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.part {
-        Some(Part::AppServer { workspace, listen }) => {
-            let endpoint = if listen.is_some() {
-                Endpoint::WebSocket
-            } else {
-                Endpoint::Stdio
-            };
-            bobbin_bench::serve_scripted(&workspace, endpoint).await
-        }
         Some(Part::Bare { what, state }) => bobbin_bench::serve_bare(what, state.as_deref()).await,
         Some(Part::Runner { arguments }) => bobbin_bench::serve_runner(arguments).await,
         Some(Part::Extension { .. }) => bobbin_bench::serve_extension().await,
@@ -104,35 +95,54 @@ async fn measure(measure: Measure) -> anyhow::Result<()> {
     }
     let driver = std::env::current_exe().context("this program's own file is not known")?;
     let beside = driver.parent().unwrap_or(Path::new("."));
-    let server = measure.server.unwrap_or_else(|| beside.join("bobbin"));
+    let server = measure.server.clone().unwrap_or_else(|| beside.join("bobbin"));
     let plan = Plan {
         // It is started from other directories.
         server: server
             .canonicalize()
             .with_context(|| format!("there is no server {}", server.display()))?,
-        scratch: measure.scratch.unwrap_or_else(|| beside.join("scratch")),
+        scratch: measure.scratch.clone().unwrap_or_else(|| beside.join("scratch")),
         driver: driver.clone(),
         extent: if measure.quick {
             Extent::Quick
         } else {
             Extent::Full
         },
-        only: measure.scenario,
+        only: measure.scenario.clone(),
     };
-    let mut told = std::io::stderr();
-    // Progress is for whoever watches; without a terminal nobody misses it.
-    let report = bobbin_bench::run(&plan, |progress| match progress {
-        Progress::Begins(name) => drop(writeln!(told, "{name} …")),
-        Progress::Failed(reason) => drop(writeln!(told, "  FAILED: {reason}")),
+    if let Some(old) = &measure.against {
+        let old = old
+            .canonicalize()
+            .with_context(|| format!("there is no server {}", old.display()))?;
+        writeln!(out, "old: {}\nnew: {}\n", old.display(), plan.server.display())?;
+        let rounds = usize::from(measure.rounds);
+        let comparison = bobbin_bench::compare(&plan, &old, rounds, print).await?;
+        let json = serde_json::to_string_pretty(&comparison)?;
+        return end(&measure, &json, &comparison.table(), &comparison.failed);
+    }
+    let report = bobbin_bench::run(&plan, |step| print("", step)).await?;
+    let json = serde_json::to_string_pretty(&report)?;
+    end(&measure, &json, &report.table(), &report.failed)
+}
+
+/// Prints progress for a person who watches; without a terminal nobody misses it.
+fn print(which: &str, progress: Progress<'_>) {
+    let mut out = std::io::stderr();
+    match progress {
+        Progress::Begins(name) => drop(writeln!(out, "{which} {name} …")),
+        Progress::Failed(reason) => drop(writeln!(out, "  FAILED: {reason}")),
         Progress::Done(took, rows) => {
             for row in rows {
-                drop(writeln!(told, "  {}", row.line()));
+                drop(writeln!(out, "  {}", row.line()));
             }
-            drop(writeln!(told, "  ({:.1} s)", took.as_secs_f64()));
+            drop(writeln!(out, "  ({:.1} s)", took.as_secs_f64()));
         }
-    })
-    .await?;
-    let json = serde_json::to_string_pretty(&report)?;
+    }
+}
+
+/// Writes the figures, as JSON or as a table.
+fn end(measure: &Measure, json: &str, table: &str, failed: &[Failure]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
     if let Some(file) = &measure.save {
         std::fs::write(file, format!("{json}\n"))
             .with_context(|| format!("cannot write {}", file.display()))?;
@@ -140,12 +150,12 @@ async fn measure(measure: Measure) -> anyhow::Result<()> {
     if measure.json {
         writeln!(out, "{json}")?;
     } else {
-        write!(out, "{}", report.table())?;
+        write!(out, "{table}")?;
     }
-    if let Some(failure) = report.failed.first() {
+    if let Some(failure) = failed.first() {
         bail!(
             "{} of the scenarios gave no figures, the first of them {}: {}",
-            report.failed.len(),
+            failed.len(),
             failure.scenario,
             failure.reason
         );

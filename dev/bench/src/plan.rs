@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use crate::link::Link;
 use crate::process::{Process, command};
+use crate::provider::Provider;
 use crate::report::{Failure, Report, Row};
 use crate::scenario::ALL;
 
@@ -42,7 +43,7 @@ pub struct Plan {
     /// The server: a program that knows `app-server --workspace DIR [--listen ws://127.0.0.1:0]` and says in
     /// `DIR/.craft/appserver.lock` where it listens.
     pub server: PathBuf,
-    /// This driver's own program: bare servers, and the same server with a model that streams by the clock.
+    /// This driver's own program: bare servers, runners and extensions.
     pub driver: PathBuf,
     /// How much.
     pub extent: Extent,
@@ -165,9 +166,15 @@ impl Plan {
         self.listening(&self.server, home, workspace).await
     }
 
-    /// Starts the server whose model streams by the clock.
-    pub(crate) async fn serve_scripted(&self, workspace: &Path) -> anyhow::Result<(Process, String)> {
-        self.listening(&self.driver, workspace, workspace).await
+    /// Starts the server in a workspace that has no configuration yet, with a provider that streams by the clock.
+    pub(crate) async fn serve_clocked(
+        &self,
+        workspace: &Path,
+    ) -> anyhow::Result<(Process, String, Provider)> {
+        let provider = Provider::start().await?;
+        provider.configure(workspace)?;
+        let (process, address) = self.serve(workspace).await?;
+        Ok((process, address, provider))
     }
 
     async fn listening(
@@ -185,11 +192,20 @@ impl Plan {
         Ok((process, address))
     }
 
-    /// Starts the server on its stdio.
+    /// Starts the bridge on its stdio, which starts the workspace's server if there is none; see [`Self::stop`].
     pub(crate) fn stdio(&self, workspace: &Path) -> anyhow::Result<(Process, Link)> {
         let mut command = command(&self.server, workspace);
         command.args(["app-server", "--workspace"]).arg(workspace);
         Link::lines(command, state_file(workspace))
+    }
+
+    /// Ends the server that a bridge has started.
+    pub(crate) async fn stop(&self, workspace: &Path) -> anyhow::Result<()> {
+        let mut stop = command(&self.server, workspace);
+        stop.args(["stop", "--workspace"]).arg(workspace);
+        let ended = stop.status().await?;
+        ensure!(ended.success(), "the server did not stop: {ended}");
+        Ok(())
     }
 
     /// Starts the bare server that listens.

@@ -139,31 +139,36 @@ impl Report {
                     .to_owned(),
             ]
         });
-        let lines: Vec<[String; 7]> = std::iter::once(head).chain(body).collect();
-        let width = |column: usize| {
-            let cells = lines.iter().map(|line| line[column].chars().count());
-            cells.max().unwrap_or(0).max(3)
-        };
-        let widths: Vec<usize> = (0..7).map(width).collect();
-        let mut table = String::new();
-        for (index, line) in lines.iter().enumerate() {
-            for (cell, width) in line.iter().zip(&widths) {
-                // Writing to a String cannot fail.
-                let _ = write!(table, "| {cell:width$} ");
-            }
-            table.push_str("|\n");
-            if index == 0 {
-                for width in &widths {
-                    let _ = write!(table, "|{}", "-".repeat(width + 2));
-                }
-                table.push_str("|\n");
-            }
-        }
-        table
+        table(head, body)
     }
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
+/// Returns a table in Markdown, its columns as wide as their widest cell.
+pub(crate) fn table<const N: usize>(head: [String; N], body: impl Iterator<Item = [String; N]>) -> String {
+    let lines: Vec<[String; N]> = std::iter::once(head).chain(body).collect();
+    let width = |column: usize| {
+        let cells = lines.iter().map(|line| line[column].chars().count());
+        cells.max().unwrap_or(0).max(3)
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let mut table = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        for (cell, width) in line.iter().zip(&widths) {
+            // Writing to a String cannot fail.
+            let _ = write!(table, "| {cell:width$} ");
+        }
+        table.push_str("|\n");
+        if index == 0 {
+            for width in &widths {
+                let _ = write!(table, "|{}", "-".repeat(width + 2));
+            }
+            table.push_str("|\n");
+        }
+    }
+    table
+}
+
+pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     let digits = match value.abs() {
         large if large >= 100.0 => 0,
         middle if middle >= 10.0 => 1,

@@ -16,7 +16,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use crate::scripted::Stream;
+use crate::provider::Stream;
 use crate::stamp;
 
 /// Frames kept for the slowest reader: more than the longest stream has.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::ensure;
 
 use super::fan_out::{Fan, bare, ours};
+use crate::provider::Stream;
 use crate::samples::{millis, rate};
-use crate::scripted::Stream;
 use crate::{Plan, Row, Target};
 
 const NAME: &str = "deltas";

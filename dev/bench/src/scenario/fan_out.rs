@@ -6,8 +6,8 @@ use anyhow::ensure;
 
 use crate::client::Client;
 use crate::link::Link;
+use crate::provider::Stream;
 use crate::samples::{micros, millis, number, rate};
-use crate::scripted::Stream;
 use crate::stamp;
 use crate::watch::{Watch, Watched};
 use crate::{Plan, Row, Target};
@@ -113,7 +113,7 @@ impl Fan {
 /// Streams through the server; the last reader is the one that asks.
 pub(super) async fn ours(plan: &Plan, readers: usize, stream: Stream) -> anyhow::Result<Fan> {
     let workspace = plan.workspace()?;
-    let (process, address) = plan.serve_scripted(workspace.path()).await?;
+    let (process, address, _provider) = plan.serve_clocked(workspace.path()).await?;
     let mut asking = Client::connect(&address).await?;
     let thread = asking.start_thread().await?;
     let mut links = Vec::new();

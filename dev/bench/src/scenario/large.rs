@@ -84,8 +84,8 @@ async fn dead_servers(plan: &Plan) -> anyhow::Result<Row> {
     for round in 0..=plan.count(10, 1) {
         for (home, samples) in [(&with, &mut ours), (&without, &mut bare)] {
             let began = Instant::now();
-            let (process, link) = plan.stdio(home.path())?;
-            let mut client = Client::ready(link).await?;
+            let (process, address) = plan.serve(home.path()).await?;
+            let mut client = Client::connect(&address).await?;
             let thread = client.start_thread().await?;
             turn(&mut client, &thread, "say hello").await?;
             // The first start makes the workspace and is not counted.

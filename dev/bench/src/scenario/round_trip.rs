@@ -15,9 +15,10 @@ const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1000,"method":"server/stats","par
 pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let count = plan.count(10_000, 20);
     let home = plan.workspace()?;
-    let (process, link) = plan.stdio(home.path())?;
+    let (bridge, link) = plan.stdio(home.path())?;
     let ours = requests(&mut Client::ready(link).await?, count).await?;
-    process.kill().await?;
+    bridge.kill().await?;
+    plan.stop(home.path()).await?;
     let (process, mut link) = plan.bare_stdio(home.path())?;
     let bare = echoes(&mut link, count).await?;
     process.kill().await?;

@@ -7,8 +7,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::Client;
 use crate::process::Process;
+use crate::provider::Stream;
 use crate::samples::{millis, number, rate};
-use crate::scripted::Stream;
 use crate::stamp;
 use crate::watch::Watch;
 use crate::{Plan, Row, Target};
@@ -83,7 +83,7 @@ async fn streamed(
     turns: usize,
 ) -> anyhow::Result<Streamed> {
     let workspace = plan.workspace()?;
-    let (process, address) = plan.serve_scripted(workspace.path()).await?;
+    let (process, address, _provider) = plan.serve_clocked(workspace.path()).await?;
     let mut asking = Client::connect(&address).await?;
     let thread = asking.start_thread().await?;
     // A server that has run one Turn has what it needs for any.

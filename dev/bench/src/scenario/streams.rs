@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::client::Client;
 use crate::link::Link;
+use crate::provider::Stream;
 use crate::samples::{micros, millis, number};
-use crate::scripted::Stream;
 use crate::stamp;
 use crate::watch::Watch;
 use crate::{Plan, Row};
@@ -42,7 +42,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
 /// Returns the time until all are done and the server's processor time for it.
 async fn ours(plan: &Plan, count: usize, stream: Stream) -> anyhow::Result<(Duration, Duration)> {
     let workspace = plan.workspace()?;
-    let (process, address) = plan.serve_scripted(workspace.path()).await?;
+    let (process, address, _provider) = plan.serve_clocked(workspace.path()).await?;
     let mut clients = Vec::new();
     for _ in 0..count {
         let mut client = Client::connect(&address).await?;
