@@ -55,9 +55,10 @@ pub(crate) fn run(command: ConfigCommand) -> anyhow::Result<ExitCode> {
             let workspace = state::workspace(workspace.as_deref())?;
             let trust = TrustFile::of(&state::directory()?, &workspace.root);
             let value = value.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
+            let verb = if value.is_some() { "sets" } else { "no longer sets" };
             let home = state::home();
             let file = config_files::set(&workspace.root, home.as_deref(), trust, folder, &name, value)?;
-            console::say(&format!("{} has it", file.display()));
+            console::say(&format!("{} {verb} {name}", file.display()));
             if workspace.holder().is_some() {
                 console::note("A server runs here; it reads this when it starts again.");
             }

@@ -73,9 +73,11 @@ fn other() -> anyhow::Result<ProviderChange> {
         };
     };
     let base_url = loop {
-        if let Some(address) = said(line("Address, as https://HOST/v1: ")?) {
+        let address = line("Address, as https://HOST/v1: ")?;
+        if address.starts_with("https://") || address.starts_with("http://") {
             break address;
         }
+        console::note("An address starts with https:// or http://.");
     };
     Ok(ProviderChange {
         name: name.unwrap_or_else(|| "custom".to_owned()),
@@ -109,8 +111,12 @@ pub(super) async fn model(config: &Config, name: &str) -> anyhow::Result<Option<
     if models.len() > MAX_LISTED {
         console::note(&format!("  … and {} more", models.len() - MAX_LISTED));
     }
+    let usual = if models.is_empty() { "" } else { " [1]" };
     let chosen = loop {
-        let typed = line("Model of new threads (number or name): ")?;
+        let mut typed = line(&format!("Default model, its number or name{usual}: "))?;
+        if typed.is_empty() && !models.is_empty() {
+            typed.push('1');
+        }
         let number = typed
             .parse::<usize>()
             .ok()
