@@ -108,7 +108,7 @@ impl FileUndo {
                     root.map(|root| What::Workspace(root, tree)).ok()
                 }
                 Some(Before::Files(list)) => {
-                    let files = self.0.contents(&[&list]).await.ok();
+                    let files = self.0.contents(std::slice::from_ref(&list)).await.ok();
                     let files = files.and_then(|found| listed(found.first()?));
                     files.map(|files| What::Files(files.into_iter().map(|(path, _)| path).collect(), list))
                 }
@@ -208,7 +208,7 @@ impl Repository {
         }
         // The list names this object for missing files.
         write_object(self.git.directory(), "blob", b"")?;
-        write_object(self.git.directory(), "tree", &list(&stored))
+        Ok(write_object(self.git.directory(), "tree", &list(&stored))?.to_string())
     }
 
     /// Records that a call is not recorded, so that an undo reports it.
@@ -257,11 +257,7 @@ impl Repository {
         let Some(root) = root else {
             return Ok(FileChanges::default());
         };
-        let found = self
-            .differences(&[(before, after)])
-            .await?
-            .pop()
-            .unwrap_or_default();
+        let found = self.difference(&root, before, after).await?;
         // The call is recorded; only the Turn's diff lacks it.
         Ok(self.shown(&root, found).await.unwrap_or_default())
     }
@@ -278,9 +274,9 @@ impl Repository {
                     .partition(|(path, ..)| !is_ignored(&ignores, &ignoring, path)))
             })
             .await?;
-        let blobs: Vec<&str> = found
+        let blobs: Vec<String> = found
             .iter()
-            .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.as_str()))
+            .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.to_string()))
             .take(MAX_SHOWN)
             .collect();
         let sizes = self.sizes(&blobs).await?;

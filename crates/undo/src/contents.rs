@@ -1,11 +1,13 @@
-//! Reads trees and contents with git.
+//! Reads trees and contents: loose objects as they are, packed ones with git.
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::git::{GitError, Job};
-use crate::objects::{Entry, FileMode};
+use crate::objects::{Digest, Entry, FileMode, LooseContent, open_object};
 use crate::repository::{Repository, TIME};
 
 /// Most bytes of names in one answer.
@@ -41,7 +43,6 @@ impl Repository {
             .iter()
             .map(|(before, after)| format!("{before} {after}"))
             .collect();
-        let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
         let said = self
             .git
             .run(Job::new(args, TIME).input(lines(&asked)).up_to(MAX_NAMES))
@@ -64,7 +65,7 @@ impl Repository {
             let entry = |mode: Option<&str>, blob: Option<&str>| {
                 Some(Entry {
                     mode: FileMode::from_word(mode?)?,
-                    blob: blob?.to_owned(),
+                    blob: Digest::from_hex(blob?)?,
                 })
             };
             let (before, after) = (entry(old, words.next()), entry(new, words.next()));
@@ -81,9 +82,9 @@ impl Repository {
     ///
     /// # Errors
     /// Any [`GitError`].
-    pub(crate) async fn sizes(&self, blobs: &[&str]) -> Result<Vec<Option<u64>>, GitError> {
-        if blobs.is_empty() {
-            return Ok(Vec::new());
+    pub(crate) async fn sizes(self: &Arc<Self>, blobs: &[String]) -> Result<Vec<Option<u64>>, GitError> {
+        if let Some(sizes) = self.loose(blobs, |(size, _)| Some(Some(size))).await? {
+            return Ok(sizes);
         }
         let job = Job::new(["cat-file", "--batch-check=%(objectsize)"], TIME);
         let said = self.git.run(job.input(lines(blobs)).up_to(MAX_NAMES)).await?;
@@ -97,9 +98,14 @@ impl Repository {
     ///
     /// # Errors
     /// Any [`GitError`]; also if an object is missing.
-    pub(crate) async fn contents(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
-        if objects.is_empty() {
-            return Ok(Vec::new());
+    pub(crate) async fn contents(self: &Arc<Self>, objects: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
+        let read = |(size, content): (u64, LooseContent)| {
+            let mut bytes = Vec::new();
+            content.take(size).read_to_end(&mut bytes).ok()?;
+            (bytes.len() as u64 == size).then_some(bytes)
+        };
+        if let Some(contents) = self.loose(objects, read).await? {
+            return Ok(contents);
         }
         let room = usize::try_from(CHUNK_BYTES).unwrap_or(usize::MAX) + objects.len() * 128;
         let job = Job::new(["cat-file", "--batch"], TIME)
@@ -121,6 +127,23 @@ impl Repository {
         }
         Ok(found)
     }
+
+    /// Reads something of each object; `None` if git has packed one of them.
+    async fn loose<T: Send + 'static>(
+        self: &Arc<Self>,
+        objects: &[String],
+        read: impl Fn((u64, LooseContent)) -> Option<T> + Send + 'static,
+    ) -> Result<Option<Vec<T>>, GitError> {
+        let objects = objects.to_vec();
+        let found = self.blocking(move |repository| {
+            let directory = repository.git.directory();
+            Ok(objects
+                .iter()
+                .map(|object| read(open_object(directory, object)?))
+                .collect())
+        });
+        Ok(found.await?)
+    }
 }
 
 /// Returns the paths that end with a zero byte.
@@ -138,7 +161,7 @@ fn broken() -> GitError {
     GitError::Pipe(std::io::ErrorKind::InvalidData.into())
 }
 
-fn lines(words: &[&str]) -> Vec<u8> {
+fn lines(words: &[String]) -> Vec<u8> {
     let mut text = words.join("\n").into_bytes();
     text.push(b'\n');
     text

@@ -6,7 +6,7 @@
 //! Refs name both states of each call; an undo restores the difference.
 //!
 //! * `git`: runs git with nothing of the user's; `contents`: reads trees and contents with it.
-//! * `objects`: objects that are written without git.
+//! * `objects`: objects that are written without git; `tree`: the tree of a workspace, made of them.
 //! * `scan`: which files of a workspace have changed; `ignored`: which of those that git ignores are among them;
 //!   `snapshot`: a tree of them, one at a time for each workspace.
 //! * `steps`: refs for each call; `calls`: recording a call.
@@ -29,6 +29,7 @@ mod scan;
 mod snapshot;
 mod steps;
 mod tidy;
+mod tree;
 
 pub use diff::{Changes, preview, unified};
 pub use repository::{FileUndo, UndoUnavailable};

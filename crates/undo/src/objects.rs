@@ -4,13 +4,17 @@
 //! is flat: its names are absolute paths, encoded without slashes. Blocking.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
+use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use nix::sys::stat::futimens;
+use nix::sys::time::TimeSpec;
 use sha1::{Digest as _, Sha1};
 
 /// The kind of a stored file.
@@ -43,39 +47,83 @@ impl FileMode {
 }
 
 /// A stored file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) mode: FileMode,
     /// Name of the object with its content.
-    pub(crate) blob: String,
+    pub(crate) blob: Digest,
 }
 
-/// Returns the name that an object has in a repository of git's first format.
-pub(crate) fn name_of(kind: &str, content: &[u8]) -> String {
-    hex::encode(sum(kind, content))
+/// The name of an object in a repository of git's first format. Shown in hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Digest([u8; 20]);
+
+impl Digest {
+    /// Returns the name that git gives to an object.
+    pub(crate) fn of(kind: &str, content: &[u8]) -> Self {
+        let mut sum = Sha1::new();
+        sum.update(format!("{kind} {}\0", content.len()));
+        sum.update(content);
+        Self(sum.finalize().into())
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Reads hexadecimal digits.
+    pub(crate) fn from_hex(digits: &str) -> Option<Self> {
+        let mut digest = [0; 20];
+        hex::decode_to_slice(digits, &mut digest).ok()?;
+        Some(Self(digest))
+    }
 }
 
-fn sum(kind: &str, content: &[u8]) -> [u8; 20] {
-    let mut sum = Sha1::new();
-    sum.update(format!("{kind} {}\0", content.len()));
-    sum.update(content);
-    sum.finalize().into()
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
 }
 
-/// Writes a loose object and returns its name. An existing object is written again, since git collects objects by age.
+/// Writes a loose object and returns its name. An existing object gets a new time, since git collects objects by age.
 ///
 /// # Errors
 /// It cannot be written.
-pub(crate) fn write_object(repository: &Path, kind: &str, content: &[u8]) -> io::Result<String> {
-    let name = name_of(kind, content);
-    let directory = repository.join("objects").join(&name[..2]);
-    let path = directory.join(&name[2..]);
-    std::fs::create_dir_all(&directory)?;
+pub(crate) fn write_object(repository: &Path, kind: &str, content: &[u8]) -> io::Result<Digest> {
+    let digest = Digest::of(kind, content);
+    let path = loose(repository, &digest.to_string());
+    let now = TimeSpec::UTIME_NOW;
+    if File::open(&path).is_ok_and(|file| futimens(&file, &now, &now).is_ok()) {
+        return Ok(digest);
+    }
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(format!("{kind} {}\0", content.len()).as_bytes())?;
     packed.write_all(content)?;
     put(repository, &path, &packed.finish()?)?;
-    Ok(name)
+    Ok(digest)
+}
+
+/// The content of a loose object.
+pub(crate) type LooseContent = BufReader<ZlibDecoder<File>>;
+
+/// Returns the size of a loose object and a reader of its content; `None` if git has packed it, or it is missing.
+pub(crate) fn open_object(repository: &Path, name: &str) -> Option<(u64, LooseContent)> {
+    let mut unpacked = BufReader::new(ZlibDecoder::new(File::open(loose(repository, name)).ok()?));
+    let mut head = Vec::new();
+    // The head is a kind, a space, a size and a zero byte.
+    unpacked.by_ref().take(64).read_until(0, &mut head).ok()?;
+    let head = std::str::from_utf8(head.strip_suffix(&[0])?).ok()?;
+    let size = head.split_once(' ')?.1.parse().ok()?;
+    Some((size, unpacked))
+}
+
+/// Returns the file of a loose object.
+fn loose(repository: &Path, name: &str) -> PathBuf {
+    let (directory, file) = name.split_at(name.len().min(2));
+    repository.join("objects").join(directory).join(file)
 }
 
 /// Writes a file of the repository in one step.
@@ -97,7 +145,7 @@ pub(crate) fn put(repository: &Path, path: &Path, content: &[u8]) -> io::Result<
 pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
     let missing = Entry {
         mode: FileMode::Plain,
-        blob: name_of("blob", b""),
+        blob: Digest::of("blob", b""),
     };
     let mut lines: Vec<(String, &Entry)> = files
         .iter()
@@ -114,17 +162,7 @@ pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
     let mut tree = Vec::new();
     for (name, entry) in lines {
         tree.extend_from_slice(format!("{} {name}\0", entry.mode.as_str()).as_bytes());
-        let digits = entry.blob.as_bytes();
-        let digit = |digit: u8| {
-            char::from(digit)
-                .to_digit(16)
-                .and_then(|value| u8::try_from(value).ok())
-        };
-        let bytes = digits.chunks(2).map(|pair| match pair {
-            [high, low] => digit(*high).unwrap_or(0) << 4 | digit(*low).unwrap_or(0),
-            _ => 0,
-        });
-        tree.extend(bytes);
+        tree.extend_from_slice(entry.blob.as_bytes());
     }
     tree
 }
@@ -137,7 +175,7 @@ pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
         let (mode, name) = std::str::from_utf8(&tree[..end]).ok()?.split_once(' ')?;
         let digest = tree.get(end + 1..end + 21)?;
         tree = &tree[end + 21..];
-        let blob = hex::encode(digest);
+        let blob = Digest(digest.try_into().ok()?);
         let entry = match name.get(..1)? {
             "+" => Some(Entry {
                 mode: FileMode::from_word(mode)?,
@@ -184,11 +222,27 @@ mod tests {
 
     #[test]
     fn objects_have_the_names_that_git_gives_them() {
-        assert_eq!(name_of("blob", b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-        assert_eq!(
-            name_of("blob", b"hello\n"),
-            "ce013625030ba8dba906f756967f9e9ca394464a"
-        );
+        let name = |content: &[u8]| Digest::of("blob", content).to_string();
+        assert_eq!(name(b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        assert_eq!(name(b"hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a");
+    }
+
+    #[test]
+    fn an_object_is_written_once_and_read() {
+        let work = tempfile::tempdir().unwrap();
+        let name = write_object(work.path(), "blob", b"tea\n").unwrap();
+        let path = loose(work.path(), &name.to_string());
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        File::open(&path).unwrap().set_modified(old).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        assert_eq!(write_object(work.path(), "blob", b"tea\n").unwrap(), name);
+        assert!(std::fs::metadata(&path).unwrap().modified().unwrap() > old);
+        assert_eq!(std::fs::read(&path).unwrap(), written);
+        let (size, mut content) = open_object(work.path(), &name.to_string()).unwrap();
+        let mut text = String::new();
+        content.read_to_string(&mut text).unwrap();
+        assert_eq!((size, text.as_str()), (4, "tea\n"));
+        assert!(open_object(work.path(), &Digest::of("blob", b"").to_string()).is_none());
     }
 
     #[test]
@@ -196,7 +250,7 @@ mod tests {
         let odd = PathBuf::from(OsString::from_vec(b"/w/.git/\xff\n %".to_vec()));
         let entry = Entry {
             mode: FileMode::Link,
-            blob: name_of("blob", b"x"),
+            blob: Digest::of("blob", b"x"),
         };
         let files = vec![(odd, Some(entry)), (PathBuf::from("/w/none"), None)];
         assert_eq!(listed(&list(&files)).unwrap(), files);

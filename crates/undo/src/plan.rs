@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_files::Fingerprint;
 
-use crate::objects::Entry;
+use crate::objects::{Digest, Entry};
 use crate::steps::{Before, StepRefs};
 
 /// The changes of one call.
@@ -75,11 +75,11 @@ pub(crate) struct NetChanges {
 pub(crate) fn net_changes(steps: &[Step], others: &[Step]) -> NetChanges {
     let mut net_changes = NetChanges::default();
     for step in steps {
-        let gone: HashSet<&str> = step
+        let gone: HashSet<Digest> = step
             .changes
             .iter()
             .filter(|change| change.after.is(None))
-            .filter_map(|change| Some(change.before.as_ref()?.blob.as_str()))
+            .filter_map(|change| Some(change.before?.blob))
             .collect();
         // Files that an ignore file excluded before may look new: they are named, and removed with force only.
         let shown: Vec<&Path> = step
@@ -102,10 +102,9 @@ pub(crate) fn net_changes(steps: &[Step], others: &[Step]) -> NetChanges {
                 fate.after.clone_from(&change.after);
                 continue;
             }
-            let was_moved =
-                matches!(&change.after, After::Known(Some(after)) if gone.contains(after.blob.as_str()));
+            let was_moved = matches!(&change.after, After::Known(Some(after)) if gone.contains(&after.blob));
             let fate = NetChange {
-                before: change.before.clone(),
+                before: change.before,
                 after: change.after.clone(),
                 contested,
                 since: step.refs.start,
@@ -206,7 +205,7 @@ mod tests {
     fn entry(blob: &str) -> Option<Entry> {
         (blob != "-").then(|| Entry {
             mode: FileMode::Plain,
-            blob: blob.to_owned(),
+            blob: Digest::of("blob", blob.as_bytes()),
         })
     }
 
@@ -257,7 +256,7 @@ mod tests {
         let net_changes = net_changes(&steps, &[]).files;
         let fate = |path: &str| {
             let fate = &net_changes[Path::new(path)];
-            (fate.before.clone(), fate.after.clone(), fate.contested)
+            (fate.before, fate.after.clone(), fate.contested)
         };
         assert_eq!(net_changes.len(), 3);
         assert_eq!(fate("a"), (entry("1"), known("3"), false));

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::mode_of;
 use crate::contents::CHUNK_BYTES;
-use crate::objects::{Entry, FileMode, name_of};
+use crate::objects::{Digest, Entry, FileMode};
 use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, verdict};
 use crate::repository::{FileUndo, chain};
 use crate::steps::turn_refs;
@@ -223,7 +223,7 @@ impl FileUndo {
     /// Reads the contents to be restored.
     async fn batch(&self, back: Vec<Back>) -> Result<Batch, UndoError> {
         let entries = || back.iter().filter_map(|(_, fate, _)| fate.before.as_ref());
-        let blobs: Vec<&str> = entries().map(|entry| entry.blob.as_str()).collect();
+        let blobs: Vec<String> = entries().map(|entry| entry.blob.to_string()).collect();
         let sizes = self.0.sizes(&blobs).await.map_err(|error| broken(&error))?;
         let total = sizes.iter().map(|size| size.unwrap_or_default()).sum::<u64>();
         if total > MAX_BYTES {
@@ -283,7 +283,7 @@ fn is_now(found: &Found) -> Now {
     let file = |mode, content: &[u8]| {
         Now::File(Entry {
             mode,
-            blob: name_of("blob", content),
+            blob: Digest::of("blob", content),
         })
     };
     match found {

@@ -127,11 +127,11 @@ impl Repository {
         let mut objects = Vec::new();
         let mut pairs = Vec::new();
         for step in steps {
-            objects.extend(step.skipped.as_deref());
+            objects.extend(step.skipped.clone());
             match (&step.before, &step.after) {
                 (Some(Before::Files(before)), after) => {
-                    objects.push(before);
-                    objects.extend(after.as_ref().map(|(_, after)| after.as_str()));
+                    objects.push(before.clone());
+                    objects.extend(after.as_ref().map(|(_, after)| after.clone()));
                 }
                 (Some(Before::Workspace(_, before)), Some((_, after))) => {
                     pairs.push((before.clone(), after.clone()));
@@ -206,7 +206,7 @@ impl Repository {
     /// It cannot be written.
     pub(crate) fn write_skipped(&self, step: &str, why: &str) -> std::io::Result<()> {
         let text = crate::objects::write_object(self.git.directory(), "blob", why.as_bytes())?;
-        self.write_ref(&format!("{step}skipped"), &text)
+        self.write_ref(&format!("{step}skipped"), &text.to_string())
     }
 }
 

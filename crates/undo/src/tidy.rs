@@ -45,7 +45,11 @@ impl Repository {
             .await
             .and_then(|about| about.modified());
         let since = since.ok().and_then(|at| at.elapsed().ok());
-        let mut wait = since.map_or(Duration::ZERO, |since| PAUSE.saturating_sub(since));
+        let mut wait = match since {
+            Some(since) => PAUSE.saturating_sub(since),
+            None if self.is_new().await => PAUSE,
+            None => Duration::ZERO,
+        };
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -64,6 +68,17 @@ impl Repository {
             }
             wait = PAUSE;
         }
+    }
+
+    /// Returns whether no call was ever recorded, and marks the time then.
+    async fn is_new(&self) -> bool {
+        let directory = self.git.directory();
+        for refs in ["refs/undo", "packed-refs"] {
+            if tokio::fs::try_exists(directory.join(refs)).await.unwrap_or(true) {
+                return false;
+            }
+        }
+        tokio::fs::write(self.mark(), "").await.is_ok()
     }
 
     /// Removes the data of earlier versions in a neighbouring directory.

@@ -1,48 +1,92 @@
 //! What a call has changed is seen after its result is on record, and not for the sake of the Turn alone.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_agent::AgentEngine;
-use bobbin_agent_api::undo::ChangedSince;
+use bobbin_agent_api::tool::Touches;
+use bobbin_agent_api::undo::{
+    ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertRequest, Undo, UndoError, Undone,
+};
 use bobbin_children::{Children, Environment};
 use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use bobbin_undo::FileUndo;
+use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, Script, Scripted, built_in, call, results, with_rules};
 
-/// Writes a `git` that waits as long as there is a file `hold` beside it, and says so with a file `held`.
-fn slow_git(place: &Path) {
-    let script = format!(
-        "#!/bin/sh\nwhile [ -e '{0}/hold' ]; do : > '{0}/held'; sleep 0.05; done\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
-        place.display()
-    );
-    fs::write(place.join("git"), script).unwrap();
-    fs::set_permissions(place.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+/// An undo whose look at the changes of a call never comes to its end while the Turn waits for it.
+#[derive(Debug)]
+struct EndlessLook {
+    undo: Arc<FileUndo>,
+    looks: Arc<AtomicBool>,
+}
+
+struct OpenLook {
+    call: Box<dyn OpenCall>,
+    looks: Arc<AtomicBool>,
+}
+
+impl Undo for EndlessLook {
+    fn prepare(&self, root: &Path) {
+        self.undo.prepare(root);
+    }
+
+    fn begin(
+        &self,
+        turn: RecordedTurn,
+        touches: Touches,
+    ) -> BoxFuture<'_, Result<Box<dyn OpenCall>, NotRecorded>> {
+        Box::pin(async move {
+            let (call, looks) = (self.undo.begin(turn, touches).await?, self.looks.clone());
+            Ok(Box::new(OpenLook { call, looks }) as Box<dyn OpenCall>)
+        })
+    }
+
+    fn resume(&self, turn: RecordedTurn) -> BoxFuture<'_, FileChanges> {
+        self.undo.resume(turn)
+    }
+
+    fn revert(
+        &self,
+        request: RevertRequest,
+        stop: CancellationToken,
+    ) -> BoxFuture<'_, Result<Undone, UndoError>> {
+        self.undo.revert(request, stop)
+    }
+}
+
+impl OpenCall for OpenLook {
+    fn end(self: Box<Self>) -> BoxFuture<'static, FileChanges> {
+        Box::pin(async move {
+            self.looks.store(true, Ordering::Relaxed);
+            std::future::pending::<()>().await;
+            self.call.end().await
+        })
+    }
 }
 
 #[tokio::test]
 async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
-    let (workspace, slow, place) = (
-        TestWorkspace::default(),
-        tempfile::tempdir().unwrap(),
-        tempfile::tempdir().unwrap(),
-    );
-    slow_git(slow.path());
+    let (workspace, place) = (TestWorkspace::default(), tempfile::tempdir().unwrap());
     let mut environment = Environment::empty();
-    environment.set("PATH", format!("{}:/usr/bin:/bin", slow.path().display()));
+    environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
     let children = Children::new(None);
     let kept = place.path().join("kept");
     let clock = Arc::new(bobbin_agent_api::SystemClock);
-    let undo = FileUndo::open(&kept, workspace.path(), children, &environment, clock)
+    let files = FileUndo::open(&kept, workspace.path(), children, &environment, clock)
         .await
         .unwrap();
-    let hold = slow.path().join("hold");
-    let command = format!("echo green > tea.txt; echo poured; : > '{}'", hold.display());
+    let looks = Arc::new(AtomicBool::default());
+    let undo = Arc::new(EndlessLook {
+        undo: files.clone(),
+        looks: looks.clone(),
+    });
+    let command = "echo green > tea.txt; echo poured";
     let model = Scripted::new([Script::Reply(call("1", "Exec", &json!({ "command": command })))]);
     let engine = AgentEngine::new(model, built_in()).with_undo(Some(undo.clone()));
     let threads = workspace
@@ -54,7 +98,7 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
         .await;
     let bench = Bench::on(threads, ThreadConfig::default()).await;
     bench.start("Make tea.").await;
-    bench.until(|_| slow.path().join("held").exists()).await;
+    bench.until(|_| looks.load(Ordering::Relaxed)).await;
     bench.interrupt().await;
     let turn = bench.last_turn().await;
     assert_eq!(turn.status, TurnStatus::Cancelled);
@@ -63,14 +107,11 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
         results.len() == 1 && results[0].1 && results[0].0.contains("poured"),
         "{results:?}"
     );
-    assert!(hold.exists(), "the look is still under way");
-
-    // The look goes on without the Turn, and what it sees can be undone.
-    fs::remove_file(&hold).unwrap();
+    // The changes are recorded without the Turn, and can be undone.
     assert!(workspace.path().join("tea.txt").exists());
     let undone = bench.revert("turn_001", ChangedSince::Refuse).await.unwrap();
     assert_eq!(undone.files.len(), 1, "{undone:?}");
     assert!(!workspace.path().join("tea.txt").exists());
     bench.threads.stop().await;
-    undo.end().await;
+    files.end().await;
 }
