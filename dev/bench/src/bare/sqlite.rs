@@ -3,12 +3,13 @@
 //! The same library, the same journal and the same `synchronous=FULL` as the server's store; one row where the store
 //! writes several, no projection, no batching task.
 
-use std::path::Path;
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::time::Instant;
+
+use crate::plan::{Plan, Workspace};
 
 /// Text of a row: about what an event of a Thread has.
 const TEXT: &str = include_str!("row.json");
@@ -17,13 +18,16 @@ const TEXT: &str = include_str!("row.json");
 pub(crate) struct Database {
     connection: SqliteConnection,
     rows: i64,
+    /// A directory of its own: in the server's workspace it would be one more file that changes.
+    _place: Workspace,
 }
 
 impl Database {
-    /// Makes one in a directory.
-    pub(crate) async fn create(directory: &Path) -> anyhow::Result<Self> {
+    /// Makes one beside the workspaces.
+    pub(crate) async fn create(plan: &Plan) -> anyhow::Result<Self> {
+        let place = plan.workspace()?;
         let options = SqliteConnectOptions::new()
-            .filename(directory.join("bare.db"))
+            .filename(place.path().join("bare.db"))
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
@@ -35,7 +39,11 @@ impl Database {
         sqlx::query("CREATE INDEX row_by_time ON row (at DESC)")
             .execute(&mut connection)
             .await?;
-        Ok(Self { connection, rows: 0 })
+        Ok(Self {
+            connection,
+            rows: 0,
+            _place: place,
+        })
     }
 
     /// Writes so many rows in one transaction; returns how long its commit took to be acknowledged.

@@ -15,7 +15,7 @@ const NAME: &str = "approval";
 
 pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let (home, workspace) = (plan.workspace()?, plan.workspace()?);
-    let mut database = Database::create(workspace.path()).await?;
+    let mut database = Database::create(plan).await?;
     let (process, address) = plan.serve_beside(home.path(), workspace.path()).await?;
     let mut client = Client::connect(&address).await?;
     let thread = client.start_thread().await?;

@@ -19,7 +19,7 @@ const TURNS: usize = 20;
 pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let workspace = plan.workspace()?;
-    let mut database = Database::create(workspace.path()).await?;
+    let mut database = Database::create(plan).await?;
     let (process, address) = plan.serve(workspace.path()).await?;
     let mut client = Client::connect(&address).await?;
     let thread = client.start_thread().await?;

@@ -14,7 +14,7 @@ const NAME: &str = "thread-start";
 
 pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let workspace = plan.workspace()?;
-    let mut database = Database::create(workspace.path()).await?;
+    let mut database = Database::create(plan).await?;
     let (process, address) = plan.serve(workspace.path()).await?;
     let mut client = Client::connect(&address).await?;
     let (mut ours, mut bare) = (Samples::default(), Samples::default());
