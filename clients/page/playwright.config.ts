@@ -1,7 +1,9 @@
 import { defineConfig } from "@playwright/test";
 import { existsSync } from "node:fs";
 
-const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
+const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
+  existsSync(path),
+);
 
 export default defineConfig({
   testDir: "tests",

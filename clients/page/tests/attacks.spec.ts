@@ -21,7 +21,8 @@ test("nothing that a model, a tool or a title says runs", async ({ page }) => {
   await page.getByLabel("Title").fill(evil);
   await page.getByRole("button", { name: "Rename", exact: true }).click();
   await expect(page.locator(".thread-row[aria-current]")).toContainText("onerror");
-  for (const link of await page.locator(".prose a").all()) expect((await link.getAttribute("href")) ?? "").not.toMatch(/^(javascript|data):/i);
+  for (const link of await page.locator(".prose a").all())
+    expect((await link.getAttribute("href")) ?? "").not.toMatch(/^(javascript|data):/i);
   expect(await page.locator(".prose img, .prose script, .prose svg:not(.icon-svg)").count()).toBe(0);
   expect(await page.evaluate(() => (window as unknown as { ran: unknown[] }).ran)).toEqual([]);
 });
@@ -43,7 +44,10 @@ test("output of commands and names of files stay text", async ({ page, bench }) 
   const evil = "<img src=x onerror=document.title='ran'>";
   mkdirSync(join(bench.workspace, "cups"), { recursive: true });
   writeFileSync(join(bench.workspace, `cups/${evil}.txt`), evil);
-  await fresh(page, "run `ls cups; cat cups/*; printf '\\033]0;ran\\007\\033]8;;javascript:alert(1)\\007x\\033]8;;\\007'`");
+  await fresh(
+    page,
+    "run `ls cups; cat cups/*; printf '\\033]0;ran\\007\\033]8;;javascript:alert(1)\\007x\\033]8;;\\007'`",
+  );
   await expect(ends(page)).toBeVisible();
   await page.locator(".tool .line-button").first().click();
   await expect(page.locator(".tool-body .out")).toContainText("onerror");
@@ -57,7 +61,11 @@ test("an SVG is text, and a picture is what its bytes say", async ({ page }) => 
   await page.goto("/#/new");
   await field(page).evaluate((area) => {
     const data = new DataTransfer();
-    data.items.add(new File(["<svg xmlns='http://www.w3.org/2000/svg' onload='document.title=1'/>"], "a.svg", { type: "image/svg+xml" }));
+    data.items.add(
+      new File(["<svg xmlns='http://www.w3.org/2000/svg' onload='document.title=1'/>"], "a.svg", {
+        type: "image/svg+xml",
+      }),
+    );
     data.items.add(new File(["<html>"], "b.png", { type: "image/png" }));
     area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
   });
@@ -97,10 +105,13 @@ test("a name that was pointed at this machine is not served", async ({ bench }) 
   const { hostname, port } = new URL(bench.origin);
   const asked = (path: string, headers: Record<string, string>) =>
     new Promise<number | undefined>((done, failed) => {
-      const request = httpRequest({ hostname, port, path, method: path === "/" ? "GET" : "POST", headers }, (answer) => {
-        answer.resume();
-        done(answer.statusCode);
-      });
+      const request = httpRequest(
+        { hostname, port, path, method: path === "/" ? "GET" : "POST", headers },
+        (answer) => {
+          answer.resume();
+          done(answer.statusCode);
+        },
+      );
       request.on("error", failed).end();
     });
   const rebound = { host: `tea.example:${port}`, origin: `http://tea.example:${port}` };
@@ -132,7 +143,9 @@ async function stranger(port: number): Promise<Server[]> {
       new Promise<Server>((done) => {
         const server = createServer((request, response) => {
           const isWorker = request.url === "/worker.js";
-          response.writeHead(200, { "content-type": isWorker ? "text/javascript" : "text/html" }).end(isWorker ? worker : html);
+          response
+            .writeHead(200, { "content-type": isWorker ? "text/javascript" : "text/html" })
+            .end(isWorker ? worker : html);
         });
         server.on("error", () => done(server)).listen(port, host, () => done(server));
       }),
@@ -183,10 +196,13 @@ test("a stranger at the port of a server that has ended gets nothing of the next
     for (const origin of [new URL(first).origin, `http://127.0.0.1:${port}`, new URL(next).origin]) {
       const headers = { host: new URL(origin).host, origin, authorization: `Bearer ${secret}` };
       const status = await new Promise<number | undefined>((done, failed) => {
-        const request = httpRequest({ hostname: "127.0.0.1", port, path: "/page/ticket", method: "POST", headers }, (answer) => {
-          answer.resume();
-          done(answer.statusCode);
-        });
+        const request = httpRequest(
+          { hostname: "127.0.0.1", port, path: "/page/ticket", method: "POST", headers },
+          (answer) => {
+            answer.resume();
+            done(answer.statusCode);
+          },
+        );
         request.on("error", failed).end();
       });
       expect([401, 403], origin).toContain(status);
@@ -203,7 +219,9 @@ test("a question hides nothing of what it asks about", async ({ page, bench }) =
   const command = `touch one${"\n".repeat(301)}touch two # ${" ".repeat(1999)}\u202e;\u001b[2J\u200b`;
   await fresh(page, fenced("run", command));
   const box = page.getByRole("group", { name: "Command" });
-  await expect(box).toHaveText(/touch one\s\[300 empty lines\]\stouch two # \[2000 blanks\] \\u\{202e\};\\u\{1b\}\[2J\\u\{200b\}/);
+  await expect(box).toHaveText(
+    /touch one\s\[300 empty lines\]\stouch two # \[2000 blanks\] \\u\{202e\};\\u\{1b\}\[2J\\u\{200b\}/,
+  );
   await expect(box.getByText("touch two")).toBeInViewport();
   await expect(allow(page)).toBeEnabled();
   await page.getByRole("button", { name: "Decline", exact: true }).click();
@@ -211,12 +229,20 @@ test("a question hides nothing of what it asks about", async ({ page, bench }) =
   expect(existsSync(join(bench.workspace, "two"))).toBe(false);
 });
 
-test("a long question is allowed only after all of it was on the screen, with keys alone too", async ({ page, bench }) => {
+test("a long question is allowed only after all of it was on the screen, with keys alone too", async ({
+  page,
+  bench,
+}) => {
   const filler = Array.from({ length: 300 }, (_, n) => `# ${n}`).join("\n");
-  for (const [width, height] of [[1280, 800], [390, 700]] as const) {
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 700],
+  ] as const) {
     await page.setViewportSize({ width, height });
     await fresh(page, fenced("run", `touch long${width}\n${filler}\ntouch last${width}`));
-    const answers = ["Allow once", "Allow in this Thread", "Always allow"].map((name) => page.getByRole("button", { name }));
+    const answers = ["Allow once", "Allow in this Thread", "Always allow"].map((name) =>
+      page.getByRole("button", { name }),
+    );
     for (const answer of answers) if (await answer.count()) await expect(answer).toBeDisabled();
     await expect(page.getByRole("button", { name: "Decline", exact: true })).toBeEnabled();
     const more = page.getByRole("button", { name: /^\d+ more lines?$/ });
@@ -233,7 +259,11 @@ test("a long question is allowed only after all of it was on the screen, with ke
     // A jump shows the end and none of the middle.
     await page.keyboard.press("End");
     const command = page.getByRole("group", { name: "Command" });
-    await expect.poll(() => command.evaluate(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - clientHeight - scrollTop)).toBeLessThan(1);
+    await expect
+      .poll(() =>
+        command.evaluate(({ scrollTop, clientHeight, scrollHeight }) => scrollHeight - clientHeight - scrollTop),
+      )
+      .toBeLessThan(1);
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await expect(more).toHaveText(/^2\d\d more lines$/);
     await expect(allow(page)).toBeDisabled();
@@ -269,7 +299,12 @@ test("a change of a file is allowed only after all of it was on the screen", asy
 });
 
 test("what a folder brings is trusted only after all of it was on the screen", async ({ page, bench }) => {
-  const servers = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`tea${n}`, { command: "/bin/sh", args: ["-c", n === 59 ? `echo${" ".repeat(999)}\u202eevil` : "true"] }]));
+  const servers = Object.fromEntries(
+    Array.from({ length: 60 }, (_, n) => [
+      `tea${n}`,
+      { command: "/bin/sh", args: ["-c", n === 59 ? `echo${" ".repeat(999)}\u202eevil` : "true"] },
+    ]),
+  );
   mkdirSync(join(bench.workspace, ".craft"), { recursive: true });
   writeFileSync(join(bench.workspace, ".craft/config.json"), JSON.stringify({ McpServers: servers }));
   await page.goto("/#/settings/trust");

@@ -8,14 +8,38 @@ for (const scheme of ["light", "dark"] as const) {
       test.setTimeout(90_000);
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      const clean = async () => expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      const clean = async () =>
+        expect(
+          (await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [
+            id,
+            nodes.map(({ html }) => html),
+          ]),
+        ).toEqual([]);
       await fresh(page, "run `make tea`");
       await expect(allow(page)).toBeVisible();
       await clean();
       await page.getByRole("button", { name: "Decline", exact: true }).click();
       await expect(ends(page)).toBeVisible();
       await clean();
-      for (const place of ["", "waiting", "new", ...["page", "devices", "workspace", "rules", "mcp", "skills", "schedules", "channels", "terminals", "trust", "checks", "server"].map((name) => `settings/${name}`)]) {
+      for (const place of [
+        "",
+        "waiting",
+        "new",
+        ...[
+          "page",
+          "devices",
+          "workspace",
+          "rules",
+          "mcp",
+          "skills",
+          "schedules",
+          "channels",
+          "terminals",
+          "trust",
+          "checks",
+          "server",
+        ].map((name) => `settings/${name}`),
+      ]) {
         await page.goto(`/#/${place}`);
         await expect(page.locator("h1:visible, nav:visible").first()).toBeVisible();
         await clean();

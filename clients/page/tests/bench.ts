@@ -27,7 +27,12 @@ export interface BenchOptions {
 export class Bench {
   readonly folder = mkdtempSync(join(tmpdir(), "bobbin-page-"));
   readonly workspace = join(this.folder, "tea");
-  readonly #env = { PATH: process.env.PATH, HOME: this.folder, LANG: "C.UTF-8", BOBBIN_STATE: join(this.folder, "state") };
+  readonly #env = {
+    PATH: process.env.PATH,
+    HOME: this.folder,
+    LANG: "C.UTF-8",
+    BOBBIN_STATE: join(this.folder, "state"),
+  };
   readonly #options: BenchOptions;
   #server: ChildProcess | undefined;
   #model: ChildProcess | undefined;
@@ -35,7 +40,8 @@ export class Bench {
   provider = "";
 
   constructor(options: BenchOptions = {}) {
-    if (!existsSync(binary)) throw new Error(`${binary} is missing: cargo build -p bobbin-cli, or name another one with BOBBIN_BIN`);
+    if (!existsSync(binary))
+      throw new Error(`${binary} is missing: cargo build -p bobbin-cli, or name another one with BOBBIN_BIN`);
     this.#options = options;
     mkdirSync(this.workspace, { recursive: true });
   }
@@ -63,10 +69,14 @@ export class Bench {
 
   async startServer(): Promise<void> {
     const listen = `ws://127.0.0.1:${this.#port}`;
-    this.#server = spawn(binary, ["serve", "--workspace", this.workspace, "--listen", listen, ...(this.#options.args ?? [])], {
-      env: this.#env,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    this.#server = spawn(
+      binary,
+      ["serve", "--workspace", this.workspace, "--listen", listen, ...(this.#options.args ?? [])],
+      {
+        env: this.#env,
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     await line(this.#server, /ws:\/\/127\.0\.0\.1:(\d+)/);
   }
 
@@ -88,9 +98,16 @@ export class Bench {
   async letIn() {
     const code = new URL(this.invite()).hash.slice(1);
     const headers = { "content-type": "application/json", origin: this.origin };
-    const answer = await fetch(`${this.origin}/page/session`, { method: "POST", headers, body: JSON.stringify({ code }) });
+    const answer = await fetch(`${this.origin}/page/session`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ code }),
+    });
     const { secret } = (await answer.json()) as { secret: string };
-    return { cookies: [], origins: [{ origin: this.origin, localStorage: [{ name: "bobbin.secret", value: secret }] }] };
+    return {
+      cookies: [],
+      origins: [{ origin: this.origin, localStorage: [{ name: "bobbin.secret", value: secret }] }],
+    };
   }
 
   async stop(): Promise<void> {
@@ -102,11 +119,16 @@ export class Bench {
   async #startModel() {
     const script = join(this.folder, "script.json");
     if (typeof this.#options.scripted === "object") writeFileSync(script, JSON.stringify(this.#options.scripted));
-    this.#model = spawn(xtask, ["model-server", ...(existsSync(script) ? ["--script", script] : [])], { stdio: ["ignore", "pipe", "inherit"] });
+    this.#model = spawn(xtask, ["model-server", ...(existsSync(script) ? ["--script", script] : [])], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const [, BaseUrl] = await line(this.#model, /Listening on (\S+)/);
     this.provider = BaseUrl ?? "";
     if (this.#options.withoutModel) return { Model: undefined };
-    return { Model: "script/scripted", Providers: { script: { Wire: "messages", BaseUrl, Price: { Input: 1000, Output: 5000 } } } };
+    return {
+      Model: "script/scripted",
+      Providers: { script: { Wire: "messages", BaseUrl, Price: { Input: 1000, Output: 5000 } } },
+    };
   }
 }
 

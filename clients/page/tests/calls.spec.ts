@@ -5,7 +5,9 @@ import { hasModel } from "./bench";
 import { allow, ends, expect, fresh, test } from "./fixtures";
 
 /** One file in two spellings: a path in a question fits both calls. */
-const write = (id: string, path: string, content: string) => ({ call: { id, tool: "WriteFile", arguments: { path, content } } });
+const write = (id: string, path: string, content: string) => ({
+  call: { id, tool: "WriteFile", arguments: { path, content } },
+});
 const replies = [
   { parts: [write("evil", "sub/../.vscode/tasks.json", "EVIL"), write("tea", ".vscode/tasks.json", "harmless")] },
   { parts: [{ text: "Done." }] },

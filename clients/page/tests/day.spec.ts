@@ -3,7 +3,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { allow, ask, ends, expect, field, fresh, picture, test } from "./fixtures";
 
-test("a question of another Thread is answered from the one place, after a reload in the middle", async ({ page, bench }) => {
+test("a question of another Thread is answered from the one place, after a reload in the middle", async ({
+  page,
+  bench,
+}) => {
   await fresh(page, "run `touch elsewhere.txt`");
   await expect(allow(page)).toBeVisible();
   await page.goto(`/#/waiting`);
@@ -108,7 +111,10 @@ test("settings show what the files say, and what was stored", async ({ page }) =
 test("checks say what is missing and what mends it, and look again", async ({ page, context, bench }) => {
   const file = join(bench.folder, ".craft/config.json");
   const before = readFileSync(file, "utf8");
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(before), McpServers: { pantry: { Command: "no-such-program" } } }));
+  writeFileSync(
+    file,
+    JSON.stringify({ ...JSON.parse(before), McpServers: { pantry: { Command: "no-such-program" } } }),
+  );
   writeFileSync(join(bench.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { cellar: { command: "true" } } }));
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/#/settings/checks");

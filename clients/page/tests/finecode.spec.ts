@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { expect, picture, test } from "./fixtures";
 
 const runner = join(import.meta.dirname, "lab/runner.py");
-const action = (name: string) => [name, { source: `lab.${name}`, handlers: [{ name: `${name}-all`, source: `lab.handlers.${name}`, env: "tools" }] }];
+const action = (name: string) => [
+  name,
+  { source: `lab.${name}`, handlers: [{ name: `${name}-all`, source: `lab.handlers.${name}`, env: "tools" }] },
+];
 test.use({
   options: {
     config: {
@@ -17,9 +20,15 @@ test.use({
   },
 });
 
-test("actions run with progress, findings lead to lines, fixes are a diff, and a run is cancelled", async ({ page, bench }) => {
+test("actions run with progress, findings lead to lines, fixes are a diff, and a run is cancelled", async ({
+  page,
+  bench,
+}) => {
   mkdirSync(join(bench.workspace, "shop"), { recursive: true });
-  writeFileSync(join(bench.workspace, "shop/pyproject.toml"), '[project]\nname = "shop"\n[dependency-groups]\ndev_workspace = ["finecode"]\n');
+  writeFileSync(
+    join(bench.workspace, "shop/pyproject.toml"),
+    '[project]\nname = "shop"\n[dependency-groups]\ndev_workspace = ["finecode"]\n',
+  );
   await page.goto("/#/");
   await page.getByRole("link", { name: "FineCode" }).click();
   // What the folder brings runs after it was trusted.
@@ -79,7 +88,12 @@ test("actions run with progress, findings lead to lines, fixes are a diff, and a
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height: 800 });
-      expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(
+        (await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [
+          id,
+          nodes.map(({ html }) => html),
+        ]),
+      ).toEqual([]);
     }
   }
 });

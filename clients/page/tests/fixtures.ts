@@ -35,12 +35,18 @@ async function fromDisk(context: BrowserContext, origin: string) {
   const folder = process.env.PAGE_DIST;
   if (!folder) return;
   const types: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-  await context.route((url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname), async (route) => {
-    const { pathname } = new URL(route.request().url());
-    const path = pathname === "/" ? "index.html" : pathname.slice(1);
-    const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;
-    await route.fulfill({ body: await readFile(join(folder, path)), headers: { "content-type": types[extname(path)] ?? "", ...(policy && { "content-security-policy": policy }) } });
-  });
+  await context.route(
+    (url) => url.origin === origin && /^\/(assets\/[^/]+)?$/.test(url.pathname),
+    async (route) => {
+      const { pathname } = new URL(route.request().url());
+      const path = pathname === "/" ? "index.html" : pathname.slice(1);
+      const policy = pathname === "/" ? (await route.fetch()).headers()["content-security-policy"] : undefined;
+      await route.fulfill({
+        body: await readFile(join(folder, path)),
+        headers: { "content-type": types[extname(path)] ?? "", ...(policy && { "content-security-policy": policy }) },
+      });
+    },
+  );
 }
 
 export const field = (page: Page) => page.locator("#composer");
@@ -79,7 +85,10 @@ export async function picture(page: Page, name: string) {
   if (!process.env.PICTURES) return;
   await mkdir(pictures, { recursive: true });
   const size = page.viewportSize();
-  for (const [suffix, width, height] of [["", 1280, 760], ["-narrow", 390, 760]] as const) {
+  for (const [suffix, width, height] of [
+    ["", 1280, 760],
+    ["-narrow", 390, 760],
+  ] as const) {
     await page.setViewportSize({ width, height });
     // What is laid out anew scrolls to where it was.
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

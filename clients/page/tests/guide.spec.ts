@@ -10,37 +10,72 @@ const todos = [
   ["Run the tests", "pending"],
 ].map(([content, status], id) => ({ id: `${id}`, content, priority: "high", status }));
 let calls = 0;
-const call = (tool: string, given: Record<string, unknown>) => ({ call: { id: `call_${calls++}`, tool, arguments: given } });
-const edit = { path: "src/kettle.rs", oldText: "    cups * 3\n", newText: "    // The lid takes a minute.\n    cups * 3 + 1\n" };
+const call = (tool: string, given: Record<string, unknown>) => ({
+  call: { id: `call_${calls++}`, tool, arguments: given },
+});
+const edit = {
+  path: "src/kettle.rs",
+  oldText: "    cups * 3\n",
+  newText: "    // The lid takes a minute.\n    cups * 3 + 1\n",
+};
 const leaves = [
   { label: "Sencha", description: "Light; 70 °C, a minute and a half" },
   { label: "Assam", description: "Strong; boiling water, four minutes" },
 ];
 const watch = "printf '\\033[32mwatching\\033[0m src/kettle.rs\\n'; sleep 300";
 const replies = [
-  { parts: [{ reasoning: "How long does it boil?" }, call("ReadFile", { path: "src/kettle.rs" }), call("CreatePlan", { title: "A better kettle", overview: "", plan: "", todos })] },
+  {
+    parts: [
+      { reasoning: "How long does it boil?" },
+      call("ReadFile", { path: "src/kettle.rs" }),
+      call("CreatePlan", { title: "A better kettle", overview: "", plan: "", todos }),
+    ],
+  },
   { parts: [{ text: "The time is for open kettles. A **closed** one needs a minute more:" }, call("EditFile", edit)] },
   { parts: [{ text: "Done. `boil` counts the lid now; one cup takes four minutes." }] },
   { parts: [{ text: "I run them:" }, call("Exec", { command: "cargo test --quiet" })] },
   { parts: [call("AskUser", { question: "Which leaf is for the morning?", options: leaves })] },
   { parts: [call("Exec", { command: watch, runInBackground: true })] },
   { parts: [{ text: "The watch runs beside us; it says when the kettle changes." }] },
-  { parts: [call("SpawnAgent", { agentNickname: "scout", agentPrompt: "Where is the time of a cup counted?" }), call("WaitAgent", {})] },
+  {
+    parts: [
+      call("SpawnAgent", { agentNickname: "scout", agentPrompt: "Where is the time of a cup counted?" }),
+      call("WaitAgent", {}),
+    ],
+  },
   { parts: [{ text: "In `boil`, and nowhere else." }] },
   { parts: [{ text: "The scout found one place: `boil` in `src/kettle.rs`." }] },
-  { parts: [{ text: "The guide has three parts: **leaves**, **water** and **time**. I begin with the water, since most of it depends on how hot that is.\n\n| leaf | °C |\n|---|---|\n| green | 70 |\n| black | 100 |\n" }, { pauseMs: 120_000 }] },
+  {
+    parts: [
+      {
+        text: "The guide has three parts: **leaves**, **water** and **time**. I begin with the water, since most of it depends on how hot that is.\n\n| leaf | °C |\n|---|---|\n| green | 70 |\n| black | 100 |\n",
+      },
+      { pauseMs: 120_000 },
+    ],
+  },
 ];
 
-test.use({ options: { scripted: { replies, aside: { parts: [{ text: "A minute for the lid" }] } } }, colorScheme: "light", viewport: { width: 1280, height: 760 } });
+test.use({
+  options: { scripted: { replies, aside: { parts: [{ text: "A minute for the lid" }] } } },
+  colorScheme: "light",
+  viewport: { width: 1280, height: 760 },
+});
 test.skip(!hasModel || !process.env.PICTURES, "pictures are taken by hand: PICTURES=1");
 
 test("pictures of the guide", async ({ page, bench }) => {
   test.setTimeout(120_000);
   mkdirSync(join(bench.workspace, "src"), { recursive: true });
-  writeFileSync(join(bench.workspace, "src/kettle.rs"), "/// Boils.\npub fn boil(cups: u32) -> u32 {\n    cups * 3\n}\n");
-  const named = (title: string) => bench.bobbin("threads", "rename", "--workspace", bench.workspace, page.url().split("/t/")[1] as string, title);
+  writeFileSync(
+    join(bench.workspace, "src/kettle.rs"),
+    "/// Boils.\npub fn boil(cups: u32) -> u32 {\n    cups * 3\n}\n",
+  );
+  const named = (title: string) =>
+    bench.bobbin("threads", "rename", "--workspace", bench.workspace, page.url().split("/t/")[1] as string, title);
   const side = (page: Page, name: string) =>
-    page.getByRole("button", { name: "Changes, plan, terminals, agents" }).click().then(() => page.getByRole("button", { name, exact: true }).click());
+    page
+      .getByRole("button", { name: "Changes, plan, terminals, agents" })
+      .click()
+      .then(() => page.getByRole("button", { name, exact: true }).click());
   await page.goto("/#/new");
   await expect(field(page)).toBeVisible();
   await picture(page, "new");

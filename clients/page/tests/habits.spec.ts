@@ -54,9 +54,28 @@ test("output is shown at its end, also while it grows", async ({ page }) => {
   await expect.poll(() => out.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(4);
 });
 
-test("lists, tables and other scripts look as they were written, and an answer is copied", async ({ page, context }) => {
+test("lists, tables and other scripts look as they were written, and an answer is copied", async ({
+  page,
+  context,
+}) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await fresh(page, ["say **kettle**", "", "- [x] boiled", "- [ ] poured", "", "3. third", "", "| cup | price |", "|---|---:|", "| Black | 12.50 |", "", "مرحبا tea"].join("\n"));
+  await fresh(
+    page,
+    [
+      "say **kettle**",
+      "",
+      "- [x] boiled",
+      "- [ ] poured",
+      "",
+      "3. third",
+      "",
+      "| cup | price |",
+      "|---|---:|",
+      "| Black | 12.50 |",
+      "",
+      "مرحبا tea",
+    ].join("\n"),
+  );
   await expect(ends(page)).toBeVisible();
   const text = page.locator(".user .prose");
   await expect(text.getByRole("checkbox")).toHaveCount(2);
@@ -84,15 +103,37 @@ test("no place is wider than a phone", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 800 });
   await page.goto("/#/settings/page");
   await expect(page.getByRole("link", { name: "Checks" })).toBeAttached();
-  const sections = await page.locator(".settings-nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+  const sections = await page
+    .locator(".settings-nav a")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
   for (const hash of [...sections, thread, "#/waiting", "#/new", "#/"]) {
     await page.goto("about:blank");
     await page.goto(`/${hash}`);
-    const content = hash === thread ? ".timeline-row" : hash === "#/settings/workspace" ? ".settings-body summary" : hash.startsWith("#/settings") ? ".settings-body > :nth-child(2)" : hash === "#/" ? ".sidebar-list li" : "main";
+    const content =
+      hash === thread
+        ? ".timeline-row"
+        : hash === "#/settings/workspace"
+          ? ".settings-body summary"
+          : hash.startsWith("#/settings")
+            ? ".settings-body > :nth-child(2)"
+            : hash === "#/"
+              ? ".sidebar-list li"
+              : "main";
     await expect(page.locator(content).first()).toBeAttached();
     // A model can have a long name.
-    await page.evaluate(() => document.querySelectorAll("select").forEach((select) => select.add(new Option("long".repeat(30)))));
-    const wide = () => page.evaluate(() => [...document.querySelectorAll(".settings, .settings-body, .page-body, .timeline-all, .fresh-body, .sidebar-list")].filter((box) => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth).map((box) => box.className));
+    await page.evaluate(() =>
+      document.querySelectorAll("select").forEach((select) => select.add(new Option("long".repeat(30)))),
+    );
+    const wide = () =>
+      page.evaluate(() =>
+        [
+          ...document.querySelectorAll(
+            ".settings, .settings-body, .page-body, .timeline-all, .fresh-body, .sidebar-list",
+          ),
+        ]
+          .filter((box) => box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > innerWidth)
+          .map((box) => box.className),
+      );
     await expect.poll(wide, hash).toEqual([]);
   }
 });
@@ -159,7 +200,10 @@ test("the browser finds words far up in a conversation", async ({ page }) => {
   await fresh(page, "say the word at the beginning");
   await expect(ends(page)).toHaveCount(1);
   for (let round = 0; round < 3; round++) {
-    await ask(page, [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), `say round ${round}`].join("\n"));
+    await ask(
+      page,
+      [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), `say round ${round}`].join("\n"),
+    );
     await expect(page.locator(".is-agent", { hasText: `round ${round}` })).toBeVisible();
     await expect(page.getByRole("button", { name: "Stop the Turn" })).toHaveCount(0);
   }
@@ -170,7 +214,10 @@ test("the browser finds words far up in a conversation", async ({ page }) => {
 });
 
 test("who reads further up stays there while a text grows", async ({ page }) => {
-  await fresh(page, [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), "say full"].join("\n"));
+  await fresh(
+    page,
+    [...Array.from({ length: 12 }, () => 'call ReadFile {"path":"missing.md"}'), "say full"].join("\n"),
+  );
   await expect(ends(page)).toBeVisible();
   await ask(page, Array.from({ length: 300 }, () => "say more \npause 10").join("\n"));
   await expect(page.locator(".is-agent", { hasText: "more" })).toBeVisible();
@@ -226,7 +273,8 @@ test("a Thread that cannot be read says so, and does not look empty", async ({ p
     const server = socket.connectToServer();
     socket.onMessage((message) => {
       const { id, method } = JSON.parse(String(message)) as { id?: number; method?: string };
-      if (method === "thread/read" || method === "thread/subscribe") socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the disk is full" } }));
+      if (method === "thread/read" || method === "thread/subscribe")
+        socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the disk is full" } }));
       else server.send(message);
     });
     server.onMessage((message) => socket.send(message));
@@ -240,14 +288,24 @@ test("a search shows conversations though many titles have its words", async ({ 
   await fresh(page, "say hello");
   await expect(ends(page)).toBeVisible();
   await page.evaluate(async () => {
-    const { ticket } = (await (await fetch("/page/ticket", { method: "POST", headers: { authorization: `Bearer ${localStorage.getItem("bobbin.secret")}` } })).json()) as { ticket: string };
+    const { ticket } = (await (
+      await fetch("/page/ticket", {
+        method: "POST",
+        headers: { authorization: `Bearer ${localStorage.getItem("bobbin.secret")}` },
+      })
+    ).json()) as { ticket: string };
     const socket = new WebSocket(`ws://${location.host}/ws?ticket=${ticket}`);
     await new Promise((open) => (socket.onopen = open));
-    const send = (id: number, method: string, params: object) => socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    const done = new Promise<void>((resolve) => (socket.onmessage = ({ data }) => void ((JSON.parse(String(data)) as { id?: number }).id === 30 && resolve())));
+    const send = (id: number, method: string, params: object) =>
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const done = new Promise<void>(
+      (resolve) =>
+        (socket.onmessage = ({ data }) => void ((JSON.parse(String(data)) as { id?: number }).id === 30 && resolve())),
+    );
     send(0, "initialize", { clientInfo: { name: "story", version: "1" }, capabilities: {} });
     socket.send(JSON.stringify({ jsonrpc: "2.0", method: "initialized" }));
-    for (let at = 1; at <= 30; at++) send(at, "thread/start", { identity: { channelName: "web" }, displayName: `hello ${at}` });
+    for (let at = 1; at <= 30; at++)
+      send(at, "thread/start", { identity: { channelName: "web" }, displayName: `hello ${at}` });
     await done;
     socket.close();
   });

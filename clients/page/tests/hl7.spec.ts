@@ -9,12 +9,23 @@ import { expect, type Page, picture, test } from "./fixtures";
 
 const lab = join(import.meta.dirname, "lab");
 // The page that the extension's window shows.
-const site = createServer((_, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<h1>Chart of the ward</h1><script>try { parent.document.title = 'ran' } catch { document.title = 'kept out' }</script>"));
+const site = createServer(
+  (_, response) =>
+    void response
+      .writeHead(200, { "content-type": "text/html" })
+      .end(
+        "<h1>Chart of the ward</h1><script>try { parent.document.title = 'ran' } catch { document.title = 'kept out' }</script>",
+      ),
+);
 await new Promise<void>((done) => site.listen(0, "127.0.0.1", done));
 site.unref();
 const LAB_URL = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
 
-test.use({ options: { config: { HermesExtensions: [{ Name: "Lab", Path: "python3", Args: [join(lab, "lab.py")], Env: { LAB_URL } }] } } });
+test.use({
+  options: {
+    config: { HermesExtensions: [{ Name: "Lab", Path: "python3", Args: [join(lab, "lab.py")], Env: { LAB_URL } }] },
+  },
+});
 
 const fieldOf = (page: Page, path: string) => page.getByLabel(`Value of ${path}`, { exact: true });
 const state = (page: Page) => page.locator(".hl7-state");
@@ -168,7 +179,11 @@ test("an extension asks, changes the message and shows a window", async ({ page,
   const frame = page.frameLocator(".hl7-window iframe");
   await expect(frame.getByRole("heading")).toHaveText("Chart of the ward");
   await expect(page).not.toHaveTitle("ran");
-  expect((await new AxeBuilder({ page }).disableRules(["document-title", "html-has-lang"]).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  expect(
+    (await new AxeBuilder({ page }).disableRules(["document-title", "html-has-lang"]).analyze()).violations.map(
+      ({ id }) => id,
+    ),
+  ).toEqual([]);
   await page.locator(".hl7-window").getByRole("button", { name: "Close" }).click();
   await expect(page.locator(".hl7-window")).toHaveCount(0);
 });
@@ -191,7 +206,10 @@ test("an extension that is killed takes its dialog and its buttons with it", asy
   await expect(page.locator(".hl7-extension pre")).toContainText("the lab is open");
 });
 
-test("a value is in no address, no title and no console, and unsaved changes are asked for", async ({ page, bench }) => {
+test("a value is in no address, no title and no console, and unsaved changes are asked for", async ({
+  page,
+  bench,
+}) => {
   const said: string[] = [];
   page.on("console", (line) => said.push(line.text()));
   page.on("request", (request) => said.push(request.url()));
@@ -207,7 +225,11 @@ test("a value is in no address, no title and no console, and unsaved changes are
   expect(said.join("\n")).not.toMatch(/SECRETNAME|EVERYMAN/);
 });
 
-test("a document is there after the connection was lost, and the server's end is said", async ({ page, bench, context }) => {
+test("a document is there after the connection was lost, and the server's end is said", async ({
+  page,
+  bench,
+  context,
+}) => {
   await opened(page, bench, "cut.hl7");
   await write(page, "PID.5.1", "FIRST");
   await choose(page, "PID.5.2");
@@ -225,7 +247,13 @@ for (const scheme of ["light", "dark"] as const) {
     test(`axe finds nothing in documents: ${scheme}, ${width} px`, async ({ page, bench }) => {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height: 800 });
-      const clean = async () => expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      const clean = async () =>
+        expect(
+          (await new AxeBuilder({ page }).analyze()).violations.map(({ id, nodes }) => [
+            id,
+            nodes.map(({ html }) => html),
+          ]),
+        ).toEqual([]);
       await opened(page, bench, `axe-${scheme}-${width}.hl7`);
       await clean();
       await choose(page, "PID.8");

@@ -4,12 +4,21 @@ import { allow, ask, ends, expect, fresh, test } from "./fixtures";
 
 test.skip(!hasModel, "the scripted provider is missing: cargo build -p bobbin-xtask");
 
-test.use({ options: { scripted: true, config: { Titles: { Enabled: false }, Permissions: { DefaultApprovalPolicy: "autoApprove" } } } });
+test.use({
+  options: {
+    scripted: true,
+    config: { Titles: { Enabled: false }, Permissions: { DefaultApprovalPolicy: "autoApprove" } },
+  },
+});
 
 test("the first entry of each choice is the server's own value, by name", async ({ page }) => {
   await page.goto("/#/new");
-  await expect(page.getByLabel("Approvals", { exact: true }).locator("option").first()).toHaveText("Default (Never ask)");
-  await expect(page.getByLabel("Model", { exact: true }).locator("option").first()).toHaveText("Default (script/scripted)");
+  await expect(page.getByLabel("Approvals", { exact: true }).locator("option").first()).toHaveText(
+    "Default (Never ask)",
+  );
+  await expect(page.getByLabel("Model", { exact: true }).locator("option").first()).toHaveText(
+    "Default (script/scripted)",
+  );
   await expect(page.getByLabel("Approvals", { exact: true })).toHaveValue("default");
   await page.getByLabel("Approvals", { exact: true }).selectOption("Ask before edits");
   await ask(page, "say hello");
@@ -30,7 +39,10 @@ test("one Thread asks where another policy is configured", async ({ page }) => {
 });
 
 test("what commands changed and what the Thread cost is there after a reload", async ({ page }) => {
-  await fresh(page, 'call Exec {"command":"echo 1 > one; echo 2 > two"}\ncall WriteFile {"path":"three.md","content":"3"}');
+  await fresh(
+    page,
+    'call Exec {"command":"echo 1 > one; echo 2 > two"}\ncall WriteFile {"path":"three.md","content":"3"}',
+  );
   await expect(ends(page)).toContainText("3 files changed");
   const cost = page.locator(".usage .num");
   await expect(cost).toContainText("$");

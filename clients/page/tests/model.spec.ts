@@ -16,7 +16,11 @@ async function give(page: Page, how: "paste" | "drop", name: string, type: strin
       const data = new DataTransfer();
       data.items.add(new File([Uint8Array.from(atob(text), (char) => char.charCodeAt(0))], fileName, { type: media }));
       const given = { bubbles: true, cancelable: true };
-      area.dispatchEvent(kind === "paste" ? new ClipboardEvent("paste", { clipboardData: data, ...given }) : new DragEvent("drop", { dataTransfer: data, ...given }));
+      area.dispatchEvent(
+        kind === "paste"
+          ? new ClipboardEvent("paste", { clipboardData: data, ...given })
+          : new DragEvent("drop", { dataTransfer: data, ...given }),
+      );
     },
     [how, name, type, base64] as const,
   );
@@ -35,7 +39,9 @@ test("pictures are pasted and dropped, sent, and shown again after a reload", as
   await page.reload();
   await expect(page.getByRole("img", { name: "pot.png" })).toBeVisible();
   // What models do not see is not sent: the wide one was drawn anew.
-  const sizes = await page.locator(".picture img").evaluateAll((all) => all.map((image) => (image as HTMLImageElement).naturalWidth));
+  const sizes = await page
+    .locator(".picture img")
+    .evaluateAll((all) => all.map((image) => (image as HTMLImageElement).naturalWidth));
   expect(sizes).toEqual([40, 2000]);
   await page.goto("/#/new");
   await expect(field(page)).toBeVisible();
@@ -93,14 +99,20 @@ test("a question of the agent is answered", async ({ page }) => {
 
 test("a plan is shown and carried out step by step", async ({ page }) => {
   const todos = [{ id: "boil", content: "Boil water", priority: "high", status: "in_progress" }];
-  await fresh(page, `call CreatePlan ${JSON.stringify({ title: "Tea", overview: "Two cups.", plan: "1. Boil", todos })}`);
+  await fresh(
+    page,
+    `call CreatePlan ${JSON.stringify({ title: "Tea", overview: "Two cups.", plan: "1. Boil", todos })}`,
+  );
   await expect(ends(page)).toBeVisible();
   await page.locator(".strip").getByRole("button").click();
   await expect(page.locator(".todos")).toContainText("Boil water");
 });
 
 test("a command in the background shows its colours and is ended", async ({ page }) => {
-  await fresh(page, `call Exec ${JSON.stringify({ command: "printf '\\033[31mred\\033[0m\\n'; sleep 300", runInBackground: true })}`);
+  await fresh(
+    page,
+    `call Exec ${JSON.stringify({ command: "printf '\\033[31mred\\033[0m\\n'; sleep 300", runInBackground: true })}`,
+  );
   await allow(page).click();
   await expect(ends(page)).toBeVisible();
   await page.getByRole("button", { name: "1 command in the background" }).click();
@@ -168,7 +180,11 @@ test("a Thread is forked, renamed, archived, taken out and deleted", async ({ pa
   await ends(page).first().getByRole("button", { name: "Fork" }).click();
   await expect(page).not.toHaveURL(origin);
   await expect(ends(page)).toHaveCount(1);
-  const more = (name: string) => page.getByRole("button", { name: "More" }).click().then(() => page.getByRole("menuitem", { name, exact: true }).click());
+  const more = (name: string) =>
+    page
+      .getByRole("button", { name: "More" })
+      .click()
+      .then(() => page.getByRole("menuitem", { name, exact: true }).click());
   await more("Rename…");
   await page.getByLabel("Title").fill("A copy of tea");
   await page.getByRole("button", { name: "Rename", exact: true }).click();

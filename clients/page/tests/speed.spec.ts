@@ -17,7 +17,16 @@ interface TraceEvent {
 }
 
 /** What a frame costs: the outermost of these count, since they contain each other. */
-const work = new Set(["FunctionCall", "EvaluateScript", "EventDispatch", "FireAnimationFrame", "Layout", "RunMicrotasks", "TimerFire", "UpdateLayoutTree"]);
+const work = new Set([
+  "FunctionCall",
+  "EvaluateScript",
+  "EventDispatch",
+  "FireAnimationFrame",
+  "Layout",
+  "RunMicrotasks",
+  "TimerFire",
+  "UpdateLayoutTree",
+]);
 
 /** Records what the page's main thread does from now on. */
 async function watch(page: Page) {
@@ -29,12 +38,19 @@ async function watch(page: Page) {
     const all = (JSON.parse(String(trace)) as { traceEvents: TraceEvent[] }).traceEvents;
     // Chromium has an empty page in reserve, with a main thread of its own.
     const threads = all.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain");
-    const [own = []] = threads.map((main) => all.filter(({ pid, tid }) => pid === main.pid && tid === main.tid)).sort((one, other) => other.length - one.length);
+    const [own = []] = threads
+      .map((main) => all.filter(({ pid, tid }) => pid === main.pid && tid === main.tid))
+      .sort((one, other) => other.length - one.length);
     const whole = own.filter(({ ph }) => ph === "X").map(({ name, ts, dur = 0 }) => ({ name, ts, dur }));
-    const frames = own.filter(({ name }) => name === "BeginMainThreadFrame").map(({ ts }) => ts).sort((one, other) => one - other);
+    const frames = own
+      .filter(({ name }) => name === "BeginMainThreadFrame")
+      .map(({ ts }) => ts)
+      .sort((one, other) => one - other);
     const spent = frames.map(() => 0);
     let [frame, until] = [0, 0];
-    for (const { ts, dur } of whole.filter(({ name }) => work.has(name)).sort((one, other) => one.ts - other.ts || other.dur - one.dur)) {
+    for (const { ts, dur } of whole
+      .filter(({ name }) => work.has(name))
+      .sort((one, other) => one.ts - other.ts || other.dur - one.dur)) {
       if (ts < until) continue;
       until = ts + dur;
       while (frame + 1 < frames.length && (frames[frame + 1] as number) <= ts) frame++;

@@ -48,10 +48,18 @@ function type(schema, indent = "") {
   if (schema.$ref) return schema.$ref.split("/").pop();
   if (schema.allOf) return schema.allOf.map((shape) => type(shape, indent)).join(" & ");
   const shapes = schema.oneOf ?? schema.anyOf;
-  if (shapes) return union(shapes.filter((shape) => !isUnknown(resolved(shape))), indent);
+  if (shapes)
+    return union(
+      shapes.filter((shape) => !isUnknown(resolved(shape))),
+      indent,
+    );
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
-  if (Array.isArray(schema.type)) return union(schema.type.map((one) => ({ ...schema, type: one })), indent);
+  if (Array.isArray(schema.type))
+    return union(
+      schema.type.map((one) => ({ ...schema, type: one })),
+      indent,
+    );
   switch (schema.type) {
     case "string":
     case "boolean":
@@ -116,9 +124,7 @@ const once = index.requests.filter(carriesName).map((row) => `  ${JSON.stringify
 let values = `${head}/** Requests that the server carries out once, however often they come with the same \`clientRequestId\`. */\n`;
 values += `export const ONCE: ReadonlySet<string> = new Set([\n${once.join("")}]);\n\n`;
 
-const codes = index.errors.map(
-  (error) => `${doc(error.description, "  ")}  ${key(error.name)}: ${error.code},\n`,
-);
+const codes = index.errors.map((error) => `${doc(error.description, "  ")}  ${key(error.name)}: ${error.code},\n`);
 values += `/** The codes of {@link RpcError}. */\nexport const ErrorCode = {\n${codes.join("")}} as const;\n`;
 
 const files = { "src/protocol.ts": `${text.trimEnd()}\n`, "src/values.ts": values };

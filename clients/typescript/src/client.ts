@@ -68,9 +68,7 @@ export type Status =
 type Params<M extends keyof Requests> = Requests[M]["params"];
 /** The parameters may be left out where none is required. */
 type Arguments<M extends keyof Requests> =
-  {} extends Params<M>
-    ? [params?: Params<M>, options?: RequestOptions]
-    : [params: Params<M>, options?: RequestOptions];
+  {} extends Params<M> ? [params?: Params<M>, options?: RequestOptions] : [params: Params<M>, options?: RequestOptions];
 
 /** A client of one server, over any number of connections. Its value is its status. */
 export class Client extends Store<Status> {
@@ -325,7 +323,11 @@ export class Client extends Store<Status> {
     }
   }
 
-  async #call(key: string, handler: (params: unknown, signal: AbortSignal) => unknown, params: unknown): Promise<unknown> {
+  async #call(
+    key: string,
+    handler: (params: unknown, signal: AbortSignal) => unknown,
+    params: unknown,
+  ): Promise<unknown> {
     const controller = new AbortController();
     this.#calls.set(key, controller);
     try {
@@ -387,7 +389,11 @@ function inTime(ticket: Promise<string>): Promise<string> {
 
 /** Returns the Thread that a notification is about. */
 function threadOf(params: Record<string, unknown>): string | undefined {
-  const { threadId, thread, turn } = params as { threadId?: string; thread?: { id: string }; turn?: { threadId: string } };
+  const { threadId, thread, turn } = params as {
+    threadId?: string;
+    thread?: { id: string };
+    turn?: { threadId: string };
+  };
   return threadId ?? thread?.id ?? turn?.threadId;
 }
 

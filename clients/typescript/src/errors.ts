@@ -71,7 +71,16 @@ export class UnauthorizedError extends Error {
 
 /** Returns why a WebSocket with this code was closed. */
 export function closeReason(code: number, text: string): CloseReason {
-  const kinds: Record<number, CloseReason["kind"]> = { 1000: "shutdown", 1001: "shutdown", 1009: "tooLarge", 1013: "tooSlow" };
+  const kinds: Record<number, CloseReason["kind"]> = {
+    1000: "shutdown",
+    1001: "shutdown",
+    1009: "tooLarge",
+    1013: "tooSlow",
+  };
   const kind = kinds[code] ?? "lost";
-  return { kind, code, message: text || (kind === "lost" ? "The connection was lost." : `The server closed the connection (${code}).`) };
+  return {
+    kind,
+    code,
+    message: text || (kind === "lost" ? "The connection was lost." : `The server closed the connection (${code}).`),
+  };
 }

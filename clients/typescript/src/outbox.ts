@@ -37,7 +37,11 @@ export class Outbox {
   #connection: Connection | undefined;
 
   /** Makes a request now, or as soon as there is a connection and few enough are unanswered. */
-  request(method: string, params: object | undefined, { timeoutMs = REQUEST_MS, signal }: RequestOptions): Promise<unknown> {
+  request(
+    method: string,
+    params: object | undefined,
+    { timeoutMs = REQUEST_MS, signal }: RequestOptions,
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       if (this.#waiting.length >= MAX_WAITING) return reject(new LimitError(`${MAX_WAITING} requests are waiting.`));

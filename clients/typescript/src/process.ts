@@ -124,7 +124,12 @@ function lines(pipe: NodeJS.ReadableStream, most: number, take: (line: string, i
 }
 
 /** Returns why there is no connection to a process that has ended. */
-export function exited(command: readonly string[], code: number | null, signal: string | null, said: string): CloseReason {
+export function exited(
+  command: readonly string[],
+  code: number | null,
+  signal: string | null,
+  said: string,
+): CloseReason {
   const how = code === null ? `was ended by ${signal}` : `has ended with exit code ${code}`;
   const message = `${command.slice(0, 2).join(" ")} ${how}${said && `: ${said}`}`;
   return { kind: "exited", message, ...(code !== null && { code }) };

@@ -20,7 +20,11 @@ export interface SocketEvents {
 }
 
 /** Makes WebSockets. `token`, if given, goes into a header where that is possible, else into the address. */
-export type SocketFactory = (url: string, token: string | undefined, events: SocketEvents) => SocketLike | Promise<SocketLike>;
+export type SocketFactory = (
+  url: string,
+  token: string | undefined,
+  events: SocketEvents,
+) => SocketLike | Promise<SocketLike>;
 
 /** Returns an address with one more member in its query. */
 export function withQuery(url: string, name: string, value: string | undefined): string {

@@ -99,7 +99,15 @@ export class ThreadList extends Store<ThreadListSnapshot> {
     this.#changed();
   }
 
-  #add({ turns: _turns, configuration: _c, queuedInputs: _q, contextUsage: _u, plan: _p, historyMode: _h, ...thread }: Thread): void {
+  #add({
+    turns: _turns,
+    configuration: _c,
+    queuedInputs: _q,
+    contextUsage: _u,
+    plan: _p,
+    historyMode: _h,
+    ...thread
+  }: Thread): void {
     if (!this.#includes(thread)) return;
     this.#threads.set(thread.id, { turnCount: this.#threads.get(thread.id)?.turnCount ?? 0, ...thread });
   }

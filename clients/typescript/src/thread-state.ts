@@ -40,7 +40,13 @@ export interface ThreadContents {
   readonly subagents: readonly SubagentProgress[];
 }
 
-export const EMPTY: ThreadContents = { thread: undefined, turns: [], hasOlderTurns: false, queuedInputs: [], subagents: [] };
+export const EMPTY: ThreadContents = {
+  thread: undefined,
+  turns: [],
+  hasOlderTurns: false,
+  queuedInputs: [],
+  subagents: [],
+};
 
 /** Where the text of a streaming Item is. */
 const TEXT_OF: Record<string, "text" | "aggregatedOutput" | "argumentsText"> = {
@@ -152,7 +158,9 @@ export class ThreadState {
         this.#contents = { ...this.#contents, subagents: (message as { entries: SubagentProgress[] }).entries };
         return;
       case "thread/rolledBack": {
-        const first = this.#drafts.findIndex(({ turn }) => turn.id === (message as { firstTurnId: string }).firstTurnId);
+        const first = this.#drafts.findIndex(
+          ({ turn }) => turn.id === (message as { firstTurnId: string }).firstTurnId,
+        );
         this.#drafts.length = Math.max(0, first);
         return this.#index();
       }
@@ -176,7 +184,8 @@ export class ThreadState {
     const next = draft(turn, before);
     const { thread } = this.#contents;
     // `thread.cost` is that of the finished Turns.
-    if (thread && turn.cost !== undefined && turn.completedAt && !before?.turn.completedAt) this.#thread({ cost: (thread.cost ?? 0) + turn.cost });
+    if (thread && turn.cost !== undefined && turn.completedAt && !before?.turn.completedAt)
+      this.#thread({ cost: (thread.cost ?? 0) + turn.cost });
     if (before) this.#drafts[this.#drafts.indexOf(before)] = next;
     else this.#drafts.push(next);
     this.#byId.set(turn.id, next);
@@ -297,5 +306,9 @@ function longer(item: ItemState, member: "text" | "aggregatedOutput" | "argument
     return { ...item, status: "streaming", argumentsText: join(item.argumentsText) };
   }
   const payload = item.payload as unknown as Record<string, unknown>;
-  return { ...item, status: "streaming", payload: { ...payload, [member]: join(payload[member]) } } as unknown as ItemState;
+  return {
+    ...item,
+    status: "streaming",
+    payload: { ...payload, [member]: join(payload[member]) },
+  } as unknown as ItemState;
 }

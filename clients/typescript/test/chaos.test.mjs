@@ -31,7 +31,8 @@ function watchText(store, isCalm, faults) {
     for (const item of store.getSnapshot().turns.at(-1)?.items ?? []) {
       const key = `${item.turnId} ${item.id}`;
       const [before, now] = [texts.get(key) ?? "", textOf(item) ?? ""];
-      if (isCalm() && !now.startsWith(before)) faults.push(`${key}: ${JSON.stringify(before)} became ${JSON.stringify(now)}`);
+      if (isCalm() && !now.startsWith(before))
+        faults.push(`${key}: ${JSON.stringify(before)} became ${JSON.stringify(now)}`);
       texts.set(key, now);
     }
   });
@@ -39,7 +40,10 @@ function watchText(store, isCalm, faults) {
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, { ...needsServer, timeout: 60_000 + ROUNDS * 20_000 }, async (t) => {
+test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, {
+  ...needsServer,
+  timeout: 60_000 + ROUNDS * 20_000,
+}, async (t) => {
   const below = random(SEED);
   let server;
   const proxy = await cuttingProxy(t, () => server.port);
@@ -80,7 +84,8 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
       await server.end("SIGKILL");
       await server.start();
     } else {
-      let renamed = round % 4 === 1 && own.request("thread/rename", { threadId: thread.id, displayName: `Tea ${round}` });
+      let renamed =
+        round % 4 === 1 && own.request("thread/rename", { threadId: thread.id, displayName: `Tea ${round}` });
       for (let cuts = 1 + below(3); cuts > 0; cuts -= 1) {
         proxy.left = 1 + below(6_000);
         await pause(below(150));
@@ -99,7 +104,10 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
     counts.statuses[turn.status] = 1 + (counts.statuses[turn.status] ?? 0);
 
     const isDone = ({ phase, thread, turns }) =>
-      phase === "live" && !thread.runtime.running && turns.length === inputs && turns.every(({ completedAt }) => completedAt);
+      phase === "live" &&
+      !thread.runtime.running &&
+      turns.length === inputs &&
+      turns.every(({ completedAt }) => completedAt);
     const stores = [thread, watched, ...(late ? [late.openThread(thread.id)] : [])];
     for (const store of stores) await until(store, isDone, about);
     const reader = await client(t, server.url(), { capabilities: { toolExecutionLifecycle: true } });

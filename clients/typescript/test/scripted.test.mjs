@@ -8,16 +8,43 @@ import { client, scripted, settled, until } from "./support.mjs";
 const hello = { clientInfo: { name: "test", version: "1" } };
 const overloaded = { error: { code: ErrorCode.overloaded, message: "later", data: { retryAfterMs: 1 } } };
 const thread = (turns = []) => ({
-  id: "t", workspacePath: "/w", originChannel: "test", source: { kind: "user" }, status: "active", historyMode: "server",
-  createdAt: "2027-01-01T00:00:00Z", lastActiveAt: "2027-01-01T00:00:00Z", metadata: {}, queuedInputs: [], turns,
+  id: "t",
+  workspacePath: "/w",
+  originChannel: "test",
+  source: { kind: "user" },
+  status: "active",
+  historyMode: "server",
+  createdAt: "2027-01-01T00:00:00Z",
+  lastActiveAt: "2027-01-01T00:00:00Z",
+  metadata: {},
+  queuedInputs: [],
+  turns,
   runtime: { running: false, waitingOnApproval: false, waitingOnPlanConfirmation: false },
 });
-const turn = (items = []) => ({ id: "turn_001", threadId: "t", status: "running", startedAt: "2027-01-01T00:00:00Z", items });
-const message = (text) => ({
-  id: "item_001", turnId: "turn_001", type: "agentMessage", payloadKind: "agentMessage", status: "streaming",
-  createdAt: "2027-01-01T00:00:00Z", payload: { text },
+const turn = (items = []) => ({
+  id: "turn_001",
+  threadId: "t",
+  status: "running",
+  startedAt: "2027-01-01T00:00:00Z",
+  items,
 });
-const delta = (text, seq) => ({ threadId: "t", turnId: "turn_001", itemId: "item_001", deltaKind: "agentMessage", delta: text, seq });
+const message = (text) => ({
+  id: "item_001",
+  turnId: "turn_001",
+  type: "agentMessage",
+  payloadKind: "agentMessage",
+  status: "streaming",
+  createdAt: "2027-01-01T00:00:00Z",
+  payload: { text },
+});
+const delta = (text, seq) => ({
+  threadId: "t",
+  turnId: "turn_001",
+  itemId: "item_001",
+  deltaKind: "agentMessage",
+  delta: text,
+  seq,
+});
 const shown = (store) => store.getSnapshot().turns[0]?.items[0]?.payload.text;
 
 test("unknown notifications, broken frames and answers nobody waits for change nothing", async (t) => {
@@ -71,7 +98,12 @@ test("a listener that throws disturbs no other", async (t) => {
   assert.deepEqual(heard, ["Tea"]);
 });
 
-for (const [code, kind] of [[1000, "shutdown"], [1013, "tooSlow"], [1009, "tooLarge"], [1011, "lost"]]) {
+for (const [code, kind] of [
+  [1000, "shutdown"],
+  [1013, "tooSlow"],
+  [1009, "tooLarge"],
+  [1011, "lost"],
+]) {
   test(`a close with code ${code} is ${kind}, and the client comes back`, async (t) => {
     const server = await scripted(t);
     const own = await client(t, server.url);
@@ -123,7 +155,8 @@ test("late timers, as in hidden pages, do not end a connection", async (t) => {
   for (let minute = 1; minute < 4; minute += 1) {
     t.mock.timers.setTime(60_000 * minute);
     const probes = () => server.seen.filter(({ method }) => method === "channel/list").length;
-    while (probes() < minute && own.getSnapshot().state === "ready") await new Promise((resolve) => setTimeout(resolve, 5));
+    while (probes() < minute && own.getSnapshot().state === "ready")
+      await new Promise((resolve) => setTimeout(resolve, 5));
     // Its answer has come before the next minute: one that comes in it would be a sign of life there.
     await own.request("model/list");
   }
@@ -216,7 +249,10 @@ test("what was missed is replayed behind the cursor, or read where that cannot b
       });
       return { seq: 39, ...(mode && { mode }) };
     },
-    "thread/read": () => ({ thread: thread([turn([message(server.sockets.length === 1 ? "one" : "three")])]), seq: 20 }),
+    "thread/read": () => ({
+      thread: thread([turn([message(server.sockets.length === 1 ? "one" : "three")])]),
+      seq: 20,
+    }),
   };
   const server = await scripted(t, answers);
   const own = await client(t, server.url);
@@ -231,7 +267,8 @@ test("what was missed is replayed behind the cursor, or read where that cannot b
 });
 
 test("listeners get each message once, also when a replay overlaps what has come", async (t) => {
-  const overlap = (socket) => [10, 20].forEach((seq) => socket.notify("item/agentMessage/delta", delta(`${seq} `, seq)));
+  const overlap = (socket) =>
+    [10, 20].forEach((seq) => socket.notify("item/agentMessage/delta", delta(`${seq} `, seq)));
   const answers = {
     "thread/subscribe": ({ afterSeq }, socket) => {
       overlap(socket);
@@ -260,7 +297,16 @@ test("listeners get each message once, also when a replay overlaps what has come
 test("an answer that was lost is given when the server asks again", async (t) => {
   const server = await scripted(t);
   const own = await client(t, server.url, { capabilities: { approvalSupport: true } });
-  const params = { threadId: "t", turnId: "turn_001", itemId: "item_001", requestId: "abc", approvalType: "shell", operation: "x", target: "/", scopeKey: "s" };
+  const params = {
+    threadId: "t",
+    turnId: "turn_001",
+    itemId: "item_001",
+    requestId: "abc",
+    approvalType: "shell",
+    operation: "x",
+    target: "/",
+    scopeKey: "s",
+  };
   server.sockets[0].ask(1, "item/approval/request", params);
   const [question] = await until(own.questions, (questions) => questions.length > 0 && questions);
   server.sockets[0].terminate();

@@ -7,7 +7,11 @@ import { test } from "node:test";
 import { connect, ErrorCode, itemsOf, RpcError } from "../dist/index.js";
 import { client, needsServer, openThread, serve, settled, TOKEN, until } from "./support.mjs";
 
-const text = (turn) => turn.items.filter(({ type }) => type === "agentMessage").map(({ payload }) => payload.text).join("");
+const text = (turn) =>
+  turn.items
+    .filter(({ type }) => type === "agentMessage")
+    .map(({ payload }) => payload.text)
+    .join("");
 
 test("a client shakes hands, asks, and sees the answer arrive", needsServer, async (t) => {
   const server = await serve(t);
@@ -25,7 +29,10 @@ test("a client shakes hands, asks, and sees the answer arrive", needsServer, asy
   assert.equal(itemsOf(thread.getSnapshot()), itemsOf(thread.getSnapshot()));
 });
 
-for (const [decision, isMade] of [["accept", true], ["decline", false]]) {
+for (const [decision, isMade] of [
+  ["accept", true],
+  ["decline", false],
+]) {
   test(`a command is run or not as the user says: ${decision}`, needsServer, async (t) => {
     const server = await serve(t);
     const own = await client(t, server.url(), { capabilities: { approvalSupport: true } });
@@ -59,7 +66,10 @@ test("a handler answers, and one that throws declines", needsServer, async (t) =
 
 test("another client's Thread is followed, and its question answered", needsServer, async (t) => {
   const server = await serve(t);
-  const [one, other] = [await client(t, server.url()), await client(t, server.url(), { capabilities: { approvalSupport: true } })];
+  const [one, other] = [
+    await client(t, server.url()),
+    await client(t, server.url(), { capabilities: { approvalSupport: true } }),
+  ];
   const list = other.openThreadList({ identity: { channelName: "test" } });
   t.after(() => list.close());
   await until(list, ({ phase }) => phase === "live");
@@ -125,7 +135,10 @@ test("a wrong token ends all attempts", needsServer, async (t) => {
 test("an error of the server has its code and what it says", needsServer, async (t) => {
   const server = await serve(t);
   const own = await client(t, server.url());
-  const refused = own.request("turn/start", { threadId: "thread_20270101_none00", input: [{ type: "text", text: "x" }] });
+  const refused = own.request("turn/start", {
+    threadId: "thread_20270101_none00",
+    input: [{ type: "text", text: "x" }],
+  });
   await assert.rejects(refused, (error) => error instanceof RpcError && error.code === ErrorCode.threadNotFound);
   const gone = own.openThread("thread_20270101_none00");
   await assert.rejects(gone.ready(), /not found/);

@@ -115,7 +115,12 @@ test("a server ends when the program that started it is killed", needsServer, as
 test("who starts a server hears why it does not run, and joins the one that does", needsServer, async (t) => {
   const server = await serve(t);
   const cwd = join(server.dir, "workspace");
-  const env = { PATH: process.env.PATH, HOME: join(server.dir, "home"), BOBBIN_STATE: join(server.dir, "state"), BOBBIN_TOKEN: TOKEN };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: join(server.dir, "home"),
+    BOBBIN_STATE: join(server.dir, "state"),
+    BOBBIN_TOKEN: TOKEN,
+  };
   const options = { ...folder(t), cwd, env };
   const taken = await reasonOf(spawn(options));
   assert.deepEqual([taken.kind, taken.code], ["exited", 6]);
@@ -191,10 +196,12 @@ test("a client that is closed before the handshake leaves no process", async () 
   let pid;
   const command = [process.execPath, "-e", "console.error(process.pid); process.stdin.resume();"];
   const own = new SpawnedClient({ command, clientInfo, onStderr: (line) => (pid = Number(line)) });
-  await new Promise((resolve) => setImmediate(function look() {
-    if (pid) resolve();
-    else setImmediate(look);
-  }));
+  await new Promise((resolve) =>
+    setImmediate(function look() {
+      if (pid) resolve();
+      else setImmediate(look);
+    }),
+  );
   const before = Date.now();
   await own.close();
   assert.ok(Date.now() - before < 5_000);

@@ -6,9 +6,22 @@ import { ThreadState } from "../dist/thread-state.js";
 
 const about = (number) => ({ threadId: "t", turnId: `turn_${number}` });
 const item = (number, id, text, status = "completed") => ({
-  id: `item_${id}`, turnId: `turn_${number}`, type: "agentMessage", payloadKind: "agentMessage", status, createdAt: "", payload: { text },
+  id: `item_${id}`,
+  turnId: `turn_${number}`,
+  type: "agentMessage",
+  payloadKind: "agentMessage",
+  status,
+  createdAt: "",
+  payload: { text },
 });
-const turn = (number, items) => ({ id: `turn_${number}`, threadId: "t", status: "completed", startedAt: "", completedAt: "", items });
+const turn = (number, items) => ({
+  id: `turn_${number}`,
+  threadId: "t",
+  status: "completed",
+  startedAt: "",
+  completedAt: "",
+  items,
+});
 const read = (turns) => ({ thread: { id: "t", queuedInputs: [], turns }, seq: 1 });
 const delta = (number, id, text) => ({
   method: "item/agentMessage/delta",
@@ -17,7 +30,12 @@ const delta = (number, id, text) => ({
 
 test("what has not changed is the same object", () => {
   const state = new ThreadState();
-  state.replace(read([turn(1, [item(1, 1, "a")]), { ...turn(2, [item(2, 1, "b"), item(2, 2, "c", "started")]), completedAt: undefined }]));
+  state.replace(
+    read([
+      turn(1, [item(1, 1, "a")]),
+      { ...turn(2, [item(2, 1, "b"), item(2, 2, "c", "started")]), completedAt: undefined },
+    ]),
+  );
   const before = state.snapshot();
   assert.equal(state.snapshot(), before);
   state.apply(delta(2, 2, "d"));
@@ -40,7 +58,10 @@ test("Turns that are taken back are gone, and a delta of one is ignored", () => 
   state.replace(read([turn(1, []), turn(2, []), turn(3, [])]));
   state.apply({ method: "thread/rolledBack", params: { threadId: "t", firstTurnId: "turn_2", numTurns: 2 } });
   state.apply(delta(3, 1, "late"));
-  assert.deepEqual(state.snapshot().turns.map(({ id }) => id), ["turn_1"]);
+  assert.deepEqual(
+    state.snapshot().turns.map(({ id }) => id),
+    ["turn_1"],
+  );
 });
 
 test("the cost of a Thread is that of its finished Turns, loaded or not", () => {

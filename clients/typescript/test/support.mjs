@@ -74,7 +74,13 @@ export async function serve(t, settings = {}) {
 
 /** Connects a client that `t` closes. */
 export async function client(t, url, options = {}) {
-  const made = await connect({ url, token: TOKEN, clientInfo: { name: "test", version: "1" }, maxDelayMs: 200, ...options });
+  const made = await connect({
+    url,
+    token: TOKEN,
+    clientInfo: { name: "test", version: "1" },
+    maxDelayMs: 200,
+    ...options,
+  });
   t.after(() => made.close());
   return made;
 }

@@ -28,7 +28,11 @@ export function Shell({ onOut }: { onOut: (why: string) => void }) {
   }, [status, onOut]);
   return (
     <ThreadListProvider>
-      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+      <a
+        className="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}
+      >
         Skip to the conversation
       </a>
       <div className={route.at === "home" ? "shell at-home" : "shell"}>

@@ -37,7 +37,13 @@ export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
         <form onSubmit={submit}>
           <label className="stack">
             Code
-            <input className="field mono" value={code} onChange={(event) => setCode(event.target.value)} autoComplete="off" spellCheck={false} />
+            <input
+              className="field mono"
+              value={code}
+              onChange={(event) => setCode(event.target.value)}
+              autoComplete="off"
+              spellCheck={false}
+            />
           </label>
           <button type="submit" className="btn primary" disabled={!code.trim()}>
             Connect

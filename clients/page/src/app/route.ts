@@ -24,7 +24,8 @@ export function route(): Route {
 function parse(hash: string): Route {
   const [path = "", tab] = hash.split("?");
   const [, at, id, turn, item] = path.split("/").map(decodeURIComponent);
-  if (at === "t" && id) return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }), ...(isTab(tab) && { tab }) };
+  if (at === "t" && id)
+    return { at: "thread", id, ...(turn && item && { row: `${turn}/${item}` }), ...(isTab(tab) && { tab }) };
   if (at === "new") return { at: "new" };
   if (at === "waiting") return { at: "waiting" };
   if (at === "documents") return id ? { at: "document", id } : { at: "documents" };
@@ -42,7 +43,8 @@ export const links = {
   documents: "#/documents",
   document: (thread: string) => `#/documents/${encodeURIComponent(thread)}`,
   actions: "#/actions",
-  thread: (id: string, row = "", tab: SideTab | null = null) => `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,
+  thread: (id: string, row = "", tab: SideTab | null = null) =>
+    `#/t/${encodeURIComponent(id)}${row && `/${row}`}${tab ? `?${tab}` : ""}`,
   settings: (section: string) => `#/settings/${section}`,
 };
 

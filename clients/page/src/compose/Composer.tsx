@@ -25,7 +25,10 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   async function send(text: string, attachments: readonly Attachment[], how: How) {
     const command = runs(text);
     if (command) return run(command);
-    const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };
+    const known = {
+      commands: new Set(sources.commands.map(({ name }) => name)),
+      skills: new Set(sources.skills.map(({ name }) => name)),
+    };
     const input = toParts(text, attachments, known);
     if (!running) return void (await client.request("turn/start", { threadId, input }));
     const { queuedInput } = await client.request("turn/enqueue", { threadId, input });
@@ -38,7 +41,8 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
   async function run(command: string) {
     const result = await client.request("command/execute", { threadId, command });
     if (result.thread) go(links.thread(result.thread.id));
-    else if (result.isMarkdown || result.message?.includes("\n")) setAnswer({ text: result.message ?? "", markdown: result.isMarkdown });
+    else if (result.isMarkdown || result.message?.includes("\n"))
+      setAnswer({ text: result.message ?? "", markdown: result.isMarkdown });
     else if (result.message) say(result.message);
   }
 
@@ -50,7 +54,12 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
     });
   }
 
-  const closed = thread?.status === "archived" ? "This Thread is archived." : thread?.status === "paused" ? "This Thread is paused." : undefined;
+  const closed =
+    thread?.status === "archived"
+      ? "This Thread is archived."
+      : thread?.status === "paused"
+        ? "This Thread is paused."
+        : undefined;
   return (
     <>
       {thread?.runtime.waitingOnPlanConfirmation && !running && (
@@ -65,7 +74,9 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
               focusComposer();
               client
                 .request("thread/config/update", { threadId, config })
-                .then(() => client.request("turn/start", { threadId, input: [{ type: "text", text: "Carry out the plan." }] }))
+                .then(() =>
+                  client.request("turn/start", { threadId, input: [{ type: "text", text: "Carry out the plan." }] }),
+                )
                 .catch(complain);
             }}
           >
@@ -85,7 +96,15 @@ export function Composer({ snapshot }: { snapshot: ThreadSnapshot }) {
         <Options configuration={configuration} onChange={configure} />
       </Editor>
       {closed && (
-        <button type="button" className="btn" onClick={() => void client.request(thread?.status === "archived" ? "thread/unarchive" : "thread/resume", { threadId }).catch(complain)}>
+        <button
+          type="button"
+          className="btn"
+          onClick={() =>
+            void client
+              .request(thread?.status === "archived" ? "thread/unarchive" : "thread/resume", { threadId })
+              .catch(complain)
+          }
+        >
           {thread?.status === "archived" ? "Unarchive" : "Resume"}
         </button>
       )}

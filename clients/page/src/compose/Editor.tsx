@@ -1,5 +1,16 @@
 //! The text field: grows with its text, completes, takes pasted and dropped files, and sends.
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
 import { type Attachment, attach, useAttachments } from "./attachments";
@@ -37,7 +48,10 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
 
   const word = closed ? null : wordAt(text, cursor);
   const found = useFound(word?.mark === "@" ? word.query : null);
-  const shown = useMemo(() => (word ? suggestions(word, sources, found) : []), [word?.mark, word?.query, sources, found]);
+  const shown = useMemo(
+    () => (word ? suggestions(word, sources, found) : []),
+    [word?.mark, word?.query, sources, found],
+  );
   const at = Math.min(chosen, shown.length - 1);
 
   useLayoutEffect(() => {
@@ -117,7 +131,14 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
       {shown.length > 0 && (
         <ul className="suggestions" id={listId} role="listbox" aria-label="Suggestions">
           {shown.map((one, index) => (
-            <li key={one.label} ref={index === at ? intoView : undefined} id={`${listId}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => (event.preventDefault(), take(index))}>
+            <li
+              key={one.label}
+              ref={index === at ? intoView : undefined}
+              id={`${listId}-${index}`}
+              role="option"
+              aria-selected={index === at}
+              onPointerDown={(event) => (event.preventDefault(), take(index))}
+            >
               <code>{one.label}</code>
               {one.detail && <span className="meta cut">{one.detail}</span>}
             </li>
@@ -130,7 +151,12 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
             <li key={file.id}>
               {file.preview && <img src={file.preview} alt="" />}
               <span className="cut">{file.name}</span>
-              <button type="button" className="btn plain icon small" aria-label={`Remove ${file.name}`} onClick={() => setFiles((now) => now.filter((other) => other !== file))}>
+              <button
+                type="button"
+                className="btn plain icon small"
+                aria-label={`Remove ${file.name}`}
+                onClick={() => setFiles((now) => now.filter((other) => other !== file))}
+              >
                 <Icon name="close" />
               </button>
             </li>
@@ -160,10 +186,22 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
         onPaste={onPaste}
       />
       <div className="editor-foot">
-        <button type="button" className="btn plain icon" aria-label="Attach files" title="Attach files" onClick={() => picker.current?.click()}>
+        <button
+          type="button"
+          className="btn plain icon"
+          aria-label="Attach files"
+          title="Attach files"
+          onClick={() => picker.current?.click()}
+        >
           <Icon name="clip" />
         </button>
-        <input ref={picker} type="file" multiple hidden onChange={(event) => (void add([...(event.target.files ?? [])]), (event.target.value = ""))} />
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          onChange={(event) => (void add([...(event.target.files ?? [])]), (event.target.value = ""))}
+        />
         {children}
         <span className="grow" />
         {running && !empty && (
@@ -177,7 +215,12 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
           </button>
         )}
         {(!running || !empty) && (
-          <button type="button" className="btn primary" disabled={empty || sending || disabled !== undefined} onClick={() => void send("send")}>
+          <button
+            type="button"
+            className="btn primary"
+            disabled={empty || sending || disabled !== undefined}
+            onClick={() => void send("send")}
+          >
             <Icon name="send" /> {running ? "Queue" : "Send"}
           </button>
         )}

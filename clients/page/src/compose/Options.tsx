@@ -50,11 +50,22 @@ export function Options({ configuration, onChange }: Props) {
 
   return (
     <>
-      <select className="pick" aria-label="Mode" value={configuration.mode ?? "agent"} onChange={(event) => set({ mode: event.target.value })}>
+      <select
+        className="pick"
+        aria-label="Mode"
+        value={configuration.mode ?? "agent"}
+        onChange={(event) => set({ mode: event.target.value })}
+      >
         <option value="agent">Agent</option>
         <option value="plan">Plan first</option>
       </select>
-      <select className="pick" aria-label="Model" title={data && !data.success ? data.errorMessage : undefined} value={model} onChange={(event) => choose(event.target.value)}>
+      <select
+        className="pick"
+        aria-label="Model"
+        title={data && !data.success ? data.errorMessage : undefined}
+        value={model}
+        onChange={(event) => choose(event.target.value)}
+      >
         <option value="">{byDefault(defaults?.model)}</option>
         {model && !models.some((one) => one.id === model) && <option value={model}>{model}</option>}
         {models.map((one) => (
@@ -64,7 +75,14 @@ export function Options({ configuration, onChange }: Props) {
         ))}
       </select>
       {(efforts.length > 0 || effort) && (
-        <select className="pick" aria-label="Effort" value={effort ?? ""} onChange={(event) => set({ reasoningEffort: (event.target.value || undefined) as ReasoningEffort | undefined })}>
+        <select
+          className="pick"
+          aria-label="Effort"
+          value={effort ?? ""}
+          onChange={(event) =>
+            set({ reasoningEffort: (event.target.value || undefined) as ReasoningEffort | undefined })
+          }
+        >
           <option value="">Default effort (the model's)</option>
           {[...new Set([...efforts, ...(effort ? [effort] : [])])].map((one) => (
             <option key={one} value={one}>
@@ -73,7 +91,12 @@ export function Options({ configuration, onChange }: Props) {
           ))}
         </select>
       )}
-      <select className="pick" aria-label="Approvals" value={policy} onChange={(event) => set({ approvalPolicy: event.target.value as ApprovalPolicy })}>
+      <select
+        className="pick"
+        aria-label="Approvals"
+        value={policy}
+        onChange={(event) => set({ approvalPolicy: event.target.value as ApprovalPolicy })}
+      >
         <option value="default">{byDefault(defaults && policyName(defaults.approvalPolicy))}</option>
         {policy !== "default" && !chosen.includes(policy) && <option value={policy}>{policyName(policy)}</option>}
         {chosen.map((name) => (

@@ -4,7 +4,13 @@ import { useClient } from "../server/context";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
 
-export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onTakenBack: (input: QueuedTurnInput) => void }) {
+export function Queue({
+  snapshot,
+  onTakenBack,
+}: {
+  snapshot: ThreadSnapshot;
+  onTakenBack: (input: QueuedTurnInput) => void;
+}) {
   const client = useClient();
   const { id: threadId, queuedInputs, thread, turns } = snapshot;
   const turn = turns.at(-1);
@@ -27,7 +33,15 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
           <span className="meta">{input.status === "queued" ? "queued" : "next step"}</span>
           <span className="cut grow">{input.displayText}</span>
           {input.status === "queued" && thread?.runtime.running && turn && (
-            <button type="button" className="btn plain small" onClick={() => void client.request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: input.id }).catch(complain)}>
+            <button
+              type="button"
+              className="btn plain small"
+              onClick={() =>
+                void client
+                  .request("turn/steer", { threadId, expectedTurnId: turn.id, queuedInputId: input.id })
+                  .catch(complain)
+              }
+            >
               Send now
             </button>
           )}
@@ -36,7 +50,17 @@ export function Queue({ snapshot, onTakenBack }: { snapshot: ThreadSnapshot; onT
               Send now
             </button>
           )}
-          <button type="button" className="btn plain icon small" aria-label={`Remove from the queue: ${input.displayText.slice(0, 60)}`} title="Remove from the queue and edit" onClick={() => void client.request("turn/queue/remove", { threadId, queuedInputId: input.id }).then(() => onTakenBack(input), complain)}>
+          <button
+            type="button"
+            className="btn plain icon small"
+            aria-label={`Remove from the queue: ${input.displayText.slice(0, 60)}`}
+            title="Remove from the queue and edit"
+            onClick={() =>
+              void client
+                .request("turn/queue/remove", { threadId, queuedInputId: input.id })
+                .then(() => onTakenBack(input), complain)
+            }
+          >
             <Icon name="close" />
           </button>
         </li>

@@ -54,7 +54,10 @@ async function picture(file: File, name: string): Promise<Attachment> {
 async function drawn(bitmap: ImageBitmap, name: string): Promise<Blob> {
   for (const side of [MAX_SIDE, 1400, 1000]) {
     const scale = Math.min(1, side / Math.max(bitmap.width, bitmap.height));
-    const canvas = new OffscreenCanvas(Math.max(1, Math.round(bitmap.width * scale)), Math.max(1, Math.round(bitmap.height * scale)));
+    const canvas = new OffscreenCanvas(
+      Math.max(1, Math.round(bitmap.width * scale)),
+      Math.max(1, Math.round(bitmap.height * scale)),
+    );
     canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
     // Letters of a screenshot stay sharp in a PNG, if it is small.
     for (const kind of ["image/png", "image/jpeg"]) {
@@ -120,7 +123,9 @@ export function attachToDraft(key: string, files: readonly Attachment[]) {
   if (files.length > 0) store(key, [...filesOf(key), ...files]);
 }
 
-export function useAttachments(key: string): [readonly Attachment[], (change: (now: readonly Attachment[]) => readonly Attachment[]) => void] {
+export function useAttachments(
+  key: string,
+): [readonly Attachment[], (change: (now: readonly Attachment[]) => readonly Attachment[]) => void] {
   const [files, setFiles] = useState(() => filesOf(key));
   const set = useCallback(
     (change: (now: readonly Attachment[]) => readonly Attachment[]) => {

@@ -11,17 +11,31 @@ export function runs(text: string): string | null {
   return RUN.has(name) ? text.trim() : null;
 }
 
-export function toParts(text: string, attachments: readonly Attachment[], known: { commands: ReadonlySet<string>; skills: ReadonlySet<string> }): InputPart[] {
+export function toParts(
+  text: string,
+  attachments: readonly Attachment[],
+  known: { commands: ReadonlySet<string>; skills: ReadonlySet<string> },
+): InputPart[] {
   checkTogether(attachments);
   const files = attachments.map(({ part }) => part);
   const command = /^\s*(\/[^\s]+)(?:\s+([\s\S]*))?$/.exec(text);
   if (command && known.commands.has(command[1] as string)) {
     const argsText = command[2]?.trim();
-    return [{ type: "commandRef", name: (command[1] as string).slice(1), rawText: text.trim(), ...(argsText && { argsText }) }, ...files];
+    return [
+      {
+        type: "commandRef",
+        name: (command[1] as string).slice(1),
+        rawText: text.trim(),
+        ...(argsText && { argsText }),
+      },
+      ...files,
+    ];
   }
   const parts: InputPart[] = [];
   let rest = 0;
-  for (const match of text.matchAll(/(?<=^|\s)(?:@"(?<quoted>[^"\n]+)"|@(?<plain>[^\s@"]*[^\s@.,;:!?)"])|\$(?<skill>[\w.-]+))/g)) {
+  for (const match of text.matchAll(
+    /(?<=^|\s)(?:@"(?<quoted>[^"\n]+)"|@(?<plain>[^\s@"]*[^\s@.,;:!?)"])|\$(?<skill>[\w.-]+))/g,
+  )) {
     const { quoted, plain, skill } = match.groups ?? {};
     const file = quoted ?? plain;
     if (skill && !known.skills.has(skill)) continue;

@@ -33,10 +33,23 @@ export function wordAt(text: string, cursor: number): Word | null {
 export function suggestions(word: Word, { commands, skills, files }: Sources, found: readonly string[]): Suggestion[] {
   const query = word.query.toLowerCase();
   const fits = (name: string) => name.toLowerCase().includes(query);
-  const skill = (one: { name: string; description: string }) => ({ insert: `$${one.name} `, label: `$${one.name}`, detail: one.description });
-  if (word.mark === "@") return [...new Set([...files.filter((path) => path.toLowerCase().includes(query.replace(/^"/, ""))), ...found])].slice(0, MOST).map((path) => ({ insert: reference(path), label: path }));
-  if (word.mark === "$") return skills.filter(({ name }) => fits(name)).slice(0, MOST).map(skill);
-  const runnable = commands.filter(({ name }) => fits(name.slice(1))).map(({ name, description }) => ({ insert: `${name} `, label: name, detail: description }));
+  const skill = (one: { name: string; description: string }) => ({
+    insert: `$${one.name} `,
+    label: `$${one.name}`,
+    detail: one.description,
+  });
+  if (word.mark === "@")
+    return [...new Set([...files.filter((path) => path.toLowerCase().includes(query.replace(/^"/, ""))), ...found])]
+      .slice(0, MOST)
+      .map((path) => ({ insert: reference(path), label: path }));
+  if (word.mark === "$")
+    return skills
+      .filter(({ name }) => fits(name))
+      .slice(0, MOST)
+      .map(skill);
+  const runnable = commands
+    .filter(({ name }) => fits(name.slice(1)))
+    .map(({ name, description }) => ({ insert: `${name} `, label: name, detail: description }));
   return [...runnable, ...skills.filter(({ name }) => fits(name)).map(skill)].slice(0, MOST);
 }
 

@@ -15,7 +15,11 @@ export function useFound(query: string | null): readonly string[] {
     return () => clearTimeout(timer);
   }, [query]);
   const wanted = later !== null && query !== null && extensions?.workspaceFiles === true;
-  const { data } = useRequest("workspace/files/find", { query: later?.replace(/^"|\/$/g, "") ?? "", limit: 20 }, wanted);
+  const { data } = useRequest(
+    "workspace/files/find",
+    { query: later?.replace(/^"|\/$/g, "") ?? "", limit: 20 },
+    wanted,
+  );
   if (query === null || !data) return NONE;
   return data.files.map(({ path, isDirectory }) => (isDirectory ? `${path}/` : path));
 }

@@ -15,7 +15,10 @@ export function useSources(turns: readonly TurnState[] = NO_TURNS): Sources {
   const commands = useRequest("command/list", {}, can?.commandManagement === true);
   const skills = useRequest("skills/list", { includeUnavailable: false }, can?.skillsManagement === true);
   const { again } = skills;
-  useEffect(() => client.on("workspace/configChanged", ({ regions }) => regions.includes("skills") && again()), [client, again]);
+  useEffect(
+    () => client.on("workspace/configChanged", ({ regions }) => regions.includes("skills") && again()),
+    [client, again],
+  );
   const files = useFiles(turns);
   return useMemo(
     () => ({
@@ -34,7 +37,9 @@ function useFiles(turns: readonly TurnState[]): readonly string[] {
     const paths = new Set<string>();
     for (const turn of turns.toReversed()) {
       for (const { path } of changedPaths(turn)) paths.add(path);
-      for (const row of rowsOf([turn])) if (row.kind === "tool" && row.tool.what.verb === "Read" && row.tool.what.object) paths.add(row.tool.what.object);
+      for (const row of rowsOf([turn]))
+        if (row.kind === "tool" && row.tool.what.verb === "Read" && row.tool.what.object)
+          paths.add(row.tool.what.object);
     }
     return [...paths];
     // Paths of the running Turn come when it has ended.

@@ -19,7 +19,16 @@ export default function Actions() {
   const actions = useRequest("finecode/action/list", presets ? { loadPresets: true } : {}, isReady);
   const runs = useRuns();
   const [chosen, setChosen] = useState<string>();
-  useEffect(() => client.on("finecode/message", ({ text, level, env, debugger: waits }) => say([`${env}: ${text}`, waits && `It waits for a debugger at ${waits}.`].filter(Boolean).join(" "), level === "error")), [client]);
+  useEffect(
+    () =>
+      client.on("finecode/message", ({ text, level, env, debugger: waits }) =>
+        say(
+          [`${env}: ${text}`, waits && `It waits for a debugger at ${waits}.`].filter(Boolean).join(" "),
+          level === "error",
+        ),
+      ),
+    [client],
+  );
   const all = actions.data?.actions ?? [];
   const names = useMemo(() => [...new Set(all.map(({ name }) => name))], [all]);
   const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0];
@@ -36,7 +45,12 @@ export default function Actions() {
         </a>
         <h1 className="grow">FineCode</h1>
         {!presets && (
-          <button type="button" className="btn small" title="Starts runners to find the actions of presets" onClick={() => setPresets(true)}>
+          <button
+            type="button"
+            className="btn small"
+            title="Starts runners to find the actions of presets"
+            onClick={() => setPresets(true)}
+          >
             Find actions of presets
           </button>
         )}
@@ -49,12 +63,25 @@ export default function Actions() {
           {(projects.error ?? actions.error) && <p className="note bad">{projects.error ?? actions.error}</p>}
           {projects.data?.projects.length === 0 && <p className="empty">No folder here is a FineCode project.</p>}
           {projects.data?.projects.map((project) => (
-            <Project key={project.path} project={project} actions={all.filter(({ projectPath }) => projectPath === project.path)} chosen={name} onChoose={setChosen} />
+            <Project
+              key={project.path}
+              project={project}
+              actions={all.filter(({ projectPath }) => projectPath === project.path)}
+              chosen={name}
+              onChoose={setChosen}
+            />
           ))}
           {presets && !actions.data && <p className="meta pad">Starts runners…</p>}
         </nav>
         <div className="fc-main">
-          {name !== undefined && <RunForm key={name} name={name} actions={all.filter((action) => action.name === name)} projects={projects.data?.projects ?? []} />}
+          {name !== undefined && (
+            <RunForm
+              key={name}
+              name={name}
+              actions={all.filter((action) => action.name === name)}
+              projects={projects.data?.projects ?? []}
+            />
+          )}
           {runs.map((run) => (
             <RunView key={run.id} run={run} />
           ))}
@@ -72,7 +99,11 @@ interface ProjectProps {
   onChoose: (name: string) => void;
 }
 
-const statuses: Record<string, string> = { noConfig: "has no FineCode configuration", invalid: "has mistakes", untrusted: "waits for your trust" };
+const statuses: Record<string, string> = {
+  noConfig: "has no FineCode configuration",
+  invalid: "has mistakes",
+  untrusted: "waits for your trust",
+};
 
 function Project({ project: { name, path, problems, status }, actions, chosen, onChoose }: ProjectProps) {
   return (
@@ -93,7 +124,12 @@ function Project({ project: { name, path, problems, status }, actions, chosen, o
       <ul>
         {actions.map((action) => (
           <li key={action.name}>
-            <button type="button" aria-pressed={action.name === chosen} onClick={() => onChoose(action.name)} title={action.source}>
+            <button
+              type="button"
+              aria-pressed={action.name === chosen}
+              onClick={() => onChoose(action.name)}
+              title={action.source}
+            >
               <span className="grow cut">{action.name}</span>
               <span className="meta cut">{action.envs.join(", ")}</span>
             </button>
@@ -104,7 +140,15 @@ function Project({ project: { name, path, problems, status }, actions, chosen, o
   );
 }
 
-function RunForm({ name, actions, projects }: { name: string; actions: readonly FineCodeAction[]; projects: readonly FineCodeProject[] }) {
+function RunForm({
+  name,
+  actions,
+  projects,
+}: {
+  name: string;
+  actions: readonly FineCodeAction[];
+  projects: readonly FineCodeProject[];
+}) {
   const client = useClient();
   const [payload, setPayload] = useState("{}");
   const [project, setProject] = useState("");
@@ -128,7 +172,12 @@ function RunForm({ name, actions, projects }: { name: string; actions: readonly 
           {name} <span className="meta">{actions[0]?.handlers.join(", ")}</span>
         </h2>
         {actions.length > 1 && (
-          <select className="pick boxed" aria-label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
+          <select
+            className="pick boxed"
+            aria-label="Project"
+            value={project}
+            onChange={(event) => setProject(event.target.value)}
+          >
             <option value="">All {actions.length} projects</option>
             {actions.map(({ projectPath }) => (
               <option key={projectPath} value={projectPath}>
@@ -143,9 +192,19 @@ function RunForm({ name, actions, projects }: { name: string; actions: readonly 
       </div>
       <label className="stack">
         Payload, JSON of the action's own type
-        <textarea className="field mono" rows={Math.min(10, payload.split("\n").length + 1)} value={payload} spellCheck={false} onChange={(event) => setPayload(event.target.value)} />
+        <textarea
+          className="field mono"
+          rows={Math.min(10, payload.split("\n").length + 1)}
+          value={payload}
+          spellCheck={false}
+          onChange={(event) => setPayload(event.target.value)}
+        />
       </label>
-      {error && <p className="note bad" role="alert">{error}</p>}
+      {error && (
+        <p className="note bad" role="alert">
+          {error}
+        </p>
+      )}
     </form>
   );
 }

@@ -10,7 +10,12 @@ import { cancel, type Run } from "./runs";
 
 /** Findings and files that are shown at first. */
 const MOST = 200;
-const words: Record<string, string> = { no_handlers: "has no handlers", cancelled: "cancelled", failed: "failed", stopped: "stopped early" };
+const words: Record<string, string> = {
+  no_handlers: "has no handlers",
+  cancelled: "cancelled",
+  failed: "failed",
+  stopped: "stopped early",
+};
 
 export function RunView({ run }: { run: Run }) {
   const client = useClient();
@@ -20,7 +25,11 @@ export function RunView({ run }: { run: Run }) {
         {run.state === "running" && <span className="ring" />}
         <strong>{run.action}</strong>
         <span className="meta grow cut">
-          {run.state === "running" ? [run.title, run.step].filter(Boolean).join(": ") || "starts" : run.state === "done" ? verdict(run.results ?? []) : run.state}
+          {run.state === "running"
+            ? [run.title, run.step].filter(Boolean).join(": ") || "starts"
+            : run.state === "done"
+              ? verdict(run.results ?? [])
+              : run.state}
         </span>
         <span className="meta num">{shortTime(new Date(run.startedAt).toISOString())}</span>
         {run.state === "running" && (
@@ -29,7 +38,9 @@ export function RunView({ run }: { run: Run }) {
           </button>
         )}
       </div>
-      {run.state === "running" && <progress aria-label={`Progress of ${run.action}`} max={100} value={run.percentage} />}
+      {run.state === "running" && (
+        <progress aria-label={`Progress of ${run.action}`} max={100} value={run.percentage} />
+      )}
       {run.error && <p className="note bad">{run.error}</p>}
       {run.results?.map((result) => (
         <Result key={result.projectPath} result={result} alone={run.results?.length === 1} />
@@ -45,7 +56,13 @@ function verdict(results: readonly FineCodeRunResult[]): string {
   return unclean ? (results.length > 1 ? `not clean in ${plural(unclean, "project")}` : "not clean") : "clean";
 }
 
-function Result({ result: { projectPath, status, error, result, returnCode, text, diff }, alone }: { result: FineCodeRunResult; alone: boolean }) {
+function Result({
+  result: { projectPath, status, error, result, returnCode, text, diff },
+  alone,
+}: {
+  result: FineCodeRunResult;
+  alone: boolean;
+}) {
   const found = useMemo(() => findings(result, projectPath), [result, projectPath]);
   const files = useMemo(() => changes(result, text ?? undefined, diff ?? undefined), [result, text, diff]);
   const said = files.length > 0 || (found?.length ?? 0) > 0 ? "" : (text ?? "").trim();
@@ -53,7 +70,8 @@ function Result({ result: { projectPath, status, error, result, returnCode, text
     <div className="fc-result">
       {(!alone || words[status] !== undefined || (returnCode ?? 0) !== 0) && (
         <p className="meta">
-          {!alone && <code>{projectPath.split("/").at(-1)}</code>} {words[status]} {returnCode != null && returnCode !== 0 && `return code ${returnCode}`}
+          {!alone && <code>{projectPath.split("/").at(-1)}</code>} {words[status]}{" "}
+          {returnCode != null && returnCode !== 0 && `return code ${returnCode}`}
         </p>
       )}
       {error && <p className="note bad">{error}</p>}
@@ -92,7 +110,8 @@ function Findings({ found }: { found: readonly Finding[] }) {
               {finding.file}:{finding.line}:{finding.column}
             </code>
             <span>
-              {finding.code && <code className="fc-code">{finding.code}</code>} {finding.text} {finding.source && <span className="meta">{finding.source}</span>}
+              {finding.code && <code className="fc-code">{finding.code}</code>} {finding.text}{" "}
+              {finding.source && <span className="meta">{finding.source}</span>}
             </span>
           </li>
         ))}

@@ -5,7 +5,14 @@ import { useClient, useStatus } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { complain } from "../ui/toast";
 
-const states: Record<string, string> = { STOPPED: "does not run", INITIALIZING: "starts", RUNNING: "runs", NO_VENV: "its environment is not there", FAILED: "failed", EXITED: "has ended" };
+const states: Record<string, string> = {
+  STOPPED: "does not run",
+  INITIALIZING: "starts",
+  RUNNING: "runs",
+  NO_VENV: "its environment is not there",
+  FAILED: "failed",
+  EXITED: "has ended",
+};
 
 export function Runners() {
   const client = useClient();
@@ -32,7 +39,9 @@ function Runner({ runner: { projectPath, env, sandboxed, status, problem, logFil
   return (
     <li className="entry fc-runner">
       <div className="grow">
-        <strong>{env}</strong> <span className="meta">{projectPath.split("/").at(-1)}</span> {sandboxed && <span className="meta">for the agent, in the sandbox</span>} <span className={status === "FAILED" || status === "NO_VENV" ? "del" : "meta"}>{states[status] ?? status}</span>
+        <strong>{env}</strong> <span className="meta">{projectPath.split("/").at(-1)}</span>{" "}
+        {sandboxed && <span className="meta">for the agent, in the sandbox</span>}{" "}
+        <span className={status === "FAILED" || status === "NO_VENV" ? "del" : "meta"}>{states[status] ?? status}</span>
         {problem && <pre className="out">{problem}</pre>}
         {shown && <Logs {...which} />}
         {shown && logFile && <p className="meta">{logFile}</p>}
@@ -40,11 +49,19 @@ function Runner({ runner: { projectPath, env, sandboxed, status, problem, logFil
       <button type="button" className="btn small" aria-expanded={shown} onClick={() => setShown(!shown)}>
         Log
       </button>
-      <button type="button" className="btn small" onClick={() => void client.request("finecode/runner/restart", which).catch(complain)}>
+      <button
+        type="button"
+        className="btn small"
+        onClick={() => void client.request("finecode/runner/restart", which).catch(complain)}
+      >
         Restart
       </button>
       {status === "RUNNING" && (
-        <button type="button" className="btn small" onClick={() => void client.request("finecode/runner/stop", which).catch(complain)}>
+        <button
+          type="button"
+          className="btn small"
+          onClick={() => void client.request("finecode/runner/stop", which).catch(complain)}
+        >
           Stop
         </button>
       )}

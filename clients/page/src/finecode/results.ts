@@ -11,7 +11,8 @@ export interface Finding {
   severity?: number;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 const number = (value: unknown) => (typeof value === "number" ? value : undefined);
 
@@ -52,7 +53,9 @@ function decode(path: string): string {
  * `code` alone is what the file has now: the server compared it with the file where it could, else it is shown as a whole.
  */
 export function changes(result: unknown, said: string | undefined, compared: string | undefined): FileDiff[] {
-  const diffs = [said, ...(isObject(result) ? [text(result["diff"]), text(result["patch"])] : [])].filter((one) => one !== undefined && /^@@ /m.test(one) && /^\+\+\+ /m.test(one));
+  const diffs = [said, ...(isObject(result) ? [text(result["diff"]), text(result["patch"])] : [])].filter(
+    (one) => one !== undefined && /^@@ /m.test(one) && /^\+\+\+ /m.test(one),
+  );
   const own = diffs.flatMap((one) => parsed(one ?? ""));
   const found = own.length > 0 || !compared ? own : parsed(compared);
   if (found.length > 0 || !isObject(result)) return found;
@@ -60,7 +63,15 @@ export function changes(result: unknown, said: string | undefined, compared: str
   const each: [string, unknown][] = isObject(files) ? Object.entries(files) : "code" in result ? [["", result]] : [];
   return each.flatMap(([path, one]) => {
     const after = isObject(one) && one["changed"] !== false ? text(one["code"]) : undefined;
-    return after === undefined ? [] : [between(path.replace(/^file:\/\//, "") || "result", isObject(one) ? (text(one["before"]) ?? text(one["original"]) ?? "") : "", after)];
+    return after === undefined
+      ? []
+      : [
+          between(
+            path.replace(/^file:\/\//, "") || "result",
+            isObject(one) ? (text(one["before"]) ?? text(one["original"]) ?? "") : "",
+            after,
+          ),
+        ];
   });
 }
 

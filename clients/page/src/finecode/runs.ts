@@ -41,14 +41,29 @@ export function start(client: Client, action: string, payload: unknown, projectP
   const id = `page-${Date.now()}-${++last}`;
   set([{ id, action, startedAt: Date.now(), state: "running" as const }, ...runs].slice(0, MOST));
   const stop = client.on("finecode/action/progress", ({ runId, title, message: step, percentage }) => {
-    if (runId === id) change(id, { ...(title != null && { title }), ...(step != null && { step }), ...(percentage != null && { percentage }) });
+    if (runId === id)
+      change(id, {
+        ...(title != null && { title }),
+        ...(step != null && { step }),
+        ...(percentage != null && { percentage }),
+      });
   });
   // A build takes what it takes; the end of the connection ends it.
   client
-    .request("finecode/action/run", { action, payload, runId: id, ...(projectPaths && { projectPaths }) }, { timeoutMs: 0 })
+    .request(
+      "finecode/action/run",
+      { action, payload, runId: id, ...(projectPaths && { projectPaths }) },
+      { timeoutMs: 0 },
+    )
     .then(
       ({ results }) => change(id, { state: "done", results }),
-      (error: unknown) => change(id, error instanceof RpcError && error.code === CANCELLED ? { state: "cancelled" } : { state: "failed", error: message(error) }),
+      (error: unknown) =>
+        change(
+          id,
+          error instanceof RpcError && error.code === CANCELLED
+            ? { state: "cancelled" }
+            : { state: "failed", error: message(error) },
+        ),
     )
     .finally(stop);
 }

@@ -20,7 +20,10 @@ export function Buttons({ buttons, threadId, before }: Props) {
   return (
     <div className="hl7-buttons" role="toolbar" aria-label="Extensions">
       {buttons.map(({ button, extensionId }, index) => (
-        <span key={`${extensionId}/${button.id}`} className={index > 0 && buttons[index - 1]?.button.group !== button.group ? "hl7-group" : undefined}>
+        <span
+          key={`${extensionId}/${button.id}`}
+          className={index > 0 && buttons[index - 1]?.button.group !== button.group ? "hl7-group" : undefined}
+        >
           <button type="button" className="btn small" onClick={() => void press(button.command).catch(complain)}>
             <Picture svg={button.icon} />
             {button.label}
@@ -38,5 +41,11 @@ function Picture({ svg }: { svg: string }) {
   const whole = /^<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
   const address = `data:image/svg+xml,${encodeURIComponent(whole)}`;
   if (!svg.includes("currentColor")) return <img className="icon-svg" src={address} alt="" />;
-  return <span className="icon-svg icon-mask" style={{ "--picture": `url("${address}")` } as CSSProperties} aria-hidden="true" />;
+  return (
+    <span
+      className="icon-svg icon-mask"
+      style={{ "--picture": `url("${address}")` } as CSSProperties}
+      aria-hidden="true"
+    />
+  );
 }

@@ -26,7 +26,10 @@ export function DocumentHead({ id, live, open: { status }, by, before }: Props) 
   async function step(direction: "undo" | "redo") {
     if (!(await before())) return;
     try {
-      await live.own(status.version + 1, client.request(`hermes/document/${direction}`, { threadId: id, version: status.version }));
+      await live.own(
+        status.version + 1,
+        client.request(`hermes/document/${direction}`, { threadId: id, version: status.version }),
+      );
     } catch (error) {
       if (reasonOf(error) !== "conflict") throw error;
       await live.refresh();
@@ -61,7 +64,16 @@ export function DocumentHead({ id, live, open: { status }, by, before }: Props) 
       if (!(event.ctrlKey || event.metaKey) || event.altKey || document.querySelector("dialog:modal")) return;
       const key = event.key.toLowerCase();
       const typing = (event.target as HTMLElement).matches("input, textarea");
-      const act = key === "s" ? save : typing ? undefined : key === "z" ? () => step(event.shiftKey ? "redo" : "undo") : key === "y" ? () => step("redo") : undefined;
+      const act =
+        key === "s"
+          ? save
+          : typing
+            ? undefined
+            : key === "z"
+              ? () => step(event.shiftKey ? "redo" : "undo")
+              : key === "y"
+                ? () => step("redo")
+                : undefined;
       if (!act) return;
       event.preventDefault();
       void act().catch(complain);
@@ -83,13 +95,33 @@ export function DocumentHead({ id, live, open: { status }, by, before }: Props) 
         {status.encoding !== "UTF-8" && ` · ${status.encoding}`}
         {by && ` · changed by ${by}`}
       </span>
-      <button type="button" className="btn plain icon" aria-label="Undo" title="Undo (Ctrl+Z)" disabled={status.undoSteps === 0} onClick={() => void step("undo").catch(complain)}>
+      <button
+        type="button"
+        className="btn plain icon"
+        aria-label="Undo"
+        title="Undo (Ctrl+Z)"
+        disabled={status.undoSteps === 0}
+        onClick={() => void step("undo").catch(complain)}
+      >
         <Icon name="undo" />
       </button>
-      <button type="button" className="btn plain icon hl7-redo" aria-label="Redo" title="Redo (Ctrl+Y)" disabled={status.redoSteps === 0} onClick={() => void step("redo").catch(complain)}>
+      <button
+        type="button"
+        className="btn plain icon hl7-redo"
+        aria-label="Redo"
+        title="Redo (Ctrl+Y)"
+        disabled={status.redoSteps === 0}
+        onClick={() => void step("redo").catch(complain)}
+      >
         <Icon name="undo" />
       </button>
-      <button type="button" className="btn primary" title="Ctrl+S" disabled={!status.dirty && status.filePath !== undefined} onClick={() => void save().catch(complain)}>
+      <button
+        type="button"
+        className="btn primary"
+        title="Ctrl+S"
+        disabled={!status.dirty && status.filePath !== undefined}
+        onClick={() => void save().catch(complain)}
+      >
         Save
       </button>
       <Menu
@@ -102,7 +134,9 @@ export function DocumentHead({ id, live, open: { status }, by, before }: Props) 
       >
         <Icon name="more" />
       </Menu>
-      {dialog?.at === "saveAs" && <SaveAs id={id} why={dialog.why} path={status.filePath ?? ""} onClose={() => setDialog(null)} />}
+      {dialog?.at === "saveAs" && (
+        <SaveAs id={id} why={dialog.why} path={status.filePath ?? ""} onClose={() => setDialog(null)} />
+      )}
       {dialog?.at === "close" && (
         <Dialog title="Close without saving?" onClose={() => setDialog(null)}>
           <p>The changes of {fileName(status)} are not saved. They go when it is closed.</p>
@@ -129,17 +163,27 @@ function SaveAs({ id, why, path, onClose }: { id: string; why?: string; path: st
   const replace = to.trim() !== "" && to.trim() === taken;
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("hermes/document/save", { threadId: id, path: to.trim(), replace }).then(onClose, (failed: unknown) => {
-      const reason = reasonOf(failed);
-      if (reason === "exists" || reason === "changedOnDisk") setTaken(to.trim());
-      setError(message(failed));
-    });
+    client
+      .request("hermes/document/save", { threadId: id, path: to.trim(), replace })
+      .then(onClose, (failed: unknown) => {
+        const reason = reasonOf(failed);
+        if (reason === "exists" || reason === "changedOnDisk") setTaken(to.trim());
+        setError(message(failed));
+      });
   }
   return (
     <Dialog title="Save as" onClose={onClose}>
       <form className="sheet-form" onSubmit={submit}>
-        <PathField label="Path on the server's machine; a relative one is of the workspace" value={to} onValue={setTo} />
-        {error && <p className="note bad" role="alert">{error}</p>}
+        <PathField
+          label="Path on the server's machine; a relative one is of the workspace"
+          value={to}
+          onValue={setTo}
+        />
+        {error && (
+          <p className="note bad" role="alert">
+            {error}
+          </p>
+        )}
         <div className="sheet-foot">
           <button type="submit" className={replace ? "btn danger" : "btn primary"} disabled={!to.trim()}>
             {replace ? "Replace the file" : "Save"}

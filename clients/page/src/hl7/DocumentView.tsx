@@ -76,13 +76,27 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
   const writing = useWriting(id, live);
 
   const parsed = useMemo(() => parse(open.text), [open.text]);
-  const schema = useSchema(useMemo(() => parsed?.segments.map(({ name }) => name) ?? [], [parsed]), extensions.length + buttons.length);
+  const schema = useSchema(
+    useMemo(() => parsed?.segments.map(({ name }) => name) ?? [], [parsed]),
+    extensions.length + buttons.length,
+  );
   const all = useMemo(() => {
-    const numbers = (name: string) => (fields === "all" ? [...new Set((schema.get(name) ?? []).map(({ field }) => field))] : []);
+    const numbers = (name: string) =>
+      fields === "all" ? [...new Set((schema.get(name) ?? []).map(({ field }) => field))] : [];
     return parsed ? rowsOf(parsed, closed, numbers) : [];
   }, [parsed, closed, fields, schema]);
   const words = useDeferredValue(find.trim());
-  const rows = useMemo(() => (words ? filtered(all, words, (row) => known(schema, row.segment.name, row.field, row.component).own?.name ?? undefined) : all), [all, words, schema]);
+  const rows = useMemo(
+    () =>
+      words
+        ? filtered(
+            all,
+            words,
+            (row) => known(schema, row.segment.name, row.field, row.component).own?.name ?? undefined,
+          )
+        : all,
+    [all, words, schema],
+  );
   const fresh = useFresh(all);
   const { data: checked, again } = useRequest("hermes/document/validate", { threadId: id }, parsed !== undefined);
   useEffect(again, [again, open.text, buttons.length]);
@@ -97,7 +111,10 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
   const chosen = all.find(({ key }) => key === selected);
 
   /** Chooses another place; what is written into the one before is stored first. */
-  const choose = useCallback((key: string | undefined) => void writing.commit().then((done) => done && setSelected(key)), [writing.commit]);
+  const choose = useCallback(
+    (key: string | undefined) => void writing.commit().then((done) => done && setSelected(key)),
+    [writing.commit],
+  );
   const show = (path: string) => {
     const row = all[rowAt(all, path)];
     // A place that is not there yet is shown among the empty ones.
@@ -107,8 +124,15 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
     choose(isMissing ? path.replaceAll("[1]", "") : row?.key);
     setView("fields");
   };
-  const fold = (key: string) => setClosed((now) => (now.has(key) ? new Set([...now].filter((one) => one !== key)) : new Set([...now, key])));
-  const by = live.by && (live.by.kind === "extension" ? nameOf(extensions, live.by.extensionId) : live.by.kind === "agent" ? "the agent" : "another client");
+  const fold = (key: string) =>
+    setClosed((now) => (now.has(key) ? new Set([...now].filter((one) => one !== key)) : new Set([...now, key])));
+  const by =
+    live.by &&
+    (live.by.kind === "extension"
+      ? nameOf(extensions, live.by.extensionId)
+      : live.by.kind === "agent"
+        ? "the agent"
+        : "another client");
 
   return (
     <main className="page hl7">
@@ -132,10 +156,28 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
                 </button>
               ))}
             </div>
-            <input type="search" className="field hl7-find" aria-label="Find a path, a name or a value" placeholder="Path, name or value" value={find} onChange={(event) => setFind(event.target.value)} />
+            <input
+              type="search"
+              className="field hl7-find"
+              aria-label="Find a path, a name or a value"
+              placeholder="Path, name or value"
+              value={find}
+              onChange={(event) => setFind(event.target.value)}
+            />
           </div>
           {parsed ? (
-            <Table rows={rows} words={`${fields} ${words}`} schema={schema} findings={byRow} fresh={fresh} selected={selected} onSelect={choose} closed={closed} onFold={fold} writing={writing} />
+            <Table
+              rows={rows}
+              words={`${fields} ${words}`}
+              schema={schema}
+              findings={byRow}
+              fresh={fresh}
+              selected={selected}
+              onSelect={choose}
+              closed={closed}
+              onFold={fold}
+              writing={writing}
+            />
           ) : (
             <p className="empty">The text does not begin with a message header (MSH), so it has no fields.</p>
           )}
@@ -147,18 +189,35 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
             <>
               <div className="hl7-bar">
                 <h2 className="grow">Text</h2>
-                <button type="button" className="btn small" onClick={() => void writing.commit().then((done) => done && setEditing(true))}>
+                <button
+                  type="button"
+                  className="btn small"
+                  onClick={() => void writing.commit().then((done) => done && setEditing(true))}
+                >
                   Edit the text
                 </button>
               </div>
-              {parsed ? <Raw message={parsed} chosen={chosen} onPoint={(index, offset) => (setFind(""), choose(rowUnder(all, index, offset)))} /> : <pre className="hl7-raw out">{open.text.slice(0, 20_000)}</pre>}
+              {parsed ? (
+                <Raw
+                  message={parsed}
+                  chosen={chosen}
+                  onPoint={(index, offset) => (setFind(""), choose(rowUnder(all, index, offset)))}
+                />
+              ) : (
+                <pre className="hl7-raw out">{open.text.slice(0, 20_000)}</pre>
+              )}
             </>
           )}
         </section>
         <section className="hl7-findings" aria-label="Findings">
           <div className="hl7-bar">
             <h2 className="grow">Findings</h2>
-            <span className="meta">{checked && (checked.findings.length === 0 ? "none" : `${checked.findings.length}${checked.truncated ? " and more" : ""}`)}</span>
+            <span className="meta">
+              {checked &&
+                (checked.findings.length === 0
+                  ? "none"
+                  : `${checked.findings.length}${checked.truncated ? " and more" : ""}`)}
+            </span>
           </div>
           <ul>
             {checked?.findings.map((finding, index) => (
@@ -175,14 +234,17 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
   );
 }
 
-const nameOf = (extensions: readonly { id: string; name: string }[], id: string) => extensions.find((one) => one.id === id)?.name ?? "an extension";
+const nameOf = (extensions: readonly { id: string; name: string }[], id: string) =>
+  extensions.find((one) => one.id === id)?.name ?? "an extension";
 
 /** Returns the places that the last change has changed. */
 function useFresh(rows: readonly Row[]): ReadonlySet<string> {
   const [fresh, setFresh] = useState(NOTHING);
   const before = useRef<ReadonlyMap<string, string>>(undefined);
   useEffect(() => {
-    const now = new Map(rows.flatMap((row) => (row.kind === "place" && !row.hasParts ? [[row.key, row.value] as const] : [])));
+    const now = new Map(
+      rows.flatMap((row) => (row.kind === "place" && !row.hasParts ? [[row.key, row.value] as const] : [])),
+    );
     const was = before.current;
     before.current = now;
     if (!was) return;

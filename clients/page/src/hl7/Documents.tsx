@@ -33,10 +33,16 @@ export default function Documents() {
               <li key={document.threadId}>
                 <a className="entry hl7-entry" href={links.document(document.threadId)}>
                   <span className="grow">
-                    <strong>{fileName(document)}</strong> {document.dirty && <span className="hl7-dirty">not saved</span>}
+                    <strong>{fileName(document)}</strong>{" "}
+                    {document.dirty && <span className="hl7-dirty">not saved</span>}
                     <span className="meta cut hl7-where">{document.filePath ?? "has no file yet"}</span>
                   </span>
-                  <span className="meta cut hl7-thread">{threadTitle(threads.find(({ id }) => id === document.threadId), "")}</span>
+                  <span className="meta cut hl7-thread">
+                    {threadTitle(
+                      threads.find(({ id }) => id === document.threadId),
+                      "",
+                    )}
+                  </span>
                 </a>
               </li>
             ))}

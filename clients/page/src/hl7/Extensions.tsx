@@ -7,7 +7,14 @@ import { fullTime } from "../ui/format";
 import { complain } from "../ui/toast";
 import { useExtensions } from "./useList";
 
-const states: Record<HermesExtensionState, string> = { starting: "starts", initializing: "starts", running: "runs", shuttingDown: "ends", stopped: "does not run", failed: "failed" };
+const states: Record<HermesExtensionState, string> = {
+  starting: "starts",
+  initializing: "starts",
+  running: "runs",
+  shuttingDown: "ends",
+  stopped: "does not run",
+  failed: "failed",
+};
 
 export function Extensions() {
   const client = useClient();
@@ -17,7 +24,11 @@ export function Extensions() {
     <section className="stack-list" aria-label="Extensions">
       <div className="row">
         <h2 className="grow">Extensions</h2>
-        <button type="button" className="btn small" onClick={() => void client.request("hermes/extension/reload", {}).catch(complain)}>
+        <button
+          type="button"
+          className="btn small"
+          onClick={() => void client.request("hermes/extension/reload", {}).catch(complain)}
+        >
           Start all again
         </button>
       </div>
@@ -37,7 +48,8 @@ function Extension({ extension: { id, name, version, state, enabled, error, path
   return (
     <li className="entry hl7-extension">
       <div className="grow">
-        <strong>{name}</strong> <span className="meta">{version !== "0.0.0" && version}</span> <span className={state === "failed" ? "del" : "meta"}>{states[state]}</span>
+        <strong>{name}</strong> <span className="meta">{version !== "0.0.0" && version}</span>{" "}
+        <span className={state === "failed" ? "del" : "meta"}>{states[state]}</span>
         <p className="meta cut">
           <code>{path}</code>
         </p>
@@ -64,7 +76,11 @@ function Logs({ id }: { id: string }) {
   if (error) return <p className="note bad">{error}</p>;
   return (
     <div className="terminal">
-      <pre className="out">{data?.entries.map(({ timestamp, level, message }) => `${fullTime(timestamp)} ${level} ${message}`).join("\n") || "Nothing yet."}</pre>
+      <pre className="out">
+        {data?.entries
+          .map(({ timestamp, level, message }) => `${fullTime(timestamp)} ${level} ${message}`)
+          .join("\n") || "Nothing yet."}
+      </pre>
       <div>
         <button type="button" className="btn small" onClick={again}>
           Read again

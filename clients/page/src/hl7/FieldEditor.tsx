@@ -64,11 +64,19 @@ export function FieldEditor({ row, about, findings, writing, onNext }: Props) {
       ) : (
         <>
           <pre className="out">{row.value.slice(0, MOST)}</pre>
-          {row.value.length > MOST && <p className="meta">{row.value.length.toLocaleString()} characters. Edit the text to change it.</p>}
+          {row.value.length > MOST && (
+            <p className="meta">{row.value.length.toLocaleString()} characters. Edit the text to change it.</p>
+          )}
         </>
       )}
-      {mine && mine.text !== mine.initial && mine.conflict === undefined && !mine.error && <p className="meta">Enter stores it, Esc takes it back.</p>}
-      {mine?.error && <p className="note bad" role="alert">{mine.error}</p>}
+      {mine && mine.text !== mine.initial && mine.conflict === undefined && !mine.error && (
+        <p className="meta">Enter stores it, Esc takes it back.</p>
+      )}
+      {mine?.error && (
+        <p className="note bad" role="alert">
+          {mine.error}
+        </p>
+      )}
       {mine?.conflict !== undefined && (
         <div className="note bad" role="alert">
           <p>Meanwhile it was changed to:</p>
@@ -90,7 +98,11 @@ export function FieldEditor({ row, about, findings, writing, onNext }: Props) {
           </div>
         </div>
       )}
-      {findings?.map((finding) => <p key={finding.message} className="hl7-finding">{finding.message}</p>)}
+      {findings?.map((finding) => (
+        <p key={finding.message} className="hl7-finding">
+          {finding.message}
+        </p>
+      ))}
       <Help field={known} codes={codes} value={text} />
     </div>
   );
@@ -102,7 +114,8 @@ function Help({ field, codes, value }: { field: HermesField | undefined; codes: 
   const facts = [
     field.required && "required",
     field.datatype && { date: "a date", datetime: "a date with a time" }[field.datatype],
-    (field.minlength != null || field.maxlength != null) && `${field.minlength ?? 0} to ${field.maxlength ?? "any number of"} characters`,
+    (field.minlength != null || field.maxlength != null) &&
+      `${field.minlength ?? 0} to ${field.maxlength ?? "any number of"} characters`,
     field.pattern && `pattern ${field.pattern}`,
     field.placeholder && `for example ${field.placeholder}`,
   ].filter(Boolean);

@@ -27,7 +27,10 @@ export function OpenDialog({ threadId, onClose, onOpened }: Props) {
     setError(undefined);
     const source = path.trim() ? { path: path.trim() } : { text: text.replace(/\n/g, "\r") };
     // A file that cannot be opened leaves no empty Thread behind.
-    const id = threadId ?? (await client.request("thread/start", { identity, displayName: path.trim().split("/").at(-1) || "Message" })).thread.id;
+    const id =
+      threadId ??
+      (await client.request("thread/start", { identity, displayName: path.trim().split("/").at(-1) || "Message" }))
+        .thread.id;
     try {
       await client.request("hermes/document/open", { threadId: id, ...source, ...(discard && { discard }) });
       onOpened(id);
@@ -47,12 +50,28 @@ export function OpenDialog({ threadId, onClose, onOpened }: Props) {
   return (
     <Dialog title="Open a message" onClose={onClose}>
       <form className="sheet-form" onSubmit={submit}>
-        <PathField label="A file on the server's machine; a relative path is one of the workspace" value={path} onValue={setPath} takes={isMessage} />
+        <PathField
+          label="A file on the server's machine; a relative path is one of the workspace"
+          value={path}
+          onValue={setPath}
+          takes={isMessage}
+        />
         <label className="stack">
           Or paste a message
-          <textarea className="field mono" rows={6} value={text} disabled={path.trim() !== ""} spellCheck={false} onChange={(event) => setText(event.target.value)} />
+          <textarea
+            className="field mono"
+            rows={6}
+            value={text}
+            disabled={path.trim() !== ""}
+            spellCheck={false}
+            onChange={(event) => setText(event.target.value)}
+          />
         </label>
-        {error && <p className="note bad" role="alert">{error.text}</p>}
+        {error && (
+          <p className="note bad" role="alert">
+            {error.text}
+          </p>
+        )}
         <div className="sheet-foot">
           {error?.isUnsaved && (
             <button type="button" className="btn danger" onClick={() => void open(true)}>

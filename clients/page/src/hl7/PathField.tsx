@@ -16,7 +16,15 @@ export function PathField({ label, value, onValue, takes = () => true }: Props) 
   return (
     <label className="stack">
       {label}
-      <input className="field mono" value={value} list={list} autoComplete="off" spellCheck={false} autoFocus onChange={(event) => onValue(event.target.value)} />
+      <input
+        className="field mono"
+        value={value}
+        list={list}
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus
+        onChange={(event) => onValue(event.target.value)}
+      />
       <datalist id={list}>
         {found.filter(takes).map((path) => (
           <option key={path} value={path} />

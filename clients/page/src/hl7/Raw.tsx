@@ -40,8 +40,18 @@ export function Raw({ message, chosen, onPoint }: Props) {
     <div className="hl7-raw" ref={scroller} tabIndex={0} role="group" aria-label="Text">
       <div className="timeline-all" style={{ height: list.getTotalSize() }}>
         {list.getVirtualItems().map((item) => (
-          <div key={item.key} ref={list.measureElement} data-index={item.index} className={item.index === at ? "hl7-line is-chosen" : "hl7-line"} style={{ transform: `translateY(${item.start}px)` }} onClick={(event) => point(event, item.index)}>
-            <Line text={segments[item.index]?.text ?? ""} chosen={chosen?.kind === "place" && item.index === at ? chosen : undefined} />
+          <div
+            key={item.key}
+            ref={list.measureElement}
+            data-index={item.index}
+            className={item.index === at ? "hl7-line is-chosen" : "hl7-line"}
+            style={{ transform: `translateY(${item.start}px)` }}
+            onClick={(event) => point(event, item.index)}
+          >
+            <Line
+              text={segments[item.index]?.text ?? ""}
+              chosen={chosen?.kind === "place" && item.index === at ? chosen : undefined}
+            />
           </div>
         ))}
       </div>
@@ -51,7 +61,9 @@ export function Raw({ message, chosen, onPoint }: Props) {
 
 function Line({ text, chosen }: { text: string; chosen?: PlaceRow }) {
   const shown = text.slice(0, MOST);
-  const rest = text.length > MOST && <span className="meta"> … {(text.length - MOST).toLocaleString()} more characters</span>;
+  const rest = text.length > MOST && (
+    <span className="meta"> … {(text.length - MOST).toLocaleString()} more characters</span>
+  );
   if (!chosen || chosen.start < 0 || chosen.start > MOST) {
     return (
       <>

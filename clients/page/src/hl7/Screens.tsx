@@ -32,7 +32,17 @@ function Question({ asked, name }: { asked: Asked; name: string }) {
       const done = () => asked.answer({});
       return (
         <Dialog title={title} onClose={done}>
-          <p className={asked.params.kind === "error" ? "note bad plain-text" : asked.params.kind === "warning" ? "note plain-text" : "plain-text"}>{asked.params.message}</p>
+          <p
+            className={
+              asked.params.kind === "error"
+                ? "note bad plain-text"
+                : asked.params.kind === "warning"
+                  ? "note plain-text"
+                  : "plain-text"
+            }
+          >
+            {asked.params.message}
+          </p>
           <p className="meta">From the extension {name}.</p>
           <div className="sheet-foot">
             <button type="button" className="btn primary" autoFocus onClick={done}>
@@ -60,14 +70,28 @@ function Question({ asked, name }: { asked: Asked; name: string }) {
       );
     }
     case "hermes/ui/openFiles":
-      return <Choice title={title} name={name} asked={asked.params} what="files" onDone={(paths) => asked.answer(paths ? { paths } : {})} />;
+      return (
+        <Choice
+          title={title}
+          name={name}
+          asked={asked.params}
+          what="files"
+          onDone={(paths) => asked.answer(paths ? { paths } : {})}
+        />
+      );
     default:
       return (
         <Choice
           title={title}
           name={name}
           asked={asked.params}
-          what={asked.method === "hermes/ui/selectDirectory" ? "directory" : asked.method === "hermes/ui/saveFile" ? "save" : "file"}
+          what={
+            asked.method === "hermes/ui/selectDirectory"
+              ? "directory"
+              : asked.method === "hermes/ui/saveFile"
+                ? "save"
+                : "file"
+          }
           onDone={(paths) => asked.answer(paths?.[0] === undefined ? {} : { path: paths[0] })}
         />
       );
@@ -89,7 +113,13 @@ function Choice({ title, name, asked: { filters, defaultPath, defaultName }, wha
   const [path, setPath] = useState([defaultPath, what === "save" && defaultName].filter(Boolean).join("/"));
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const endings = (filters ?? []).flatMap(({ extensions }) => extensions);
-  const isOfKind = (found: string) => (what === "directory" ? found.endsWith("/") : !found.endsWith("/") && (endings.length === 0 || endings.includes("*") || endings.some((ending) => found.toLowerCase().endsWith(`.${ending.toLowerCase()}`))));
+  const isOfKind = (found: string) =>
+    what === "directory"
+      ? found.endsWith("/")
+      : !found.endsWith("/") &&
+        (endings.length === 0 ||
+          endings.includes("*") ||
+          endings.some((ending) => found.toLowerCase().endsWith(`.${ending.toLowerCase()}`)));
   const all = what === "files" ? [...chosen, ...(path.trim() ? [path.trim()] : [])] : path.trim() ? [path.trim()] : [];
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -98,13 +128,28 @@ function Choice({ title, name, asked: { filters, defaultPath, defaultName }, wha
   return (
     <Dialog title={title} onClose={() => onDone()}>
       <form className="sheet-form" onSubmit={submit}>
-        <p className="meta">The extension {name} asks for {what === "save" ? "a place to save to" : what === "directory" ? "a directory" : what === "files" ? "files" : "a file"} on the server's machine.</p>
+        <p className="meta">
+          The extension {name} asks for{" "}
+          {what === "save"
+            ? "a place to save to"
+            : what === "directory"
+              ? "a directory"
+              : what === "files"
+                ? "files"
+                : "a file"}{" "}
+          on the server's machine.
+        </p>
         {chosen.length > 0 && (
           <ul className="entries">
             {chosen.map((one) => (
               <li key={one} className="entry">
                 <code className="grow">{one}</code>
-                <button type="button" className="btn plain icon" aria-label={`Take out ${one}`} onClick={() => setChosen(chosen.filter((other) => other !== one))}>
+                <button
+                  type="button"
+                  className="btn plain icon"
+                  aria-label={`Take out ${one}`}
+                  onClick={() => setChosen(chosen.filter((other) => other !== one))}
+                >
                   <Icon name="close" />
                 </button>
               </li>
@@ -112,7 +157,13 @@ function Choice({ title, name, asked: { filters, defaultPath, defaultName }, wha
           </ul>
         )}
         <PathField label={LABELS[what]} value={path} onValue={setPath} takes={isOfKind} />
-        {endings.length > 0 && <p className="meta">{filters?.map(({ name: kind, extensions }) => `${kind} (${extensions.map((one) => `*.${one}`).join(", ")})`).join(", ")}</p>}
+        {endings.length > 0 && (
+          <p className="meta">
+            {filters
+              ?.map(({ name: kind, extensions }) => `${kind} (${extensions.map((one) => `*.${one}`).join(", ")})`)
+              .join(", ")}
+          </p>
+        )}
         <div className="sheet-foot">
           {what === "files" && (
             <button
@@ -140,7 +191,15 @@ function Choice({ title, name, asked: { filters, defaultPath, defaultName }, wha
 }
 
 /** A page of an extension in a frame that reaches nothing of this page. */
-function Frame({ window: { windowId, title, url, width, height, modal, resizable }, index, name }: { window: HermesWindow; index: number; name: string }) {
+function Frame({
+  window: { windowId, title, url, width, height, modal, resizable },
+  index,
+  name,
+}: {
+  window: HermesWindow;
+  index: number;
+  name: string;
+}) {
   const client = useClient();
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -163,7 +222,14 @@ function Frame({ window: { windowId, title, url, width, height, modal, resizable
   }
 
   return (
-    <dialog ref={dialog} className="hl7-window" data-resizable={resizable || undefined} aria-labelledby={heading} onClose={close} style={{ width, height: height + 40, translate: `${at.x}px ${at.y}px` }}>
+    <dialog
+      ref={dialog}
+      className="hl7-window"
+      data-resizable={resizable || undefined}
+      aria-labelledby={heading}
+      onClose={close}
+      style={{ width, height: height + 40, translate: `${at.x}px ${at.y}px` }}
+    >
       <div className="sheet-head" onPointerDown={drag}>
         <h2 id={heading} className="cut" title={url}>
           {title || name} <span className="meta">{name}</span>
@@ -172,8 +238,19 @@ function Frame({ window: { windowId, title, url, width, height, modal, resizable
           <Icon name="close" />
         </button>
       </div>
-      {isElsewhere(url) && <p className="note">This page is on the server's machine, which this browser does not reach: {url}</p>}
-      {isForeign(url) ? <iframe src={url} title={title || name} sandbox="allow-scripts allow-forms allow-same-origin allow-downloads allow-modals" referrerPolicy="no-referrer" /> : <p className="empty">This address is not shown: {url}</p>}
+      {isElsewhere(url) && (
+        <p className="note">This page is on the server's machine, which this browser does not reach: {url}</p>
+      )}
+      {isForeign(url) ? (
+        <iframe
+          src={url}
+          title={title || name}
+          sandbox="allow-scripts allow-forms allow-same-origin allow-downloads allow-modals"
+          referrerPolicy="no-referrer"
+        />
+      ) : (
+        <p className="empty">This address is not shown: {url}</p>
+      )}
     </dialog>
   );
 }

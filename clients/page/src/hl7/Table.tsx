@@ -59,13 +59,37 @@ export function Table({ rows, words, schema, findings, fresh, selected, onSelect
           const row = rows[item.index];
           return (
             row && (
-              <div key={item.key} ref={list.measureElement} data-index={item.index} className="hl7-row" style={{ transform: `translateY(${item.start}px)` }}>
+              <div
+                key={item.key}
+                ref={list.measureElement}
+                data-index={item.index}
+                className="hl7-row"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
                 {row.kind === "segment" ? (
-                  <SegmentLine row={row} isClosed={closed.has(row.key)} isSelected={row.key === selected} onFold={onFold} findings={findings.get(row.key)} />
+                  <SegmentLine
+                    row={row}
+                    isClosed={closed.has(row.key)}
+                    isSelected={row.key === selected}
+                    onFold={onFold}
+                    findings={findings.get(row.key)}
+                  />
                 ) : row.key === selected ? (
-                  <FieldEditor row={row} about={known(schema, row.segment.name, row.field, row.component)} findings={findings.get(row.key)} writing={writing} onNext={() => onSelect(rows[item.index + 1]?.key)} />
+                  <FieldEditor
+                    row={row}
+                    about={known(schema, row.segment.name, row.field, row.component)}
+                    findings={findings.get(row.key)}
+                    writing={writing}
+                    onNext={() => onSelect(rows[item.index + 1]?.key)}
+                  />
                 ) : (
-                  <PlaceLine row={row} schema={schema} findings={findings.get(row.key)} isFresh={fresh.has(row.key)} onSelect={onSelect} />
+                  <PlaceLine
+                    row={row}
+                    schema={schema}
+                    findings={findings.get(row.key)}
+                    isFresh={fresh.has(row.key)}
+                    onSelect={onSelect}
+                  />
                 )}
               </div>
             )
@@ -87,10 +111,19 @@ interface SegmentProps {
 function SegmentLine({ row, isClosed, isSelected, onFold, findings }: SegmentProps) {
   return (
     <>
-      <button type="button" className={isSelected ? "hl7-segment is-selected" : "hl7-segment"} aria-expanded={!isClosed} onClick={() => onFold(row.key)}>
+      <button
+        type="button"
+        className={isSelected ? "hl7-segment is-selected" : "hl7-segment"}
+        aria-expanded={!isClosed}
+        onClick={() => onFold(row.key)}
+      >
         {row.key}
       </button>
-      {findings?.map((finding) => <p key={finding.message} className="hl7-finding">{finding.message}</p>)}
+      {findings?.map((finding) => (
+        <p key={finding.message} className="hl7-finding">
+          {finding.message}
+        </p>
+      ))}
     </>
   );
 }
@@ -107,7 +140,15 @@ function PlaceLine({ row, schema, findings, isFresh, onSelect }: PlaceProps) {
   const { own, field } = known(schema, row.segment.name, row.field, row.component);
   const meaning = (own ?? field)?.values?.[row.value];
   return (
-    <button type="button" className={["hl7-place", row.hasParts && "has-parts", isFresh && "is-fresh", findings && "has-finding"].filter(Boolean).join(" ")} data-depth={row.depth} data-path={row.key} onClick={() => onSelect(row.key)}>
+    <button
+      type="button"
+      className={["hl7-place", row.hasParts && "has-parts", isFresh && "is-fresh", findings && "has-finding"]
+        .filter(Boolean)
+        .join(" ")}
+      data-depth={row.depth}
+      data-path={row.key}
+      onClick={() => onSelect(row.key)}
+    >
       <span className="hl7-path">{row.key.slice(row.key.indexOf("."))}</span>
       <span className="hl7-name cut">{row.repetition ? `repetition ${row.repetition}` : own?.name}</span>
       <span className="hl7-value cut">

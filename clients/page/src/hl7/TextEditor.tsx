@@ -23,7 +23,15 @@ export function TextEditor({ id, live, open, onDone }: Props) {
   async function store() {
     setError(undefined);
     try {
-      if (text !== asLines(base.text)) await live.own(base.version + 1, client.request("hermes/document/change", { threadId: id, version: base.version, edits: [edit(base.text, text)] }));
+      if (text !== asLines(base.text))
+        await live.own(
+          base.version + 1,
+          client.request("hermes/document/change", {
+            threadId: id,
+            version: base.version,
+            edits: [edit(base.text, text)],
+          }),
+        );
       onDone();
     } catch (failed) {
       if (reasonOf(failed) === "conflict") void live.refresh();
@@ -57,14 +65,30 @@ export function TextEditor({ id, live, open, onDone }: Props) {
             >
               Take the other text
             </button>
-            <button type="button" className="btn small" onClick={() => setBase({ text: open.text, version: open.status.version })}>
+            <button
+              type="button"
+              className="btn small"
+              onClick={() => setBase({ text: open.text, version: open.status.version })}
+            >
               Go on with mine
             </button>
           </div>
         </div>
       )}
-      {error && !isBehind && <p className="note bad" role="alert">{error}</p>}
-      <textarea ref={area} className="hl7-raw hl7-area" aria-label="Text of the message" value={text} spellCheck={false} autoFocus onChange={(event) => setText(event.target.value)} />
+      {error && !isBehind && (
+        <p className="note bad" role="alert">
+          {error}
+        </p>
+      )}
+      <textarea
+        ref={area}
+        className="hl7-raw hl7-area"
+        aria-label="Text of the message"
+        value={text}
+        spellCheck={false}
+        autoFocus
+        onChange={(event) => setText(event.target.value)}
+      />
     </>
   );
 }

@@ -101,7 +101,11 @@ function fieldsOf(segment: Segment, { field }: Separators): Part[] {
 }
 
 /** Returns the rows of a message. `known` are the numbers of fields that are shown although they are empty. */
-export function rowsOf(message: Message, closed: ReadonlySet<string>, known: (segment: string) => readonly number[]): Row[] {
+export function rowsOf(
+  message: Message,
+  closed: ReadonlySet<string>,
+  known: (segment: string) => readonly number[],
+): Row[] {
   const rows: Row[] = [];
   message.segments.forEach((segment, index) => {
     const key = pathOf(segment);
@@ -112,16 +116,38 @@ export function rowsOf(message: Message, closed: ReadonlySet<string>, known: (se
     const empty = new Set(known(segment.name));
     for (let number = 1; number <= all; number++) {
       const raw = fields[number - 1] ?? { text: "", start: -1 };
-      if (raw.text !== "" || empty.has(number)) placesOf(empty.size > 0, message.separators, segment, index, number, raw, rows);
+      if (raw.text !== "" || empty.has(number))
+        placesOf(empty.size > 0, message.separators, segment, index, number, raw, rows);
     }
   });
   return rows;
 }
 
-function placesOf(withEmpty: boolean, separators: Separators, segment: Segment, index: number, field: number, raw: Part, rows: Row[]) {
+function placesOf(
+  withEmpty: boolean,
+  separators: Separators,
+  segment: Segment,
+  index: number,
+  field: number,
+  raw: Part,
+  rows: Row[],
+) {
   const path = `${pathOf(segment)}.${field}`;
   const row = (key: string, depth: number, { text, start }: Part, more?: Partial<PlaceRow>) =>
-    rows.push({ kind: "place", segment, index, field, key, depth, value: more?.hasParts || more?.fixed ? text : decode(text, separators), hasParts: false, fixed: false, start, end: start < 0 ? -1 : start + text.length, ...more });
+    rows.push({
+      kind: "place",
+      segment,
+      index,
+      field,
+      key,
+      depth,
+      value: more?.hasParts || more?.fixed ? text : decode(text, separators),
+      hasParts: false,
+      fixed: false,
+      start,
+      end: start < 0 ? -1 : start + text.length,
+      ...more,
+    });
   if (segment.name === "MSH" && field <= 2) {
     row(path, 0, raw, { fixed: true });
     return;
@@ -153,10 +179,18 @@ function placesOf(withEmpty: boolean, separators: Separators, segment: Segment, 
 /** Returns the text of a raw leaf. Sequences that format or switch character sets stay as they are. */
 function decode(raw: string, { field, component, repetition, escape, subcomponent }: Separators): string {
   if (!escape || !raw.includes(escape)) return raw;
-  const meant: Record<string, string | undefined> = { F: field, S: component, R: repetition, T: subcomponent, E: escape };
+  const meant: Record<string, string | undefined> = {
+    F: field,
+    S: component,
+    R: repetition,
+    T: subcomponent,
+    E: escape,
+  };
   const mark = escape.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   return raw.replace(new RegExp(`${mark}([FSRTE]|X(?:[0-7][0-9A-Fa-f])+)${mark}`, "g"), (all, code: string) =>
-    code.startsWith("X") && code.length > 1 ? (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("") : (meant[code] ?? all),
+    code.startsWith("X") && code.length > 1
+      ? (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("")
+      : (meant[code] ?? all),
   );
 }
 
@@ -217,7 +251,11 @@ export function edit(text: string, lines: string): { start: number; end: number;
   if (isLow(before.charCodeAt(before.length - tail))) tail--;
   const [lineEnd = "\r"] = /\r\n?|\n/.exec(text) ?? [];
   const bytes = (to: number) => new TextEncoder().encode(text.slice(0, indexIn(text, to))).length;
-  return { start: bytes(start), end: bytes(before.length - tail), text: lines.slice(start, lines.length - tail).replaceAll("\n", lineEnd) };
+  return {
+    start: bytes(start),
+    end: bytes(before.length - tail),
+    text: lines.slice(start, lines.length - tail).replaceAll("\n", lineEnd),
+  };
 }
 
 /** Returns where a place of `asLines(text)` is in the text. */

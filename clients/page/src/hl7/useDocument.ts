@@ -33,7 +33,10 @@ export function useDocument(threadId: string): Live {
   const read = useCallback(async () => {
     const mine = ++life.current;
     try {
-      const [{ documents }, { text, version }] = await Promise.all([client.request("hermes/document/list", {}), client.request("hermes/document/get", { threadId })]);
+      const [{ documents }, { text, version }] = await Promise.all([
+        client.request("hermes/document/list", {}),
+        client.request("hermes/document/get", { threadId }),
+      ]);
       const status = documents.find((one) => one.threadId === threadId);
       if (mine !== life.current || !status) return undefined;
       const open = { status: { ...status, version }, text };
@@ -75,7 +78,8 @@ export function useDocument(threadId: string): Live {
     const stops = [
       client.on("hermes/document/changed", ({ document, origin }) => {
         if (document.threadId !== threadId) return;
-        if (origin.kind !== "client" || !owned.current.delete(document.version)) setState((now) => ({ ...now, by: origin }));
+        if (origin.kind !== "client" || !owned.current.delete(document.version))
+          setState((now) => ({ ...now, by: origin }));
         void refresh();
       }),
       client.on("hermes/document/closed", (closed) => {

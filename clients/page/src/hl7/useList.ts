@@ -8,7 +8,11 @@ const NO_DOCUMENTS: readonly HermesDocument[] = [];
 const NO_EXTENSIONS: readonly HermesExtension[] = [];
 const NO_BUTTONS: readonly HermesToolbarButton[] = [];
 
-type News = "hermes/document/changed" | "hermes/document/closed" | "hermes/toolbar/changed" | "hermes/extension/changed";
+type News =
+  | "hermes/document/changed"
+  | "hermes/document/closed"
+  | "hermes/toolbar/changed"
+  | "hermes/extension/changed";
 const DOCUMENTS: readonly News[] = ["hermes/document/changed", "hermes/document/closed"];
 const EXTENSIONS: readonly News[] = ["hermes/extension/changed", "hermes/toolbar/changed"];
 

@@ -13,8 +13,13 @@ export function useSchema(names: readonly string[], round: number): Schema {
   useEffect(() => {
     let current = true;
     const each = wanted.split(" ").filter((name) => /^[A-Z][A-Z0-9]{2}$/.test(name));
-    const read = each.map(async (segment) => [segment, (await client.request("hermes/schema/segment", { segment })).fields] as const);
-    Promise.all(read).then((all) => current && setSchema(new Map(all)), () => {});
+    const read = each.map(
+      async (segment) => [segment, (await client.request("hermes/schema/segment", { segment })).fields] as const,
+    );
+    Promise.all(read).then(
+      (all) => current && setSchema(new Map(all)),
+      () => {},
+    );
     return () => {
       current = false;
     };
@@ -23,9 +28,15 @@ export function useSchema(names: readonly string[], round: number): Schema {
 }
 
 /** Returns what is known of a place, and of the field that it is in. */
-export function known(schema: Schema, segment: string, field: number, component?: number): { own?: HermesField; field?: HermesField } {
+export function known(
+  schema: Schema,
+  segment: string,
+  field: number,
+  component?: number,
+): { own?: HermesField; field?: HermesField } {
   const fields = schema.get(segment) ?? [];
   const whole = fields.find((one) => one.field === field && one.component === undefined);
-  const own = component === undefined ? whole : fields.find((one) => one.field === field && one.component === component);
+  const own =
+    component === undefined ? whole : fields.find((one) => one.field === field && one.component === component);
   return { own, field: whole };
 }

@@ -60,7 +60,10 @@ export function useWriting(threadId: string, live: Live): Writing {
           return false;
         }
         const patches = [{ path: mine.path, value: mine.text }];
-        const { errors } = await live.own(seen.version + 1, client.request("hermes/document/patch", { threadId, version: seen.version, patches }));
+        const { errors } = await live.own(
+          seen.version + 1,
+          client.request("hermes/document/patch", { threadId, version: seen.version, patches }),
+        );
         if (!errors?.length) break;
         fail(errors[0]?.message ?? "It was not made.");
         return false;
@@ -81,8 +84,17 @@ export function useWriting(threadId: string, live: Live): Writing {
   return {
     draft,
     commit,
-    write: useCallback((path, initial, text) => set({ ...(now.current?.path === path ? now.current : { path, initial }), text, error: undefined }), [set]),
-    insist: useCallback(() => now.current && set({ ...now.current, initial: now.current.conflict ?? now.current.initial, conflict: undefined }), [set]),
+    write: useCallback(
+      (path, initial, text) =>
+        set({ ...(now.current?.path === path ? now.current : { path, initial }), text, error: undefined }),
+      [set],
+    ),
+    insist: useCallback(
+      () =>
+        now.current &&
+        set({ ...now.current, initial: now.current.conflict ?? now.current.initial, conflict: undefined }),
+      [set],
+    ),
     drop: useCallback(() => set(undefined), [set]),
   };
 }

@@ -2,10 +2,21 @@
 import type { Client, Handlers, HermesWindow, ServerRequests } from "@bobbin/client";
 import { say } from "../ui/toast";
 
-type Method = "hermes/ui/showMessage" | "hermes/ui/showConfirm" | "hermes/ui/openFile" | "hermes/ui/openFiles" | "hermes/ui/saveFile" | "hermes/ui/selectDirectory";
+type Method =
+  | "hermes/ui/showMessage"
+  | "hermes/ui/showConfirm"
+  | "hermes/ui/openFile"
+  | "hermes/ui/openFiles"
+  | "hermes/ui/saveFile"
+  | "hermes/ui/selectDirectory";
 
 export type Asked = {
-  [M in Method]: { method: M; id: number; params: ServerRequests[M]["params"]; answer: (result: ServerRequests[M]["result"]) => void };
+  [M in Method]: {
+    method: M;
+    id: number;
+    params: ServerRequests[M]["params"];
+    answer: (result: ServerRequests[M]["result"]) => void;
+  };
 }[Method];
 
 interface Screens {

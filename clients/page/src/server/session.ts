@@ -41,7 +41,10 @@ export async function exchange(code: string): Promise<void> {
 /** Returns a ticket for one connection. */
 export async function ticket(): Promise<string> {
   // After the server, anybody may listen here: they would get what is written in this tab.
-  if (NAMED_ANEW && connected) throw new UnauthorizedError("The connection was lost, and another program may answer at this address now. `bobbin open` opens the page again.");
+  if (NAMED_ANEW && connected)
+    throw new UnauthorizedError(
+      "The connection was lost, and another program may answer at this address now. `bobbin open` opens the page again.",
+    );
   const answer = await askTicket();
   if (answer.status === 401) {
     localStorage.removeItem(SECRET);
@@ -59,7 +62,8 @@ function askTicket(): Promise<Response> {
 
 async function reason(answer: Response): Promise<string> {
   // The server knows this address no more: where other people have accounts, it has a new one after each start.
-  if (answer.status === 403) return "The page has another address since the server was started again; `bobbin open` opens it.";
+  if (answer.status === 403)
+    return "The page has another address since the server was started again; `bobbin open` opens it.";
   const said = (await answer.json().catch(() => ({}))) as { message?: string };
   return said.message ?? `The server answers ${answer.status}.`;
 }
@@ -71,7 +75,12 @@ function browser(): string {
 }
 
 async function post(path: string, headers: Record<string, string>, body?: string): Promise<Response> {
-  return fetch(path, { method: "POST", headers, ...(body !== undefined && { body }), signal: AbortSignal.timeout(10_000) }).catch(() => {
+  return fetch(path, {
+    method: "POST",
+    headers,
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.timeout(10_000),
+  }).catch(() => {
     throw new Error("The server does not answer.");
   });
 }

@@ -38,7 +38,12 @@ export function ThreadListProvider({ children }: { children: ReactNode }) {
     let current = true;
     const open = (origins: string[]) => {
       if (!current) return;
-      opened = client.openThreadList({ identity, includeArchived: true, includeSubAgents: true, crossChannelOrigins: origins });
+      opened = client.openThreadList({
+        identity,
+        includeArchived: true,
+        includeSubAgents: true,
+        crossChannelOrigins: origins,
+      });
       setList(opened);
     };
     client.request("channel/list", {}).then(

@@ -10,7 +10,11 @@ interface Answer<Result> {
   again: () => void;
 }
 
-export function useRequest<M extends keyof Requests>(method: M, params: Requests[M]["params"], wanted = true): Answer<Requests[M]["result"]> {
+export function useRequest<M extends keyof Requests>(
+  method: M,
+  params: Requests[M]["params"],
+  wanted = true,
+): Answer<Requests[M]["result"]> {
   const client = useClient();
   const [answer, setAnswer] = useState<{ data?: Requests[M]["result"]; error?: string }>({});
   const [round, setRound] = useState(0);
@@ -18,7 +22,11 @@ export function useRequest<M extends keyof Requests>(method: M, params: Requests
   useEffect(() => {
     if (!wanted) return;
     const stop = new AbortController();
-    const call = client.request as (method: M, params: Requests[M]["params"], options: { signal: AbortSignal }) => Promise<Requests[M]["result"]>;
+    const call = client.request as (
+      method: M,
+      params: Requests[M]["params"],
+      options: { signal: AbortSignal },
+    ) => Promise<Requests[M]["result"]>;
     call.call(client, method, JSON.parse(key) as Requests[M]["params"], { signal: stop.signal }).then(
       (data) => setAnswer({ data }),
       (error: unknown) => !stop.signal.aborted && setAnswer({ error: message(error) }),

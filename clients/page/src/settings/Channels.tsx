@@ -11,14 +11,16 @@ export function Channels() {
     <div className="stack-list">
       {data?.channels.length === 0 && (
         <p className="meta">
-          None. Adapters of chat platforms are set as <code>ExternalChannels</code> in <code>~/.craft/config.json</code>.
+          None. Adapters of chat platforms are set as <code>ExternalChannels</code> in <code>~/.craft/config.json</code>
+          .
         </p>
       )}
       <ul className="entries">
         {data?.channels.map(({ name, category, enabled, running, problem, diagnostics }) => (
           <li key={name} className="entry">
             <div className="grow">
-              <strong>{name}</strong> <span className="meta">{category}</span> <span className="meta">{running ? "connected" : enabled ? "not connected" : "off"}</span>
+              <strong>{name}</strong> <span className="meta">{category}</span>{" "}
+              <span className="meta">{running ? "connected" : enabled ? "not connected" : "off"}</span>
               {problem && <p className="del">{problem}</p>}
               {diagnostics?.map((one) => (
                 <p key={one.message} className="meta">

@@ -28,14 +28,23 @@ export function Devices() {
                 paired {fullTime(device.createdAt)} · last used {fullTime(device.lastUsedAt)}
               </p>
             </div>
-            <button type="button" className="btn small danger" aria-label={`Revoke ${device.label}`} onClick={() => revoke([device.id])}>
+            <button
+              type="button"
+              className="btn small danger"
+              aria-label={`Revoke ${device.label}`}
+              onClick={() => revoke([device.id])}
+            >
               Revoke
             </button>
           </li>
         ))}
       </ul>
       <div className="row wrap">
-        <button type="button" className="btn" onClick={() => void client.request("device/invite", {}).then(setInvited, complain)}>
+        <button
+          type="button"
+          className="btn"
+          onClick={() => void client.request("device/invite", {}).then(setInvited, complain)}
+        >
           Pair another browser…
         </button>
         {devices.length > 1 && (
@@ -64,7 +73,9 @@ function Invitation({ invited }: { invited: DeviceInviteResult }) {
           </li>
         ))}
       </ul>
-      {remoteUrls.length === 0 && <p className="meta">The server listens on its own machine only, so these are for a browser there.</p>}
+      {remoteUrls.length === 0 && (
+        <p className="meta">The server listens on its own machine only, so these are for a browser there.</p>
+      )}
     </div>
   );
 }

@@ -30,14 +30,21 @@ export function McpForm({ server, onClose, onDone }: Props) {
   function test() {
     setTested({ text: "Testing…", bad: false });
     client.request("mcp/test", { server: config() }).then(
-      (result) => setTested(result.success ? { text: `It works: ${plural(result.toolCount ?? 0, "tool")}.`, bad: false } : { text: result.errorMessage ?? "It does not work.", bad: true }),
+      (result) =>
+        setTested(
+          result.success
+            ? { text: `It works: ${plural(result.toolCount ?? 0, "tool")}.`, bad: false }
+            : { text: result.errorMessage ?? "It does not work.", bad: true },
+        ),
       (error: unknown) => setTested({ text: message(error), bad: true }),
     );
   }
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("mcp/upsert", { server: config() }).then(onDone, (error: unknown) => setTested({ text: message(error), bad: true }));
+    client
+      .request("mcp/upsert", { server: config() })
+      .then(onDone, (error: unknown) => setTested({ text: message(error), bad: true }));
   }
 
   const whole = Boolean(name.trim() && (transport === "stdio" ? command.trim() : url.trim()));
@@ -46,11 +53,20 @@ export function McpForm({ server, onClose, onDone }: Props) {
       <form className="sheet-form" onSubmit={submit}>
         <label className="stack">
           Name
-          <input className="field" value={name} disabled={server !== undefined} onChange={(event) => setName(event.target.value)} />
+          <input
+            className="field"
+            value={name}
+            disabled={server !== undefined}
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
         <label className="stack">
           It is
-          <select className="pick boxed" value={transport} onChange={(event) => setTransport(event.target.value as typeof transport)}>
+          <select
+            className="pick boxed"
+            value={transport}
+            onChange={(event) => setTransport(event.target.value as typeof transport)}
+          >
             <option value="stdio">a program on the server's machine</option>
             <option value="streamableHttp">an HTTP server</option>
           </select>
@@ -63,7 +79,12 @@ export function McpForm({ server, onClose, onDone }: Props) {
             </label>
             <label className="stack">
               Arguments, one a line
-              <textarea className="field mono" rows={3} value={args} onChange={(event) => setArgs(event.target.value)} />
+              <textarea
+                className="field mono"
+                rows={3}
+                value={args}
+                onChange={(event) => setArgs(event.target.value)}
+              />
             </label>
           </>
         ) : (

@@ -45,12 +45,20 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
     setBusy(true);
     setError(undefined);
     const said = isOther ? name.trim() : known;
-    const provider: ProviderSetting = { name: said, ...(isOther && { wire, baseUrl: address.trim() }), ...(key.trim() && { apiKey: key.trim() }) };
+    const provider: ProviderSetting = {
+      name: said,
+      ...(isOther && { wire, baseUrl: address.trim() }),
+      ...(key.trim() && { apiKey: key.trim() }),
+    };
     try {
       await client.request("workspace/config/update", { provider });
       const listed = await client.request("model/list", {});
       const found = listed.models.map(({ id }) => id).filter((id) => id.startsWith(`${said}/`));
-      if (found.length === 0) setError(listed.errorMessage ?? "The provider lists no models. Check its key and address, or type the name of a model.");
+      if (found.length === 0)
+        setError(
+          listed.errorMessage ??
+            "The provider lists no models. Check its key and address, or type the name of a model.",
+        );
       setModels(found);
       setModel(found[0] ?? `${said}/`);
     } catch (failure) {
@@ -72,7 +80,11 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
       <form className="sheet-form" onSubmit={(event) => void test(event)}>
         <label className="stack">
           Provider
-          <select className="pick boxed" value={chosen} onChange={(event) => change(() => setChosen(Number(event.target.value)))}>
+          <select
+            className="pick boxed"
+            value={chosen}
+            onChange={(event) => change(() => setChosen(Number(event.target.value)))}
+          >
             {providers.map(({ label }, index) => (
               <option key={label} value={index}>
                 {label}
@@ -84,11 +96,20 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
           <>
             <label className="stack">
               Name, in front of its models
-              <input className="field mono" value={name} pattern="[^\/]+" onChange={(event) => change(() => setName(event.target.value))} />
+              <input
+                className="field mono"
+                value={name}
+                pattern="[^\/]+"
+                onChange={(event) => change(() => setName(event.target.value))}
+              />
             </label>
             <label className="stack">
               It speaks
-              <select className="pick boxed" value={wire} onChange={(event) => change(() => setWire(event.target.value as ProviderWire))}>
+              <select
+                className="pick boxed"
+                value={wire}
+                onChange={(event) => change(() => setWire(event.target.value as ProviderWire))}
+              >
                 {wires.map(([value, label]) => (
                   <option key={value} value={value}>
                     {label}
@@ -98,14 +119,26 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
             </label>
             <label className="stack">
               Address
-              <input className="field mono" type="url" placeholder="https://…/v1" value={address} onChange={(event) => change(() => setAddress(event.target.value))} />
+              <input
+                className="field mono"
+                type="url"
+                placeholder="https://…/v1"
+                value={address}
+                onChange={(event) => change(() => setAddress(event.target.value))}
+              />
             </label>
           </>
         )}
         {known !== "ollama" && (
           <label className="stack">
             {isOther ? "API key, if it needs one" : "API key"}
-            <input className="field mono" type="password" autoComplete="off" value={key} onChange={(event) => change(() => setKey(event.target.value))} />
+            <input
+              className="field mono"
+              type="password"
+              autoComplete="off"
+              value={key}
+              onChange={(event) => change(() => setKey(event.target.value))}
+            />
           </label>
         )}
         <div className="row wrap">
@@ -151,7 +184,9 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
 export function Models() {
   return (
     <>
-      <p className="meta">Set up a provider and choose the model of new Threads. Threads that have a model of their own keep it.</p>
+      <p className="meta">
+        Set up a provider and choose the model of new Threads. Threads that have a model of their own keep it.
+      </p>
       <ModelSetup />
     </>
   );

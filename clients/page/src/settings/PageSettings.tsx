@@ -24,7 +24,9 @@ export function PageSettings() {
         </select>
       </label>
       <NotifySwitch />
-      <p className="meta">The browser then says when something waits for you or a Turn has ended while you look elsewhere.</p>
+      <p className="meta">
+        The browser then says when something waits for you or a Turn has ended while you look elsewhere.
+      </p>
     </div>
   );
 }

@@ -30,10 +30,24 @@ export function Rules() {
           {data?.answers.map((answer) => (
             <li key={answer.id} className="entry">
               <div className="grow">
-                <code>{marked(answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`)}</code>
-                <p className="meta">{[answer.approvalType === "shell" && `in ${markedInLine(answer.target)}`, ...(answer.conditions ?? [])].filter(Boolean).join(" · ")}</p>
+                <code>
+                  {marked(answer.approvalType === "shell" ? answer.operation : `${answer.operation} ${answer.target}`)}
+                </code>
+                <p className="meta">
+                  {[
+                    answer.approvalType === "shell" && `in ${markedInLine(answer.target)}`,
+                    ...(answer.conditions ?? []),
+                  ]
+                    .filter(Boolean)
+                    .join(" · ")}
+                </p>
               </div>
-              <button type="button" className="btn small" aria-label={`Remove: ${answer.operation}`} onClick={() => void forget([answer.id])}>
+              <button
+                type="button"
+                className="btn small"
+                aria-label={`Remove: ${answer.operation}`}
+                onClick={() => void forget([answer.id])}
+              >
                 Remove
               </button>
             </li>
@@ -48,14 +62,17 @@ export function Rules() {
       <section>
         <h3>Rules</h3>
         <p className="meta">
-          They are in <code>~/.craft/config.json</code> and <code>.craft/config.json</code>; a server reads them at its start.
+          They are in <code>~/.craft/config.json</code> and <code>.craft/config.json</code>; a server reads them at its
+          start.
         </p>
         <ul className="entries">
           {data?.rules.map((rule) => (
             <li key={rule.source + rule.text} className="entry">
               <div className="grow">
                 <code>{markedInLine(rule.text)}</code>
-                <p className="meta">{[rule.reason && markedInLine(rule.reason), rule.source].filter(Boolean).join(" · ")}</p>
+                <p className="meta">
+                  {[rule.reason && markedInLine(rule.reason), rule.source].filter(Boolean).join(" · ")}
+                </p>
               </div>
             </li>
           ))}
@@ -64,7 +81,15 @@ export function Rules() {
       <section>
         <h3>What would happen to a command</h3>
         <form className="row" onSubmit={submit}>
-          <input className="field mono" aria-label="Command" placeholder="cargo publish --dry-run" value={command} onChange={(event) => setCommand(event.target.value)} autoComplete="off" spellCheck={false} />
+          <input
+            className="field mono"
+            aria-label="Command"
+            placeholder="cargo publish --dry-run"
+            value={command}
+            onChange={(event) => setCommand(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
           <button type="submit" className="btn" disabled={!command.trim()}>
             Explain
           </button>

@@ -15,7 +15,10 @@ export function ServerInfo() {
     ["Server", server && `${server.serverInfo.name} ${server.serverInfo.version}`],
     ["Workspace", threads[0]?.workspacePath],
     ["Uptime", stats.data?.uptimeMs === undefined ? undefined : duration(stats.data.uptimeMs)],
-    ["Memory", stats.data?.memoryBytes === undefined ? undefined : `${Math.round(stats.data.memoryBytes / 1048576)} MiB`],
+    [
+      "Memory",
+      stats.data?.memoryBytes === undefined ? undefined : `${Math.round(stats.data.memoryBytes / 1048576)} MiB`,
+    ],
     ["Clients", stats.data?.connections?.toString()],
     ["Threads in memory", stats.data?.liveThreads.toString()],
   ];
@@ -35,17 +38,22 @@ export function ServerInfo() {
       <section>
         <h3>Models</h3>
         {models.error && <p className="note bad">{models.error}</p>}
-        {models.data && !models.data.success && <p className="note bad">{models.data.errorMessage ?? models.data.errorCode}</p>}
+        {models.data && !models.data.success && (
+          <p className="note bad">{models.data.errorMessage ?? models.data.errorCode}</p>
+        )}
         <ul className="entries">
           {models.data?.models.map((model) => (
             <li key={model.id} className="entry">
               <code className="grow">{model.id}</code>
-              <span className="meta">{[model.ownedBy, model.reasoningEfforts?.join(", ")].filter(Boolean).join(" · ")}</span>
+              <span className="meta">
+                {[model.ownedBy, model.reasoningEfforts?.join(", ")].filter(Boolean).join(" · ")}
+              </span>
             </li>
           ))}
         </ul>
         <p className="meta">
-          Models and providers are set in <code>~/.craft/config.json</code>. <a href={links.settings("checks")}>Checks</a> says what is missing.
+          Models and providers are set in <code>~/.craft/config.json</code>.{" "}
+          <a href={links.settings("checks")}>Checks</a> says what is missing.
         </p>
       </section>
     </div>

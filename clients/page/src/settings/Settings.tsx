@@ -45,7 +45,12 @@ export default function Settings({ section }: { section: string }) {
       <div className="settings">
         <nav className="settings-nav" aria-label="Settings">
           {Object.entries(sections).map(([key, { label: text }]) => (
-            <a key={key} ref={key === name ? intoView : undefined} href={links.settings(key)} aria-current={key === name ? "page" : undefined}>
+            <a
+              key={key}
+              ref={key === name ? intoView : undefined}
+              href={links.settings(key)}
+              aria-current={key === name ? "page" : undefined}
+            >
               {text}
             </a>
           ))}

@@ -26,13 +26,30 @@ export function Skills() {
           {skills.data?.skills.map((skill) => (
             <li key={skill.name} className="entry">
               <div className="grow">
-                <button type="button" className="link" onClick={() => void client.request("skills/view", { name: skill.name }).then(setShown, complain)}>
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => void client.request("skills/view", { name: skill.name }).then(setShown, complain)}
+                >
                   {skill.displayName ?? skill.name}
                 </button>
-                <p className="meta">{[skill.description, skill.source, !skill.available && skill.unavailableReason].filter(Boolean).join(" · ")}</p>
+                <p className="meta">
+                  {[skill.description, skill.source, !skill.available && skill.unavailableReason]
+                    .filter(Boolean)
+                    .join(" · ")}
+                </p>
               </div>
               <label className="check">
-                <input type="checkbox" checked={skill.enabled} aria-label={`${skill.name} is on`} onChange={() => void client.request("skills/setEnabled", { name: skill.name, enabled: !skill.enabled }).then(skills.again, complain)} />
+                <input
+                  type="checkbox"
+                  checked={skill.enabled}
+                  aria-label={`${skill.name} is on`}
+                  onChange={() =>
+                    void client
+                      .request("skills/setEnabled", { name: skill.name, enabled: !skill.enabled })
+                      .then(skills.again, complain)
+                  }
+                />
                 on
               </label>
             </li>

@@ -24,10 +24,17 @@ export function Trust() {
     }, complain);
   }
 
-  const items = [...data.waiting.map((item) => ({ ...item, counts: false })), ...data.counted.map((item) => ({ ...item, counts: true }))];
+  const items = [
+    ...data.waiting.map((item) => ({ ...item, counts: false })),
+    ...data.counted.map((item) => ({ ...item, counts: true })),
+  ];
   return (
     <div className="stack-list">
-      <p>{data.trusted ? "You trust this folder: its settings, servers and instructions apply." : "You do not trust this folder: its settings, servers and instructions are ignored."}</p>
+      <p>
+        {data.trusted
+          ? "You trust this folder: its settings, servers and instructions apply."
+          : "You do not trust this folder: its settings, servers and instructions are ignored."}
+      </p>
       <Whole key={JSON.stringify(items)} label="What the folder brings" unseen={unseen} onUnseen={setUnseen}>
         <ul className="entries">
           {items.map((item) => (
@@ -40,7 +47,9 @@ export function Trust() {
             </li>
           ))}
         </ul>
-        {data.waiting.some(({ kind }) => kind === "text") && <p className="note">Instructions are not shown here. Read their files before you trust them.</p>}
+        {data.waiting.some(({ kind }) => kind === "text") && (
+          <p className="note">Instructions are not shown here. Read their files before you trust them.</p>
+        )}
       </Whole>
       {items.length === 0 && <p className="meta">The folder brings nothing that needs trust.</p>}
       <div className="row wrap">

@@ -29,7 +29,9 @@ export function Workspace() {
     event.preventDefault();
     const change: WorkspaceConfigUpdateParams = {
       ...(model !== LEAVE && { model: model || null }),
-      ...(policy !== LEAVE && { defaultApprovalPolicy: (policy || null) as WorkspaceConfigUpdateParams["defaultApprovalPolicy"] }),
+      ...(policy !== LEAVE && {
+        defaultApprovalPolicy: (policy || null) as WorkspaceConfigUpdateParams["defaultApprovalPolicy"],
+      }),
       ...(suggestions !== LEAVE && { welcomeSuggestionsEnabled: suggestions === "" ? null : suggestions === "yes" }),
     };
     client.request("workspace/config/update", change).then(() => {
@@ -43,9 +45,36 @@ export function Workspace() {
   return (
     <div className="stack-list">
       <form className="sheet-form" onSubmit={submit}>
-        <Choice label="Default model" value={model} onValue={setModel} options={(models.data?.models ?? []).map(({ id }) => [id, id])} now={text(said("Core", "Model"))} />
-        <Choice label="Default approvals" value={policy} onValue={setPolicy} options={[["automatic", "Automatic: Auto in sandbox in trusted folders"], ["sandboxed", "Auto in sandbox"], ["default", "Ask"], ["askWrites", "Ask before edits"], ["autoApprove", "Never ask"]]} now={text(said("Permissions", "DefaultApprovalPolicy"))} />
-        <Choice label="Suggestions for new Threads" value={suggestions} onValue={setSuggestions} options={[["yes", "Yes"], ["no", "No"]]} now={suggested === undefined ? undefined : suggested === null ? null : suggested ? "yes" : "no"} />
+        <Choice
+          label="Default model"
+          value={model}
+          onValue={setModel}
+          options={(models.data?.models ?? []).map(({ id }) => [id, id])}
+          now={text(said("Core", "Model"))}
+        />
+        <Choice
+          label="Default approvals"
+          value={policy}
+          onValue={setPolicy}
+          options={[
+            ["automatic", "Automatic: Auto in sandbox in trusted folders"],
+            ["sandboxed", "Auto in sandbox"],
+            ["default", "Ask"],
+            ["askWrites", "Ask before edits"],
+            ["autoApprove", "Never ask"],
+          ]}
+          now={text(said("Permissions", "DefaultApprovalPolicy"))}
+        />
+        <Choice
+          label="Suggestions for new Threads"
+          value={suggestions}
+          onValue={setSuggestions}
+          options={[
+            ["yes", "Yes"],
+            ["no", "No"],
+          ]}
+          now={suggested === undefined ? undefined : suggested === null ? null : suggested ? "yes" : "no"}
+        />
         <p className="meta">
           <a href={links.settings("models")}>Models</a> sets up a provider and its key.
         </p>
@@ -58,10 +87,13 @@ export function Workspace() {
       <section>
         <h3>All settings</h3>
         <p className="meta">
-          These are members of <code>~/.craft/config.json</code> and, as far as the workspace may say it, of <code>.craft/config.json</code>.
+          These are members of <code>~/.craft/config.json</code> and, as far as the workspace may say it, of{" "}
+          <code>.craft/config.json</code>.
         </p>
         {schema.error && <p className="note bad">{schema.error}</p>}
-        {schema.data?.sections.map((section) => <Section key={section.section} section={section} />)}
+        {schema.data?.sections.map((section) => (
+          <Section key={section.section} section={section} />
+        ))}
       </section>
     </div>
   );
@@ -77,7 +109,10 @@ interface ChoiceProps {
 }
 
 function Choice({ label, value, onValue, options, now }: ChoiceProps) {
-  const stands = now === undefined ? "Unchanged" : `Unchanged: ${now === null ? "not set" : (options.find(([name]) => name === now)?.[1] ?? now)}`;
+  const stands =
+    now === undefined
+      ? "Unchanged"
+      : `Unchanged: ${now === null ? "not set" : (options.find(([name]) => name === now)?.[1] ?? now)}`;
   return (
     <label className="stack">
       {label}
@@ -106,12 +141,23 @@ function Section({ section: { section, path, fields } }: { section: ConfigSectio
           <div key={field.key}>
             <dt>
               <code>{path ? `${path}.${field.key}` : field.key}</code>{" "}
-              <span className="meta">{[field.type, field.defaultValue !== undefined && !field.sensitive && `default ${JSON.stringify(field.defaultValue)}`, field.reload === "processRestart" && "after a restart"].filter(Boolean).join(" · ")}</span>
+              <span className="meta">
+                {[
+                  field.type,
+                  field.defaultValue !== undefined &&
+                    !field.sensitive &&
+                    `default ${JSON.stringify(field.defaultValue)}`,
+                  field.reload === "processRestart" && "after a restart",
+                ]
+                  .filter(Boolean)
+                  .join(" · ")}
+              </span>
             </dt>
             <dd>
               {field.value !== undefined && (
                 <p>
-                  <code>{Array.isArray(field.value) ? field.value.join(", ") : String(field.value)}</code> <span className="meta">now</span>
+                  <code>{Array.isArray(field.value) ? field.value.join(", ") : String(field.value)}</code>{" "}
+                  <span className="meta">now</span>
                 </p>
               )}
               {field.hint}

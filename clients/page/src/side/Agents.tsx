@@ -16,14 +16,30 @@ export function Agents({ snapshot }: { snapshot: ThreadSnapshot }) {
   return <Children parent={snapshot.id} subagents={snapshot.subagents} depth={0} />;
 }
 
-function Children({ parent, subagents, depth }: { parent: string; subagents: ThreadSnapshot["subagents"]; depth: number }) {
+function Children({
+  parent,
+  subagents,
+  depth,
+}: {
+  parent: string;
+  subagents: ThreadSnapshot["subagents"];
+  depth: number;
+}) {
   const client = useClient();
   const all = useAllThreads();
-  const { data, error, again } = useRequest("subagent/children/list", { parentThreadId: parent, includeThreads: true, includeClosed: true });
-  useEffect(() => client.on("subagent/graphChanged", ({ parentThreadId }) => parentThreadId === parent && again()), [client, parent, again]);
+  const { data, error, again } = useRequest("subagent/children/list", {
+    parentThreadId: parent,
+    includeThreads: true,
+    includeClosed: true,
+  });
+  useEffect(
+    () => client.on("subagent/graphChanged", ({ parentThreadId }) => parentThreadId === parent && again()),
+    [client, parent, again],
+  );
   if (error) return <p className="note bad">{error}</p>;
   const children = data?.data ?? [];
-  if (children.length === 0) return depth > 0 ? null : <p className="empty">{data ? "This Thread has no subagents." : "Loading…"}</p>;
+  if (children.length === 0)
+    return depth > 0 ? null : <p className="empty">{data ? "This Thread has no subagents." : "Loading…"}</p>;
   return (
     <ul className={depth > 0 ? "entries agents-children" : "entries"}>
       {children.map(({ edge, thread }) => {
@@ -35,18 +51,35 @@ function Children({ parent, subagents, depth }: { parent: string; subagents: Thr
           <li key={edge.childThreadId}>
             <div className="entry">
               <div className="grow">
-                <a href={links.thread(edge.childThreadId)}>{edge.agentNickname ? markedInLine(edge.agentNickname) : threadTitle(thread, edge.childThreadId)}</a>
+                <a href={links.thread(edge.childThreadId)}>
+                  {edge.agentNickname ? markedInLine(edge.agentNickname) : threadTitle(thread, edge.childThreadId)}
+                </a>
                 <p className="meta">
-                  {[edge.agentRole, state, now && (now.currentToolDisplay ?? now.currentTool ?? "thinks"), now && `${count(now.inputTokens + now.outputTokens)} tokens`].filter(Boolean).join(" · ")}
+                  {[
+                    edge.agentRole,
+                    state,
+                    now && (now.currentToolDisplay ?? now.currentTool ?? "thinks"),
+                    now && `${count(now.inputTokens + now.outputTokens)} tokens`,
+                  ]
+                    .filter(Boolean)
+                    .join(" · ")}
                 </p>
               </div>
               {edge.status === "open" && edge.supportsClose && (
-                <button type="button" className="btn small" onClick={() => void client.request("subagent/close", parameters).then(again, complain)}>
+                <button
+                  type="button"
+                  className="btn small"
+                  onClick={() => void client.request("subagent/close", parameters).then(again, complain)}
+                >
                   Close
                 </button>
               )}
               {edge.status === "closed" && edge.supportsResume && (
-                <button type="button" className="btn small" onClick={() => void client.request("subagent/resume", parameters).then(again, complain)}>
+                <button
+                  type="button"
+                  className="btn small"
+                  onClick={() => void client.request("subagent/resume", parameters).then(again, complain)}
+                >
                   Resume
                 </button>
               )}

@@ -22,7 +22,9 @@ export const DiffTable = memo(function DiffTable({ file, split }: { file: FileDi
                 <td colSpan={split ? 4 : 3}>{hunk.header}</td>
               </tr>
             )}
-            {split ? sideBySide(hunk.lines).map(([before, after], at) => <SplitRow key={at} before={before} after={after} />) : hunk.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}
+            {split
+              ? sideBySide(hunk.lines).map(([before, after], at) => <SplitRow key={at} before={before} after={after} />)
+              : hunk.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}
           </tbody>
         ))}
       </table>

@@ -24,12 +24,26 @@ export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: st
 }
 
 function markedFile(file: FileDiff): FileDiff {
-  return { ...file, path: markedInLine(file.path), hunks: file.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map((line) => ({ ...line, text: markedInLine(line.text) })) })) };
+  return {
+    ...file,
+    path: markedInLine(file.path),
+    hunks: file.hunks.map((hunk) => ({
+      ...hunk,
+      lines: hunk.lines.map((line) => ({ ...line, text: markedInLine(line.text) })),
+    })),
+  };
 }
 
 /** A line's sign is no part of its indentation. */
-const markedPatch = (patch: string) => patch.split("\n").map((line) => line.slice(0, /^[+ -]/.test(line) ? 1 : 0) + markedInLine(line.replace(/^[+ -]/, ""))).join("\n");
+const markedPatch = (patch: string) =>
+  patch
+    .split("\n")
+    .map((line) => line.slice(0, /^[+ -]/.test(line) ? 1 : 0) + markedInLine(line.replace(/^[+ -]/, "")))
+    .join("\n");
 
 function withoutNumbers(file: FileDiff): FileDiff {
-  return { ...file, hunks: file.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(({ kind, text }) => ({ kind, text })) })) };
+  return {
+    ...file,
+    hunks: file.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(({ kind, text }) => ({ kind, text })) })),
+  };
 }

@@ -50,7 +50,15 @@ export default function Side({ snapshot, tab, onTab, turnId, onTurn }: Props) {
   );
 }
 
-function Changes({ snapshot, turnId, onTurn }: { snapshot: ThreadSnapshot; turnId?: string; onTurn: (turnId: string) => void }) {
+function Changes({
+  snapshot,
+  turnId,
+  onTurn,
+}: {
+  snapshot: ThreadSnapshot;
+  turnId?: string;
+  onTurn: (turnId: string) => void;
+}) {
   const turns = useMemo(() => snapshot.turns.filter(mayUndo).toReversed(), [snapshot.turns]);
   const turn = turns.find((one) => one.id === turnId) ?? turns[0];
   if (!turn) return <p className="empty">No Turn has changed files.</p>;

@@ -14,7 +14,9 @@ export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; lin
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("terminal/write", { sessionId, input: `${input}\n`, yieldTimeMs: 100 }).then(() => setInput(""), complain);
+    client
+      .request("terminal/write", { sessionId, input: `${input}\n`, yieldTimeMs: 100 })
+      .then(() => setInput(""), complain);
   }
 
   return (
@@ -25,9 +27,15 @@ export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; lin
           {terminal.command}
         </code>
         {link && <a href={links.thread(terminal.threadId)}>Thread</a>}
-        <span className="meta num">{running ? "running" : terminal.exitCode === undefined ? terminal.status : `exit ${terminal.exitCode}`}</span>
+        <span className="meta num">
+          {running ? "running" : terminal.exitCode === undefined ? terminal.status : `exit ${terminal.exitCode}`}
+        </span>
         {running && (
-          <button type="button" className="btn small" onClick={() => void client.request("terminal/stop", { sessionId }).catch(complain)}>
+          <button
+            type="button"
+            className="btn small"
+            onClick={() => void client.request("terminal/stop", { sessionId }).catch(complain)}
+          >
             End
           </button>
         )}
@@ -35,7 +43,15 @@ export function Terminal({ terminal, link }: { terminal: BackgroundTerminal; lin
       <Output text={terminal.output} empty="no output yet" />
       {running && (
         <form className="row" onSubmit={submit}>
-          <input className="field mono" aria-label={`Type into ${terminal.command}`} placeholder="Type a line and press Enter" value={input} onChange={(event) => setInput(event.target.value)} autoComplete="off" spellCheck={false} />
+          <input
+            className="field mono"
+            aria-label={`Type into ${terminal.command}`}
+            placeholder="Type a line and press Enter"
+            value={input}
+            onChange={(event) => setInput(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
         </form>
       )}
     </section>

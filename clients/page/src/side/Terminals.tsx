@@ -38,7 +38,10 @@ export function Terminals({ threadId }: { threadId?: string }) {
     };
     const put = ({ terminal }: { terminal: BackgroundTerminal }) => {
       if (!ours(terminal)) return;
-      setLive((now) => ({ ...now, [terminal.sessionId]: { ...terminal, output: terminal.output || now[terminal.sessionId]?.output || "" } }));
+      setLive((now) => ({
+        ...now,
+        [terminal.sessionId]: { ...terminal, output: terminal.output || now[terminal.sessionId]?.output || "" },
+      }));
     };
     const ends = [
       client.on("terminal/started", put),
@@ -66,7 +69,11 @@ export function Terminals({ threadId }: { threadId?: string }) {
         <Terminal key={terminal.sessionId} terminal={terminal} link={!threadId} />
       ))}
       {threadId && over.length > 0 && (
-        <button type="button" className="btn plain" onClick={() => void client.request("terminal/clean", { threadId }).then(again, complain)}>
+        <button
+          type="button"
+          className="btn plain"
+          onClick={() => void client.request("terminal/clean", { threadId }).then(again, complain)}
+        >
           Remove all of this Thread
         </button>
       )}

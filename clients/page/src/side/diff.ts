@@ -20,18 +20,29 @@ export interface FileDiff {
 }
 
 export function parse(diff: string): FileDiff[] {
-  return parsePatch(diff).map(fileOf).filter(({ path }) => path);
+  return parsePatch(diff)
+    .map(fileOf)
+    .filter(({ path }) => path);
 }
 
 /** Returns what changes between two texts. Of those that are too different to compare, all lines. */
 export function between(path: string, before: string, after: string): FileDiff {
-  const patch = structuredPatch(path, path, before, after, undefined, undefined, { context: 3, maxEditLength: MOST_EDITS });
+  const patch = structuredPatch(path, path, before, after, undefined, undefined, {
+    context: 3,
+    maxEditLength: MOST_EDITS,
+  });
   return { ...fileOf(patch ?? replaced(path, before, after)), path };
 }
 
 /** Returns a patch that takes all lines of a text away and adds all of another. */
 function replaced(path: string, before: string, after: string): StructuredPatch {
-  const signed = (sign: string, text: string) => (text ? text.replace(/\n$/, "").split("\n").map((line) => sign + line) : []);
+  const signed = (sign: string, text: string) =>
+    text
+      ? text
+          .replace(/\n$/, "")
+          .split("\n")
+          .map((line) => sign + line)
+      : [];
   const [del, add] = [signed("-", before), signed("+", after)];
   const hunk = { oldStart: 1, oldLines: del.length, newStart: 1, newLines: add.length, lines: [...del, ...add] };
   return { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined, hunks: [hunk] };
@@ -42,7 +53,13 @@ const clean = (name: string | undefined) => (!name || name === "/dev/null" ? und
 function fileOf(patch: StructuredPatch): FileDiff {
   const before = clean(patch.oldFileName);
   const after = clean(patch.newFileName);
-  const file: FileDiff = { path: after ?? before ?? "", ...(before && after && before !== after && { oldPath: before }), hunks: [], additions: 0, deletions: 0 };
+  const file: FileDiff = {
+    path: after ?? before ?? "",
+    ...(before && after && before !== after && { oldPath: before }),
+    hunks: [],
+    additions: 0,
+    deletions: 0,
+  };
   for (const hunk of patch.hunks) {
     let old = hunk.oldStart;
     let now = hunk.newStart;

@@ -22,7 +22,8 @@ export function changedPaths(turn: TurnState): Change[] {
 }
 
 /** Returns how many files a Turn changed, by commands too. */
-export const filesChanged = (turn: TurnState): number => turn.diff?.files?.length ?? turn.filesChanged ?? changedPaths(turn).length;
+export const filesChanged = (turn: TurnState): number =>
+  turn.diff?.files?.length ?? turn.filesChanged ?? changedPaths(turn).length;
 
 /** Whether there may be something to undo: what commands changed is known only where this page saw it happen. */
 export function mayUndo(turn: TurnState): boolean {

@@ -9,13 +9,20 @@ export const Ansi = memo(function Ansi({ text }: { text: string }) {
   const spans = useMemo(() => parse(text), [text]);
   return (
     <>
-      {text.length > MOST && <span className="meta">[{(text.length - MOST).toLocaleString()} earlier characters are not shown]{"\n"}</span>}
+      {text.length > MOST && (
+        <span className="meta">
+          [{(text.length - MOST).toLocaleString()} earlier characters are not shown]{"\n"}
+        </span>
+      )}
       {spans.map((span, index) => {
         const fg = rgb(span.fg, span.fg_truecolor);
         const bg = rgb(span.bg, span.bg_truecolor);
         const names = [...span.decorations, span.fg, span.bg && `${span.bg}-bg`].filter(Boolean).join(" ");
         // Programs choose these for dark terminals: some of the ink keeps them legible.
-        const style = { ...(fg && { color: `color-mix(in oklab, ${fg} 65%, var(--ink))` }), ...(bg && { background: bg }) };
+        const style = {
+          ...(fg && { color: `color-mix(in oklab, ${fg} 65%, var(--ink))` }),
+          ...(bg && { background: bg }),
+        };
         return names ? (
           <span key={index} className={names} style={style}>
             {span.content}
@@ -46,7 +53,12 @@ function parse(text: string) {
 export function overwritten(text: string): string {
   const lines = text.replace(/\r\n/g, "\n").split("\n");
   return lines
-    .map((line) => (line.includes("\r") ? line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1).replace(/\r/g, "") : line))
+    .map((line) =>
+      line.includes("\r") ? line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1).replace(/\r/g, "") : line,
+    )
     .join("\n")
-    .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\[[0-9;?]*[A-LN-Za-ln-z]|\u001b[()][A-Z0-9]|[\u0000-\u0008\u000b-\u001a]/g, "");
+    .replace(
+      /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\[[0-9;?]*[A-LN-Za-ln-z]|\u001b[()][A-Z0-9]|[\u0000-\u0008\u000b-\u001a]/g,
+      "",
+    );
 }

@@ -7,7 +7,15 @@ import { highlight } from "./highlight";
 /** Longer code is shown without colours. */
 const MAX_COLOURED = 60_000;
 
-export const CodeBlock = memo(function CodeBlock({ text, shown = text, language }: { text: string; shown?: string; language: string }) {
+export const CodeBlock = memo(function CodeBlock({
+  text,
+  shown = text,
+  language,
+}: {
+  text: string;
+  shown?: string;
+  language: string;
+}) {
   const html = useHighlighted(shown, language);
   return (
     <figure className="code">

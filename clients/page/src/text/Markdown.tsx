@@ -15,7 +15,11 @@ export const Markdown = memo(function Markdown({ text, breaks = false }: Props) 
   return (
     <div className="prose">
       {parts.map((block) =>
-        block.code ? <CodeBlock key={block.key} text={block.code.text} language={block.code.language} /> : <Html key={block.key} html={block.html} />,
+        block.code ? (
+          <CodeBlock key={block.key} text={block.code.text} language={block.code.language} />
+        ) : (
+          <Html key={block.key} html={block.html} />
+        ),
       )}
     </div>
   );

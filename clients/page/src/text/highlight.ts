@@ -1,5 +1,5 @@
 //! Colours for code. The highlighter and its languages are fetched when there is code to colour.
-type Highlighter = (typeof import("highlight.js/lib/core"))["default"];
+type Highlighter = typeof import("highlight.js/lib/core")["default"];
 
 let loading: Promise<Highlighter> | undefined;
 
@@ -10,7 +10,31 @@ export async function highlight(text: string, language: string): Promise<string 
   return highlighter.highlight(text, { language, ignoreIllegals: true }).value;
 }
 
-const byExtension: Record<string, string> = { rs: "rust", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript", mjs: "javascript", py: "python", md: "markdown", yml: "yaml", yaml: "yaml", sh: "bash", toml: "ini", ini: "ini", h: "c", hpp: "cpp", cc: "cpp", rb: "ruby", kt: "kotlin", cs: "csharp", html: "xml", xml: "xml", svg: "xml" };
+const byExtension: Record<string, string> = {
+  rs: "rust",
+  ts: "typescript",
+  tsx: "typescript",
+  mts: "typescript",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  py: "python",
+  md: "markdown",
+  yml: "yaml",
+  yaml: "yaml",
+  sh: "bash",
+  toml: "ini",
+  ini: "ini",
+  h: "c",
+  hpp: "cpp",
+  cc: "cpp",
+  rb: "ruby",
+  kt: "kotlin",
+  cs: "csharp",
+  html: "xml",
+  xml: "xml",
+  svg: "xml",
+};
 
 export function languageOf(path: string): string {
   const extension = path.slice(path.lastIndexOf(".") + 1).toLowerCase();

@@ -51,7 +51,11 @@ export function blocks(text: string, breaks = false): Block[] {
     .map((token, index) => {
       const key = `${index}`;
       if (token.type === "code") {
-        return { key, html: "", code: { text: token.text as string, language: (token.lang as string | undefined)?.split(/\s/)[0] ?? "" } };
+        return {
+          key,
+          html: "",
+          code: { text: token.text as string, language: (token.lang as string | undefined)?.split(/\s/)[0] ?? "" },
+        };
       }
       return { key, html: safe(token, links, breaks) };
     });

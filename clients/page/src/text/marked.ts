@@ -13,7 +13,10 @@ const letter = `[^\\0-\\x7f${acting}${joiners}${selectors}]`;
 
 const acts = new RegExp(`[${acting}]`, "u");
 /** What becomes a mark: what acts, and joiners and selectors without the letters that they are for. */
-const hidden = new RegExp(`[${acting}]|(?<!${letter}[${selectors}]?)[${joiners}]|[${joiners}](?!${letter})|(?<!${letter})[${selectors}]`, "gu");
+const hidden = new RegExp(
+  `[${acting}]|(?<!${letter}[${selectors}]?)[${joiners}]|[${joiners}](?!${letter})|(?<!${letter})[${selectors}]`,
+  "gu",
+);
 const parts = new RegExp(`${blank}+|(?:(?!${blank}).)+`, "gsu");
 const indentation = new RegExp(`^${blank}*`, "u");
 const isEmpty = new RegExp(`^${blank}*$`, "u");
@@ -52,14 +55,22 @@ export function marked(text: string): string {
 export const markedInLine = (text: string) => markedLine(text.replaceAll("\n", "\\n"));
 
 /** Returns a Thread's title, which a model or another client has written. */
-export const threadTitle = (thread: { displayName?: string | null } | undefined, otherwise: string) => markedInLine(thread?.displayName || otherwise);
+export const threadTitle = (thread: { displayName?: string | null } | undefined, otherwise: string) =>
+  markedInLine(thread?.displayName || otherwise);
 
 function markedLine(line: string): string {
   // A line of blanks alone has no indentation.
   const start = isEmpty.test(line) ? "" : (indentation.exec(line)?.[0] ?? "");
   const spaces = start.replaceAll("\t", "    ");
   const shown = spaces.length > MAX_INDENTATION ? `[${start.length} blanks] ` : spaces;
-  return shown + line.slice(start.length).replace(parts, (part) => (isEmpty.test(part) && part.length > MAX_BLANKS ? ` [${part.length} blanks] ` : part.replace(hidden, mark)));
+  return (
+    shown +
+    line
+      .slice(start.length)
+      .replace(parts, (part) =>
+        isEmpty.test(part) && part.length > MAX_BLANKS ? ` [${part.length} blanks] ` : part.replace(hidden, mark),
+      )
+  );
 }
 
 function mark(char: string): string {

@@ -8,7 +8,11 @@ import { useThreadList } from "../server/threads";
 import { complain } from "../ui/toast";
 
 const choices: [DefaultApprovalPolicy, string, string][] = [
-  ["automatic", "Auto in sandbox", "Commands run without a question where the sandbox confines them: they write only in this folder, without network. Everything else is asked about."],
+  [
+    "automatic",
+    "Auto in sandbox",
+    "Commands run without a question where the sandbox confines them: they write only in this folder, without network. Everything else is asked about.",
+  ],
   ["default", "Ask", "Commands that do more than read are asked about."],
 ];
 
@@ -19,11 +23,14 @@ export function ChoosePolicy() {
   const canSet = useServer()?.capabilities.workspaceConfigManagement === true;
   const [policy, setPolicy] = useState<DefaultApprovalPolicy>("automatic");
   const isFirst = phase === "live" && threads.length === 0;
-  if (!canSet || !isFirst || !defaults || defaults.approvalPolicySet || defaults.approvalPolicy !== "sandboxed") return null;
+  if (!canSet || !isFirst || !defaults || defaults.approvalPolicySet || defaults.approvalPolicy !== "sandboxed")
+    return null;
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    client.request("workspace/config/update", { defaultApprovalPolicy: policy, saveUserConfig: true }).then(again, complain);
+    client
+      .request("workspace/config/update", { defaultApprovalPolicy: policy, saveUserConfig: true })
+      .then(again, complain);
   }
 
   return (

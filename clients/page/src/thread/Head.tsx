@@ -43,7 +43,14 @@ export function Head({ snapshot, tab, onTab }: Props) {
       {(snapshot.phase === "loading" || snapshot.phase === "stale") && <span className="meta">catching up…</span>}
       {archived && <span className="meta">archived</span>}
       <Usage snapshot={snapshot} />
-      <button type="button" className="btn plain icon" aria-label="Changes, plan, terminals, agents" title="Changes, plan, terminals, agents" aria-pressed={tab !== null} onClick={() => onTab(tab ? null : "changes")}>
+      <button
+        type="button"
+        className="btn plain icon"
+        aria-label="Changes, plan, terminals, agents"
+        title="Changes, plan, terminals, agents"
+        aria-pressed={tab !== null}
+        onClick={() => onTab(tab ? null : "changes")}
+      >
         <Icon name="panel" />
       </button>
       <Menu
@@ -55,14 +62,17 @@ export function Head({ snapshot, tab, onTab }: Props) {
           {
             label: archived ? "Unarchive" : "Archive",
             disabled: parent !== undefined,
-            run: () => void client.request(archived ? "thread/unarchive" : "thread/archive", { threadId: id }).catch(complain),
+            run: () =>
+              void client.request(archived ? "thread/unarchive" : "thread/archive", { threadId: id }).catch(complain),
           },
           { label: "Delete…", danger: true, disabled: parent !== undefined, run: () => setDialog("delete") },
         ]}
       >
         <Icon name="more" />
       </Menu>
-      {dialog === "rename" && <RenameDialog threadId={id} title={thread?.displayName ?? ""} onClose={() => setDialog(null)} />}
+      {dialog === "rename" && (
+        <RenameDialog threadId={id} title={thread?.displayName ?? ""} onClose={() => setDialog(null)} />
+      )}
       {dialog === "delete" && (
         <ConfirmDelete
           threadId={id}

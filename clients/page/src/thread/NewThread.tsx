@@ -22,13 +22,23 @@ export function NewThread() {
   const sources = useMemo(() => ({ ...all, commands: all.commands.filter(({ name }) => !runs(name)) }), [all]);
   const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
   const [round, setRound] = useState(0);
-  const { data } = useRequest("welcome/suggestions", { identity, maxItems: 4 }, server?.capabilities.extensions?.welcomeSuggestions === true);
+  const { data } = useRequest(
+    "welcome/suggestions",
+    { identity, maxItems: 4 },
+    server?.capabilities.extensions?.welcomeSuggestions === true,
+  );
 
   async function send(text: string, attachments: readonly Attachment[]) {
     if (runs(text)) throw new Error("This command needs a Thread. Open one first.");
-    const known = { commands: new Set(sources.commands.map(({ name }) => name)), skills: new Set(sources.skills.map(({ name }) => name)) };
+    const known = {
+      commands: new Set(sources.commands.map(({ name }) => name)),
+      skills: new Set(sources.skills.map(({ name }) => name)),
+    };
     const input = toParts(text, attachments, known);
-    const { thread } = await client.request("thread/start", { identity, ...(Object.keys(configuration).length > 0 && { config: configuration }) });
+    const { thread } = await client.request("thread/start", {
+      identity,
+      ...(Object.keys(configuration).length > 0 && { config: configuration }),
+    });
     await client.request("turn/start", { threadId: thread.id, input });
     go(links.thread(thread.id));
   }
@@ -44,7 +54,14 @@ export function NewThread() {
         <h1>New Thread</h1>
         <NoModel />
         <ChoosePolicy />
-        <Editor key={round} draftKey="new" label="Describe a task. @ adds files, / runs commands" sources={sources} running={false} onSend={send}>
+        <Editor
+          key={round}
+          draftKey="new"
+          label="Describe a task. @ adds files, / runs commands"
+          sources={sources}
+          running={false}
+          onSend={send}
+        >
           <Options configuration={configuration} onChange={setConfiguration} />
         </Editor>
         {data && data.items.length > 0 && (

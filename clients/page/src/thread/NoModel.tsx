@@ -13,7 +13,8 @@ export function NoModel() {
   if (defaults.modelSource === "key") {
     return (
       <p className="meta">
-        Using {defaults.model}, because {defaults.keyVariable} is set. <a href={links.settings("models")}>Choose another model</a>
+        Using {defaults.model}, because {defaults.keyVariable} is set.{" "}
+        <a href={links.settings("models")}>Choose another model</a>
       </p>
     );
   }

@@ -54,7 +54,11 @@ export function PlanStrip({ threadId, plan, running, subagents, onOpen }: Props)
 /** Returns how many commands of a Thread run in the background. */
 function useBackground(threadId: string): number {
   const client = useClient();
-  const { data, again } = useRequest("terminal/list", { threadId }, useServer()?.capabilities.backgroundTerminals === true);
+  const { data, again } = useRequest(
+    "terminal/list",
+    { threadId },
+    useServer()?.capabilities.backgroundTerminals === true,
+  );
   useEffect(() => {
     const ends = [client.on("terminal/started", again), client.on("terminal/completed", again)];
     return () => ends.forEach((end) => end());

@@ -32,7 +32,13 @@ function view(row: Row) {
     case "working":
       return (
         <p className="working">
-          <span className="ring" /> {row.waiting ? <span role="status">{markedInLine(row.waiting)}</span> : <span className="sr">Waiting for the model</span>} <Elapsed since={row.since} />
+          <span className="ring" />{" "}
+          {row.waiting ? (
+            <span role="status">{markedInLine(row.waiting)}</span>
+          ) : (
+            <span className="sr">Waiting for the model</span>
+          )}{" "}
+          <Elapsed since={row.since} />
         </p>
       );
     case "end":
@@ -62,7 +68,13 @@ function Reasoning({ row }: { row: Row & { kind: "reasoning" } }) {
   );
 }
 
-const lastLine = (text: string) => text.trimEnd().slice(-200).split("\n").at(-1)?.replace(/[*`]+|^#+ /g, "") ?? "";
+const lastLine = (text: string) =>
+  text
+    .trimEnd()
+    .slice(-200)
+    .split("\n")
+    .at(-1)
+    ?.replace(/[*`]+|^#+ /g, "") ?? "";
 
 const decided: Record<string, string> = {
   accept: "allowed once",
@@ -76,8 +88,12 @@ function Asked({ row }: { row: Row & { kind: "approval" } }) {
   const { payload } = row.request;
   return (
     <p className="asked meta">
-      <span className={row.decision ? "" : "waits"}>{row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Needs your answer"}</span>
-      <code className="cut">{markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}</code>
+      <span className={row.decision ? "" : "waits"}>
+        {row.decision ? `You were asked: ${decided[row.decision] ?? row.decision}` : "Needs your answer"}
+      </span>
+      <code className="cut">
+        {markedInLine(payload.approvalType === "shell" ? payload.operation : `${payload.operation} ${payload.target}`)}
+      </code>
     </p>
   );
 }

@@ -28,18 +28,33 @@ export function RenameDialog({ threadId, title, onClose }: { threadId: string; t
   );
 }
 
-export function ConfirmDelete({ threadId, title, onClose, onDone }: { threadId: string; title: string; onClose: () => void; onDone: () => void }) {
+export function ConfirmDelete({
+  threadId,
+  title,
+  onClose,
+  onDone,
+}: {
+  threadId: string;
+  title: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const client = useClient();
   return (
     <Dialog title="Delete the Thread?" onClose={onClose}>
       <p>
-        “{title}” goes for good, with its history and its subagents. Changes of files stay. To have it out of sight only, archive it.
+        “{title}” goes for good, with its history and its subagents. Changes of files stay. To have it out of sight
+        only, archive it.
       </p>
       <div className="sheet-foot">
         <button type="button" className="btn" onClick={onClose}>
           No
         </button>
-        <button type="button" className="btn danger" onClick={() => void client.request("thread/delete", { threadId }).then(onDone, complain)}>
+        <button
+          type="button"
+          className="btn danger"
+          onClick={() => void client.request("thread/delete", { threadId }).then(onDone, complain)}
+        >
           Delete
         </button>
       </div>

@@ -34,7 +34,10 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   // What is taken back is written on: it goes into the draft, behind what is there.
   const takeBack = ({ displayText, nativeInputParts }: QueuedTurnInput) => {
     const text = nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText;
-    attachToDraft(id, (nativeInputParts ?? []).flatMap((part) => (part.type === "localImage" ? [stored(part)] : [])));
+    attachToDraft(
+      id,
+      (nativeInputParts ?? []).flatMap((part) => (part.type === "localImage" ? [stored(part)] : [])),
+    );
     remember(`draft.${id}`, [recall(`draft.${id}`), text].filter(Boolean).join("\n"));
     setRound(round + 1);
   };
@@ -50,11 +53,19 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
       },
       askUndo: setUndo,
       fork: (turnId) => {
-        client.request("thread/fork", { threadId: id, turnId }).then(({ thread }) => go(links.thread(thread.id)), complain);
+        client
+          .request("thread/fork", { threadId: id, turnId })
+          .then(({ thread }) => go(links.thread(thread.id)), complain);
       },
       again: ({ items }) => {
         const asked = items.find((item) => item.type === "userMessage")?.payload;
-        if (asked) client.request("turn/start", { threadId: id, input: asked.nativeInputParts ?? [{ type: "text", text: asked.text }] }).catch(complain);
+        if (asked)
+          client
+            .request("turn/start", {
+              threadId: id,
+              input: asked.nativeInputParts ?? [{ type: "text", text: asked.text }],
+            })
+            .catch(complain);
       },
     }),
     [client, id, setTab],
@@ -65,12 +76,18 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
     if (wanted) loadOlder();
   }, [wanted, loadOlder, rows]);
 
-  if (!snapshot || !store || (snapshot.phase === "loading" && !snapshot.thread)) return <main className="page"><p className="empty">Loading…</p></main>;
+  if (!snapshot || !store || (snapshot.phase === "loading" && !snapshot.thread))
+    return (
+      <main className="page">
+        <p className="empty">Loading…</p>
+      </main>
+    );
   if (snapshot.phase === "gone") {
     return (
       <main className="page">
         <p className="empty">
-          There is no such Thread: it was deleted, or is in another workspace. <a href={links.home}>To the other Threads</a>
+          There is no such Thread: it was deleted, or is in another workspace.{" "}
+          <a href={links.home}>To the other Threads</a>
         </p>
       </main>
     );
@@ -82,8 +99,22 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
       <main className={tab ? "thread has-side" : "thread"}>
         <Head snapshot={snapshot} tab={tab} onTab={setTab} />
         <div className="thread-main">
-          {snapshot.phase === "failed" && <p className="note bad inset">{snapshot.error} Reload the page to read it again.</p>}
-          {rows.length === 0 ? <p className="empty grow">{snapshot.phase === "live" && "Nothing was said here yet."}</p> : !wanted && <Timeline rows={rows} running={running} hasOlder={snapshot.hasOlderTurns} loadOlder={loadOlder} target={row} />}
+          {snapshot.phase === "failed" && (
+            <p className="note bad inset">{snapshot.error} Reload the page to read it again.</p>
+          )}
+          {rows.length === 0 ? (
+            <p className="empty grow">{snapshot.phase === "live" && "Nothing was said here yet."}</p>
+          ) : (
+            !wanted && (
+              <Timeline
+                rows={rows}
+                running={running}
+                hasOlder={snapshot.hasOlderTurns}
+                loadOlder={loadOlder}
+                target={row}
+              />
+            )
+          )}
           <p className="sr" role="status">
             {running ? "The agent works." : "The agent is done."}
           </p>
@@ -95,13 +126,25 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
                 ))}
               </div>
             )}
-            <PlanStrip threadId={id} plan={snapshot.thread?.plan ?? undefined} running={running} subagents={snapshot.subagents} onOpen={setTab} />
+            <PlanStrip
+              threadId={id}
+              plan={snapshot.thread?.plan ?? undefined}
+              running={running}
+              subagents={snapshot.subagents}
+              onOpen={setTab}
+            />
             <Queue snapshot={snapshot} onTakenBack={takeBack} />
             <Composer key={round} snapshot={snapshot} />
           </div>
         </div>
         {tab && (
-          <Suspense fallback={<aside className="side"><p className="empty">Loading…</p></aside>}>
+          <Suspense
+            fallback={
+              <aside className="side">
+                <p className="empty">Loading…</p>
+              </aside>
+            }
+          >
             <Side snapshot={snapshot} tab={tab} onTab={setTab} turnId={turnId} onTurn={setTurnId} />
           </Suspense>
         )}

@@ -14,7 +14,16 @@ interface Props {
   target?: string;
 }
 
-const estimate: Record<Row["kind"], number> = { user: 64, agent: 120, reasoning: 30, tool: 34, approval: 30, notice: 40, working: 26, end: 36 };
+const estimate: Record<Row["kind"], number> = {
+  user: 64,
+  agent: 120,
+  reasoning: 30,
+  tool: 34,
+  approval: 30,
+  notice: 40,
+  working: 26,
+  end: 36,
+};
 
 /** Rows on each side that the browser can search, once one asks it to. */
 const MOST_FOUND = 1500;
@@ -85,13 +94,28 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
 
   return (
     <div className="timeline-box">
-      <div className="timeline" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Conversation" aria-busy={running} aria-live="off">
+      <div
+        className="timeline"
+        ref={scroller}
+        onScroll={onScroll}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-busy={running}
+        aria-live="off"
+      >
         <div className="timeline-all" ref={content} style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map((item) => {
             const row = rows[item.index];
             return (
               row && (
-                <div key={item.key} ref={list.measureElement} data-index={item.index} className={`timeline-row is-${row.kind}`} style={{ transform: `translateY(${item.start}px)` }}>
+                <div
+                  key={item.key}
+                  ref={list.measureElement}
+                  data-index={item.index}
+                  className={`timeline-row is-${row.kind}`}
+                  style={{ transform: `translateY(${item.start}px)` }}
+                >
                   <RowView row={row} marked={row.key === target} />
                 </div>
               )

@@ -8,7 +8,11 @@ import { Dialog } from "../ui/Dialog";
 import { plural } from "../ui/format";
 import { message } from "../ui/toast";
 
-type Phase = { at: "asking" } | { at: "working" } | { at: "done"; files: RevertedFile[]; notes: string[] } | { at: "refused"; why: string; files?: string[] };
+type Phase =
+  | { at: "asking" }
+  | { at: "working" }
+  | { at: "done"; files: RevertedFile[]; notes: string[] }
+  | { at: "refused"; why: string; files?: string[] };
 
 export function UndoDialog({ turn, threadId, onClose }: { turn: TurnState; threadId: string; onClose: () => void }) {
   const client = useClient();
@@ -22,7 +26,11 @@ export function UndoDialog({ turn, threadId, onClose }: { turn: TurnState; threa
       ({ files, notes }) => setPhase({ at: "done", files, notes: notes ?? [] }),
       (error: unknown) => {
         const data = error instanceof RpcError ? error.data : undefined;
-        setPhase({ at: "refused", why: message(error), ...(data?.reason === "filesChanged" && Array.isArray(data.files) && { files: data.files.map(String) }) });
+        setPhase({
+          at: "refused",
+          why: message(error),
+          ...(data?.reason === "filesChanged" && Array.isArray(data.files) && { files: data.files.map(String) }),
+        });
       },
     );
   }
@@ -31,7 +39,9 @@ export function UndoDialog({ turn, threadId, onClose }: { turn: TurnState; threa
     <Dialog title="Undo the file changes of this Turn" wide onClose={onClose}>
       {phase.at === "done" ? (
         <>
-          <p>{phase.files.length ? `${plural(phase.files.length, "file")} put back:` : "There was nothing to put back."}</p>
+          <p>
+            {phase.files.length ? `${plural(phase.files.length, "file")} put back:` : "There was nothing to put back."}
+          </p>
           <ul className="plain-list">
             {phase.files.map((file) => (
               <li key={file.path}>

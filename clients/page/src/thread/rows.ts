@@ -1,5 +1,15 @@
 //! The Items of a Thread as the rows of its list: what belongs to one call becomes one row.
-import type { ApprovalRequestItem, CommandExecutionPayload, ContentItem, ImageContent, ItemState, SystemNoticePayload, ToolExecutionStatus, TurnState, UserMessageItem } from "@bobbin/client";
+import type {
+  ApprovalRequestItem,
+  CommandExecutionPayload,
+  ContentItem,
+  ImageContent,
+  ItemState,
+  SystemNoticePayload,
+  ToolExecutionStatus,
+  TurnState,
+  UserMessageItem,
+} from "@bobbin/client";
 import { subject, type Subject } from "./tools";
 
 export type ToolStatus = "writing" | "waiting" | "running" | "done" | "failed" | "cancelled" | "background";
@@ -69,7 +79,14 @@ function rowsOfTurn(turn: TurnState): Row[] {
         if (item.payload.text) rows.push({ kind: "agent", ...at, text: item.payload.text, streaming });
         break;
       case "reasoningContent":
-        if (item.payload.text) rows.push({ kind: "reasoning", ...at, text: item.payload.text, streaming, ms: item.completedAt ? Date.parse(item.completedAt) - Date.parse(item.createdAt) : undefined });
+        if (item.payload.text)
+          rows.push({
+            kind: "reasoning",
+            ...at,
+            text: item.payload.text,
+            streaming,
+            ms: item.completedAt ? Date.parse(item.completedAt) - Date.parse(item.createdAt) : undefined,
+          });
         break;
       case "toolCall": {
         const view = tool(item, item.payload.callId, item.payload.toolName);
@@ -91,7 +108,8 @@ function rowsOfTurn(turn: TurnState): Row[] {
       case "toolResult": {
         const view = tool(item, item.payload.callId, "");
         view.result = item.payload.result;
-        if (view.status !== "background") view.status = item.payload.success ? "done" : stopped.has(item.payload.callId) ? "cancelled" : "failed";
+        if (view.status !== "background")
+          view.status = item.payload.success ? "done" : stopped.has(item.payload.callId) ? "cancelled" : "failed";
         break;
       }
       case "commandExecution": {
@@ -105,7 +123,11 @@ function rowsOfTurn(turn: TurnState): Row[] {
       }
       case "dynamicToolCall":
       case "pluginFunctionCall": {
-        const view = tool(item, item.payload.callId, item.type === "dynamicToolCall" ? item.payload.toolName : item.payload.functionName);
+        const view = tool(
+          item,
+          item.payload.callId,
+          item.type === "dynamicToolCall" ? item.payload.toolName : item.payload.functionName,
+        );
         view.arguments = object(item.payload.arguments);
         view.what = subject(view.name, view.arguments);
         view.result = item.payload.errorMessage ?? content(item.payload);
@@ -134,28 +156,48 @@ function rowsOfTurn(turn: TurnState): Row[] {
         break;
       default:
         // A newer server may have further ones.
-        rows.push({ kind: "notice", ...at, text: `This page does not know Items of the type ${(item as { type: string }).type}.`, bad: false });
+        rows.push({
+          kind: "notice",
+          ...at,
+          text: `This page does not know Items of the type ${(item as { type: string }).type}.`,
+          bad: false,
+        });
     }
   }
   const last = turn.items.at(-1);
-  if (turn.status === "running" && !rows.some(isBusy)) rows.push({ kind: "working", key: `${turn.id}/working`, turnId: turn.id, since: last?.completedAt ?? last?.createdAt ?? turn.startedAt, waiting: turn.waiting });
+  if (turn.status === "running" && !rows.some(isBusy))
+    rows.push({
+      kind: "working",
+      key: `${turn.id}/working`,
+      turnId: turn.id,
+      since: last?.completedAt ?? last?.createdAt ?? turn.startedAt,
+      waiting: turn.waiting,
+    });
   if (over) rows.push({ kind: "end", key: `${turn.id}/end`, turnId: turn.id, turn });
   return rows;
 }
 
 /** Whether a row shows by itself that something goes on. */
 function isBusy(row: Row): boolean {
-  return row.kind === "tool" ? BUSY.has(row.tool.status) : (row.kind === "agent" || row.kind === "reasoning") && row.streaming;
+  return row.kind === "tool"
+    ? BUSY.has(row.tool.status)
+    : (row.kind === "agent" || row.kind === "reasoning") && row.streaming;
 }
 
 const BUSY = new Set<ToolStatus>(["writing", "waiting", "running"]);
 
-const executionStatus: Record<ToolExecutionStatus, ToolStatus> = { inProgress: "running", completed: "done", failed: "failed", cancelled: "cancelled" };
+const executionStatus: Record<ToolExecutionStatus, ToolStatus> = {
+  inProgress: "running",
+  completed: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+};
 
 function commandStatus(payload: CommandExecutionPayload): ToolStatus {
   if (payload.status === "inProgress") return "running";
   if (payload.status === "backgrounded") return "background";
-  if (payload.status === "completed") return payload.exitCode === 0 || payload.exitCode === undefined ? "done" : "failed";
+  if (payload.status === "completed")
+    return payload.exitCode === 0 || payload.exitCode === undefined ? "done" : "failed";
   return payload.status === "cancelled" || payload.status === "killed" ? "cancelled" : "failed";
 }
 
@@ -164,13 +206,21 @@ function object(value: unknown): Record<string, unknown> | undefined {
 }
 
 function content(payload: { contentItems?: ContentItem[]; structuredResult?: unknown }): string | undefined {
-  const text = payload.contentItems?.map((part) => (part.type === "text" ? part.text : "")).filter(Boolean).join("\n");
-  return text || (payload.structuredResult === undefined ? undefined : JSON.stringify(payload.structuredResult, null, 2));
+  const text = payload.contentItems
+    ?.map((part) => (part.type === "text" ? part.text : ""))
+    .filter(Boolean)
+    .join("\n");
+  return (
+    text || (payload.structuredResult === undefined ? undefined : JSON.stringify(payload.structuredResult, null, 2))
+  );
 }
 
 function noticeText(payload: SystemNoticePayload): string {
   if (payload.kind !== "compacted") return "The agent's memory was tidied.";
   const { tokensBefore, tokensAfter } = payload;
-  const size = tokensBefore && tokensAfter !== undefined ? ` (${tokensBefore.toLocaleString()} → ${tokensAfter.toLocaleString()} tokens)` : "";
+  const size =
+    tokensBefore && tokensAfter !== undefined
+      ? ` (${tokensBefore.toLocaleString()} → ${tokensAfter.toLocaleString()} tokens)`
+      : "";
   return `The earlier conversation was summarized for the model${size}.`;
 }

@@ -25,11 +25,25 @@ export function subject(name: string, given: Record<string, unknown> | undefined
     case "ReadFile":
       return { verb: "Read", object: path };
     case "WriteFile":
-      return { verb: "Write", object: path, ...(given && { edit: { path, before: "", after: text(args.content), everywhere: false } }) };
+      return {
+        verb: "Write",
+        object: path,
+        ...(given && { edit: { path, before: "", after: text(args.content), everywhere: false } }),
+      };
     case "EditFile":
-      return { verb: "Edit", object: path, ...(given && { edit: { path, before: text(args.oldText), after: text(args.newText), everywhere: args.replaceAll === true } }) };
+      return {
+        verb: "Edit",
+        object: path,
+        ...(given && {
+          edit: { path, before: text(args.oldText), after: text(args.newText), everywhere: args.replaceAll === true },
+        }),
+      };
     case "ApplyPatch":
-      return { verb: "Patch", object: patched(text(args.patch) || text(args.input)), ...(given && { patch: text(args.patch) || text(args.input) }) };
+      return {
+        verb: "Patch",
+        object: patched(text(args.patch) || text(args.input)),
+        ...(given && { patch: text(args.patch) || text(args.input) }),
+      };
     case "Exec":
       return { verb: "Run", object: text(args.command) };
     case "GrepFiles":
@@ -76,6 +90,8 @@ function peek(partial: string): Record<string, unknown> {
 }
 
 function patched(patch: string): string {
-  const files = [...patch.matchAll(/^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm)].map(([, file]) => file as string);
+  const files = [...patch.matchAll(/^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm)].map(
+    ([, file]) => file as string,
+  );
   return files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(", ");
 }

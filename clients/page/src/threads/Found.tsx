@@ -11,7 +11,11 @@ export function Found({ query }: { query: string }) {
   const server = useServer();
   const { threads } = useThreadList();
   const origins = [...new Set(threads.map((thread) => thread.originChannel))].slice(0, 50);
-  const { data, error } = useRequest("thread/search", { identity, query: later, limit: 15, itemTypes: ["userMessage", "agentMessage"], crossChannelOrigins: origins }, server?.capabilities.threadSearch === true);
+  const { data, error } = useRequest(
+    "thread/search",
+    { identity, query: later, limit: 15, itemTypes: ["userMessage", "agentMessage"], crossChannelOrigins: origins },
+    server?.capabilities.threadSearch === true,
+  );
   if (error) return <p className="note bad">{error}</p>;
   if (!data) return null;
   return (
@@ -21,7 +25,10 @@ export function Found({ query }: { query: string }) {
       <ul>
         {data.data.map((hit, index) => (
           <li key={index}>
-            <a className="hit" href={links.thread(hit.threadId, hit.turnId && hit.itemId ? `${hit.turnId}/${hit.itemId}` : "")}>
+            <a
+              className="hit"
+              href={links.thread(hit.threadId, hit.turnId && hit.itemId ? `${hit.turnId}/${hit.itemId}` : "")}
+            >
               <span className="cut">{threadTitle(hit, "New Thread")}</span>
               <span className="meta snippet">{markedInLine(hit.snippet)}</span>
             </a>

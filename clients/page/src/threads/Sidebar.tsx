@@ -14,7 +14,13 @@ import { ThreadRow } from "./ThreadRow";
 type Filter = "all" | "open" | "archived";
 const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) => boolean }> = {
   all: { label: "Threads", takes: (thread) => thread.status !== "archived" },
-  open: { label: "Running", takes: (thread) => Boolean(thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation) },
+  open: {
+    label: "Running",
+    takes: (thread) =>
+      Boolean(
+        thread.runtime?.running || thread.runtime?.waitingOnApproval || thread.runtime?.waitingOnPlanConfirmation,
+      ),
+  },
   archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
 };
 
@@ -25,7 +31,8 @@ const TITLES = 20;
 export function Sidebar() {
   const { threads, phase, error } = useThreadList();
   const questions = useQuestions();
-  const waiting = questions.length + threads.filter(({ runtime }) => runtime?.waitingOnPlanConfirmation && !runtime.running).length;
+  const waiting =
+    questions.length + threads.filter(({ runtime }) => runtime?.waitingOnPlanConfirmation && !runtime.running).length;
   const all = useAllThreads();
   const route = useRoute();
   const hasHermes = useHas("hermesUi");
@@ -42,13 +49,17 @@ export function Sidebar() {
 
   const shown = useMemo(() => {
     const words = query.trim().toLowerCase();
-    return threads.filter((thread) => filters[filter].takes(thread) && (!words || (thread.displayName ?? "").toLowerCase().includes(words)));
+    return threads.filter(
+      (thread) => filters[filter].takes(thread) && (!words || (thread.displayName ?? "").toLowerCase().includes(words)),
+    );
   }, [threads, filter, query]);
 
   // A Thread waits with its own question, and with one of a subagent.
   const waits = useMemo(() => {
     const ids = new Set(questions.map(({ threadId }) => threadId));
-    const parents = new Map(all.map(({ id, source }) => [id, source.kind === "subagent" ? source.subAgent?.parentThreadId : undefined]));
+    const parents = new Map(
+      all.map(({ id, source }) => [id, source.kind === "subagent" ? source.subAgent?.parentThreadId : undefined]),
+    );
     for (const { id, runtime } of all) if (runtime?.waitingOnApproval) ids.add(id);
     for (const id of ids) {
       const parent = parents.get(id);
@@ -61,7 +72,13 @@ export function Sidebar() {
     <div className="sidebar" role={alone ? "main" : "navigation"} aria-label="Threads">
       <div className="sidebar-head">
         <Brand className="brand">
-          <a href={links.home}>Bobbin</a>{threads[0] && <span className="meta cut" title={threads[0].workspacePath}> {workspaceName(threads)}</span>}
+          <a href={links.home}>Bobbin</a>
+          {threads[0] && (
+            <span className="meta cut" title={threads[0].workspacePath}>
+              {" "}
+              {workspaceName(threads)}
+            </span>
+          )}
         </Brand>
         <span className="grow" />
         <a className="btn plain icon" href={links.settings("page")} aria-label="Settings" title="Settings">
@@ -72,14 +89,34 @@ export function Sidebar() {
         </a>
       </div>
       <div className="sidebar-search">
-        <input id="search" type="search" className="field" placeholder="Search" aria-label="Search Threads" value={query} onChange={(event) => setQuery(event.target.value)} />
+        <input
+          id="search"
+          type="search"
+          className="field"
+          placeholder="Search"
+          aria-label="Search Threads"
+          value={query}
+          onChange={(event) => setQuery(event.target.value)}
+        />
       </div>
-      <a className={waiting ? "waiting-link has" : "waiting-link"} href={links.waiting} aria-current={route.at === "waiting" ? "page" : undefined}>
+      <a
+        className={waiting ? "waiting-link has" : "waiting-link"}
+        href={links.waiting}
+        aria-current={route.at === "waiting" ? "page" : undefined}
+      >
         <span className="grow">Needs attention</span>
-        {waiting > 0 ? <span className="badge">{waiting}</span> : phase === "live" && <span className="meta">nothing</span>}
+        {waiting > 0 ? (
+          <span className="badge">{waiting}</span>
+        ) : (
+          phase === "live" && <span className="meta">nothing</span>
+        )}
       </a>
       {hasHermes && (
-        <a className="waiting-link" href={links.documents} aria-current={route.at === "documents" || route.at === "document" ? "page" : undefined}>
+        <a
+          className="waiting-link"
+          href={links.documents}
+          aria-current={route.at === "documents" || route.at === "document" ? "page" : undefined}
+        >
           HL7 documents
         </a>
       )}
@@ -97,14 +134,30 @@ export function Sidebar() {
       </div>
       <div className="sidebar-list">
         {error && <p className="note bad">{error}</p>}
-        {shown.length === 0 && !error && <p className="empty">{phase === "loading" ? "Loading…" : query ? "No thread has this in its title." : filter === "all" ? "No threads yet. Describe a task to start." : filter === "open" ? "No thread is running." : "No archived threads."}</p>}
+        {shown.length === 0 && !error && (
+          <p className="empty">
+            {phase === "loading"
+              ? "Loading…"
+              : query
+                ? "No thread has this in its title."
+                : filter === "all"
+                  ? "No threads yet. Describe a task to start."
+                  : filter === "open"
+                    ? "No thread is running."
+                    : "No archived threads."}
+          </p>
+        )}
         {groups(shown.slice(0, most)).map(([day, group]) => (
           <section key={day} aria-label={day}>
             <h2 className="day">{day}</h2>
             <ul>
               {group.map((thread) => (
                 <li key={thread.id}>
-                  <ThreadRow thread={thread} waits={waits.has(thread.id)} current={route.at === "thread" && route.id === thread.id} />
+                  <ThreadRow
+                    thread={thread}
+                    waits={waits.has(thread.id)}
+                    current={route.at === "thread" && route.id === thread.id}
+                  />
                 </li>
               ))}
             </ul>

@@ -6,12 +6,26 @@ import { threadTitle } from "../text/marked";
 import { fullTime, shortTime } from "../ui/format";
 import { useOutcome } from "../waiting/outcomes";
 
-export const ThreadRow = memo(function ThreadRow({ thread, waits, current }: { thread: ThreadSummary; waits: boolean; current: boolean }) {
+export const ThreadRow = memo(function ThreadRow({
+  thread,
+  waits,
+  current,
+}: {
+  thread: ThreadSummary;
+  waits: boolean;
+  current: boolean;
+}) {
   const state = useThreadState(thread, waits);
   const title = threadTitle(thread, "New Thread");
   return (
-    <a className={`thread-row is-${state.kind}`} href={links.thread(thread.id)} aria-current={current ? "page" : undefined}>
-      <span className="cut grow" dir="auto" title={title}>{title}</span>
+    <a
+      className={`thread-row is-${state.kind}`}
+      href={links.thread(thread.id)}
+      aria-current={current ? "page" : undefined}
+    >
+      <span className="cut grow" dir="auto" title={title}>
+        {title}
+      </span>
       {state.kind === "waiting" && <span className="dot" />}
       {state.kind === "running" && <span className="ring" />}
       {state.text ? <span className="thread-state">{state.text}</span> : null}
@@ -24,7 +38,10 @@ export const ThreadRow = memo(function ThreadRow({ thread, waits, current }: { t
   );
 });
 
-function useThreadState({ id, runtime, status, originChannel }: ThreadSummary, waits: boolean): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
+function useThreadState(
+  { id, runtime, status, originChannel }: ThreadSummary,
+  waits: boolean,
+): { kind: "waiting" | "running" | "failed" | "idle"; text?: string } {
   const outcome = useOutcome(id);
   if (waits) return { kind: "waiting", text: "needs approval" };
   if (runtime?.running) return { kind: "running", text: originChannel === "web" ? "" : originChannel };

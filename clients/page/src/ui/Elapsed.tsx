@@ -11,5 +11,7 @@ export function Elapsed({ since }: { since: string }) {
     return () => clearInterval(timer);
   }, []);
   const ms = now - Date.parse(since);
-  return ms >= SHOWN_FROM_MS ? <span className="meta num">{duration(Math.floor(ms / 1000) * 1000).replace(".0", "")}</span> : null;
+  return ms >= SHOWN_FROM_MS ? (
+    <span className="meta num">{duration(Math.floor(ms / 1000) * 1000).replace(".0", "")}</span>
+  ) : null;
 }

@@ -21,7 +21,16 @@ export type IconName = keyof typeof paths;
 
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg className="icon-svg" viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth={name === "more" ? 2.2 : 1.4} strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
+    <svg
+      className="icon-svg"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === "more" ? 2.2 : 1.4}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
       <path d={paths[name]} />
     </svg>
   );

@@ -46,7 +46,15 @@ export function Menu({ label, children, entries }: Props) {
 
   return (
     <div className="menu" ref={root} onKeyDown={keys}>
-      <button ref={button} type="button" className="btn plain icon" aria-label={label} aria-haspopup="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button
+        ref={button}
+        type="button"
+        className="btn plain icon"
+        aria-label={label}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
         {children}
       </button>
       {open && (

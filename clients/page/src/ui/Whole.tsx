@@ -24,7 +24,10 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
     // A jump leaves lines out: they count once they were on the screen.
     if (scrollTop <= seen.current + SLACK) seen.current = Math.max(seen.current, scrollTop + clientHeight);
     const hidden = scrollHeight - seen.current;
-    const cut = [...box.current.querySelectorAll<HTMLElement>("[data-more]")].reduce((sum, { dataset }) => sum + Number(dataset.more), 0);
+    const cut = [...box.current.querySelectorAll<HTMLElement>("[data-more]")].reduce(
+      (sum, { dataset }) => sum + Number(dataset.more),
+      0,
+    );
     onUnseen((hidden > SLACK ? Math.ceil(hidden / lineHeight(box.current)) : 0) + cut);
   }, [onUnseen]);
 
@@ -53,7 +56,12 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
         </div>
       </div>
       {unseen > 0 && (
-        <button type="button" className="btn small" title="Allowing it waits until you have seen all of it" onClick={readOn}>
+        <button
+          type="button"
+          className="btn small"
+          title="Allowing it waits until you have seen all of it"
+          onClick={readOn}
+        >
           {plural(unseen, "more line")}
         </button>
       )}

@@ -56,7 +56,12 @@ export function Toasts() {
       {shown.map((toast) => (
         <div key={toast.id} className={toast.bad ? "toast bad" : "toast"}>
           <p>{toast.text}</p>
-          <button type="button" className="btn plain icon" aria-label="Dismiss" onClick={() => set(toasts.filter((other) => other !== toast))}>
+          <button
+            type="button"
+            className="btn plain icon"
+            aria-label="Dismiss"
+            onClick={() => set(toasts.filter((other) => other !== toast))}
+          >
             <Icon name="close" />
           </button>
         </div>

@@ -24,7 +24,12 @@ export function Announcer() {
   useEffect(() => {
     const waiting = questions.length > 0 ? `(${questions.length}) ` : "";
     const works = threads.some((thread) => thread.runtime?.running) ? "… " : "";
-    const open = route.at === "thread" && threadTitle(threads.find(({ id }) => id === route.id), "");
+    const open =
+      route.at === "thread" &&
+      threadTitle(
+        threads.find(({ id }) => id === route.id),
+        "",
+      );
     document.title = (waiting || works) + [open, workspaceName(threads)].filter(Boolean).join(" – ");
   }, [questions, threads, route]);
 
@@ -32,7 +37,8 @@ export function Announcer() {
     for (const question of questions) {
       if (known.current.has(question.requestId)) continue;
       known.current.add(question.requestId);
-      const text = question.kind === "approval" ? about(question.params) : (question.params.questions[0]?.question ?? "");
+      const text =
+        question.kind === "approval" ? about(question.params) : (question.params.questions[0]?.question ?? "");
       notify(question.kind === "approval" ? "Approval needed" : "The agent asks", text, question.threadId);
     }
   }, [questions]);
@@ -41,7 +47,8 @@ export function Announcer() {
     if (phase !== "live") return;
     if (!started.current) {
       started.current = true;
-      for (const thread of threads.filter((one) => !one.runtime?.running && one.turnCount > 0).slice(0, ASKED)) learnOutcome(client, thread.id).catch(() => {});
+      for (const thread of threads.filter((one) => !one.runtime?.running && one.turnCount > 0).slice(0, ASKED))
+        learnOutcome(client, thread.id).catch(() => {});
     }
     for (const thread of threads) {
       const works = Boolean(thread.runtime?.running);
@@ -56,10 +63,12 @@ export function Announcer() {
   return null;
 }
 
-const about = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "shell" ? operation : `${operation} ${target}`);
+const about = ({ approvalType, operation, target }: ApprovalRequestParams) =>
+  approvalType === "shell" ? operation : `${operation} ${target}`;
 
 function ended(thread: ThreadSummary, outcome: string) {
-  if (outcome !== "cancelled") notify(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
+  if (outcome !== "cancelled")
+    notify(outcome === "failed" ? "A Turn has failed" : "The agent is done", thread.displayName ?? "", thread.id);
 }
 
 function notify(title: string, body: string, threadId: string) {

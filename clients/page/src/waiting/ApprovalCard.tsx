@@ -40,12 +40,22 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   const offered = all.filter((decision) => params.availableDecisions?.includes(decision) ?? true);
   const isCommand = params.approvalType === "shell";
   const isJob = params.target === "Cron";
-  const title = (isJob ? "Schedule this job?" : asked[params.approvalType]) || markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} this file?`);
+  const title =
+    (isJob ? "Schedule this job?" : asked[params.approvalType]) ||
+    markedInLine(`${params.operation[0]?.toUpperCase()}${params.operation.slice(1)} this file?`);
   return (
     <section className="ask" tabIndex={-1} aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
       <Whole label={isCommand ? "Command" : "Target"} unseen={unseen} onUnseen={setUnseen}>
-        <pre className="ask-what">{marked(isCommand ? params.operation : params.approvalType === "file" ? params.target : `${params.operation}\n${params.target}`)}</pre>
+        <pre className="ask-what">
+          {marked(
+            isCommand
+              ? params.operation
+              : params.approvalType === "file"
+                ? params.target
+                : `${params.operation}\n${params.target}`,
+          )}
+        </pre>
         {isCommand && <p className="meta">in {markedInLine(params.target)}</p>}
         {hasProposed(params) && <Proposed approval={params} />}
         {params.reason && <p className="ask-why">{marked(params.reason)}</p>}
@@ -95,7 +105,13 @@ function AskLess({ disabled, onStored }: { disabled: boolean; onStored: () => vo
     }, complain);
   if (!can) return null;
   return (
-    <button type="button" className="btn plain" disabled={disabled} title="Allows this, and what the sandbox confines from now on. Bobbin still asks about what leaves the sandbox." onClick={store}>
+    <button
+      type="button"
+      className="btn plain"
+      disabled={disabled}
+      title="Allows this, and what the sandbox confines from now on. Bobbin still asks about what leaves the sandbox."
+      onClick={store}
+    >
       Ask less: run everything the sandbox confines
     </button>
   );

@@ -32,7 +32,8 @@ export function Explain({ command, threadId }: { command: string; threadId?: str
       <ul>
         {data.commands.map((part, index) => (
           <li key={index}>
-            <span className={`judgement is-${part.judgement}`}>{part.judgement}</span> <code>{marked(part.command)}</code>
+            <span className={`judgement is-${part.judgement}`}>{part.judgement}</span>{" "}
+            <code>{marked(part.command)}</code>
             <span className="meta"> {markedInLine(part.reason)}</span>
           </li>
         ))}
@@ -46,4 +47,5 @@ export function Explain({ command, threadId }: { command: string; threadId?: str
   );
 }
 
-const sentence = (text: string) => (text ? `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "");
+const sentence = (text: string) =>
+  text ? `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "";

@@ -17,7 +17,12 @@ export function InputCard({ asked }: { asked: UserInput }) {
     <form className="ask" tabIndex={-1} onSubmit={submit} aria-label="The agent asks">
       <h2>The agent asks</h2>
       {questions.map((question) => (
-        <OneQuestion key={question.id} question={question} value={answers[question.id] ?? ""} onValue={(value) => setAnswers({ ...answers, [question.id]: value })} />
+        <OneQuestion
+          key={question.id}
+          question={question}
+          value={answers[question.id] ?? ""}
+          onValue={(value) => setAnswers({ ...answers, [question.id]: value })}
+        />
       ))}
       <div className="row wrap">
         <button type="submit" className="btn primary" disabled={!ready}>
@@ -31,7 +36,15 @@ export function InputCard({ asked }: { asked: UserInput }) {
   );
 }
 
-function OneQuestion({ question, value, onValue }: { question: UserInputQuestion; value: string; onValue: (value: string) => void }) {
+function OneQuestion({
+  question,
+  value,
+  onValue,
+}: {
+  question: UserInputQuestion;
+  value: string;
+  onValue: (value: string) => void;
+}) {
   const name = useId();
   const labels = question.options?.map((option) => option.label) ?? [];
   const free = question.isOther || labels.length === 0;
@@ -49,7 +62,13 @@ function OneQuestion({ question, value, onValue }: { question: UserInputQuestion
         </label>
       ))}
       {free && (
-        <input className="field" aria-label={labels.length ? "Another answer" : "Your answer"} placeholder={labels.length ? "Another answer" : "Your answer"} value={labels.includes(value) ? "" : value} onChange={(event) => onValue(event.target.value)} />
+        <input
+          className="field"
+          aria-label={labels.length ? "Another answer" : "Your answer"}
+          placeholder={labels.length ? "Another answer" : "Your answer"}
+          value={labels.includes(value) ? "" : value}
+          onChange={(event) => onValue(event.target.value)}
+        />
       )}
     </fieldset>
   );

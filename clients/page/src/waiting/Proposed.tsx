@@ -15,7 +15,8 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   if (thread.phase === "failed") return <p className="note bad">The change cannot be shown: {thread.error}</p>;
   const turns = thread.turns.filter(({ id }) => id === turnId);
   const tool = rowsOf(turns).flatMap((row) => (row.kind === "tool" && row.tool.callId === callId ? [row.tool] : []))[0];
-  if (!tool) return <p className="note bad">The server does not say which call this is, so its arguments cannot be shown.</p>;
+  if (!tool)
+    return <p className="note bad">The server does not say which call this is, so its arguments cannot be shown.</p>;
   const { edit, patch } = tool.what;
   if (!edit && !patch) return <Arguments tool={tool} />;
   return (
@@ -25,9 +26,9 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   );
 }
 
-
 /** Whether an approval is about calls whose arguments say more than it does. */
-export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) => (approvalType === "file" ? operation === "write" || operation === "edit" : /^(mcp|finecode):/.test(target));
+export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) =>
+  approvalType === "file" ? operation === "write" || operation === "edit" : /^(mcp|finecode):/.test(target);
 
 function Loading() {
   return (

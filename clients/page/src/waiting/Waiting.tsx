@@ -31,7 +31,12 @@ export function Waiting() {
         {byThread(questions).map(([threadId, asked]) => (
           <section key={threadId} className="waiting-thread">
             <h2 className="cut">
-              <a href={links.thread(threadId)}>{threadTitle(all.find((thread) => thread.id === threadId), "Thread")}</a>
+              <a href={links.thread(threadId)}>
+                {threadTitle(
+                  all.find((thread) => thread.id === threadId),
+                  "Thread",
+                )}
+              </a>
             </h2>
             {asked.map((question) => (
               <QuestionCard key={question.requestId} question={question} />
@@ -50,6 +55,7 @@ export function Waiting() {
 
 function byThread(questions: readonly Question[]): [string, Question[]][] {
   const threads = new Map<string, Question[]>();
-  for (const question of questions) threads.set(question.threadId, [...(threads.get(question.threadId) ?? []), question]);
+  for (const question of questions)
+    threads.set(question.threadId, [...(threads.get(question.threadId) ?? []), question]);
   return [...threads];
 }

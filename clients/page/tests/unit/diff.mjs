@@ -8,7 +8,17 @@ const lines = (count, line) => Array.from({ length: count }, (_, n) => line(n));
 
 test("a change has the lines around it", () => {
   const diff = between("a/tea", "one\ntwo\n", "one\nthree\n");
-  assert.deepEqual([diff.path, kinds(diff)], ["a/tea", [["same", "one"], ["del", "two"], ["add", "three"]]]);
+  assert.deepEqual(
+    [diff.path, kinds(diff)],
+    [
+      "a/tea",
+      [
+        ["same", "one"],
+        ["del", "two"],
+        ["add", "three"],
+      ],
+    ],
+  );
   assert.deepEqual(kinds(between("tea", "", "one\n")), [["add", "one"]]);
 });
 

@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { isActing, marked, markedInLine } from "../../node_modules/.unit/text/marked.js";
 
-const { cases, acting } = JSON.parse(readFileSync(new URL("../../../../crates/model/tests/marked.json", import.meta.url), "utf8"));
+const { cases, acting } = JSON.parse(
+  readFileSync(new URL("../../../../crates/model/tests/marked.json", import.meta.url), "utf8"),
+);
 
 for (const { why, text, shown } of cases) {
   test(why, () => {

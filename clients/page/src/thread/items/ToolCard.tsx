@@ -11,7 +11,15 @@ import type { ToolView } from "../rows";
 
 const EditDiff = lazy(() => import("../../side/EditDiff"));
 
-const words: Record<ToolView["status"], string> = { writing: "…", waiting: "needs approval", running: "running", done: "", failed: "failed", cancelled: "stopped", background: "in the background" };
+const words: Record<ToolView["status"], string> = {
+  writing: "…",
+  waiting: "needs approval",
+  running: "running",
+  done: "",
+  failed: "failed",
+  cancelled: "stopped",
+  background: "in the background",
+};
 
 export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolView; turnId: string }) {
   const [chosen, setOpen] = useState<boolean | null>(null);
@@ -21,7 +29,13 @@ export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolVie
   const { verb, object, edit } = tool.what;
   return (
     <div className={`tool is-${tool.status}`}>
-      <button type="button" className="line-button" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        className="line-button"
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+      >
         <span className="twist">
           <Icon name="chevron" />
         </span>
@@ -32,7 +46,9 @@ export const ToolCard = memo(function ToolCard({ tool, turnId }: { tool: ToolVie
         {words[tool.status] && <span className="status">{words[tool.status]}</span>}
         {(tool.status === "running" || tool.status === "writing") && <span className="ring" />}
         {tool.status === "running" && tool.startedAt && <Elapsed since={tool.startedAt} />}
-        {tool.durationMs !== undefined && tool.durationMs >= 100 && <span className="meta num">{duration(tool.durationMs)}</span>}
+        {tool.durationMs !== undefined && tool.durationMs >= 100 && (
+          <span className="meta num">{duration(tool.durationMs)}</span>
+        )}
       </button>
       {open && (
         <div className="tool-body" id={id}>
@@ -64,7 +80,14 @@ function Body({ tool }: { tool: ToolView }) {
       ) : (
         <Arguments tool={tool} />
       )}
-      {tool.images?.map((image, index) => <img key={index} className="result-image" src={`data:${image.mediaType};base64,${image.dataBase64}`} alt={`Result ${index + 1} of ${tool.name}`} />)}
+      {tool.images?.map((image, index) => (
+        <img
+          key={index}
+          className="result-image"
+          src={`data:${image.mediaType};base64,${image.dataBase64}`}
+          alt={`Result ${index + 1} of ${tool.name}`}
+        />
+      ))}
       {tool.result && (
         <pre className="out" tabIndex={0} aria-label="Result">
           <Ansi text={tool.result} />

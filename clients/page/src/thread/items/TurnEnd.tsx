@@ -18,14 +18,17 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
   const answer = turn.items.findLast((item) => item.type === "agentMessage")?.payload.text;
   const facts = [
     duration(between(turn.startedAt, turn.completedAt)),
-    usage && `${count(usage.inputTokens)} in${usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ""}, ${count(usage.outputTokens)} out`,
+    usage &&
+      `${count(usage.inputTokens)} in${usage.cachedInputTokens ? ` (${count(usage.cachedInputTokens)} cached)` : ""}, ${count(usage.outputTokens)} out`,
     turn.cost !== undefined && money(turn.cost),
   ];
   return (
     <div className="turn-end">
       {turn.error && !said && <p className="note bad">{turn.error}</p>}
       <p className="row wrap meta num">
-        {ends[turn.status] && <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>}
+        {ends[turn.status] && (
+          <strong className={turn.status === "failed" ? "del" : undefined}>{ends[turn.status]}</strong>
+        )}
         <span>{facts.filter(Boolean).join(" · ")}</span>
         {turn.status === "failed" && (
           <button type="button" className="btn plain small" onClick={() => again(turn)}>
@@ -48,7 +51,12 @@ export const TurnEnd = memo(function TurnEnd({ turn }: { turn: TurnState }) {
             </button>
           )
         )}
-        <button type="button" className="btn plain small on-hover" title="A new Thread with the conversation up to here" onClick={() => fork(turn.id)}>
+        <button
+          type="button"
+          className="btn plain small on-hover"
+          title="A new Thread with the conversation up to here"
+          onClick={() => fork(turn.id)}
+        >
           Fork
         </button>
       </p>

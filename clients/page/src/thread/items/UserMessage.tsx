@@ -19,7 +19,12 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
   const parts: InputPart[] = payload.nativeInputParts ?? [{ type: "text", text: payload.text }];
   const text = parts.map(written).join("");
   const pictures = parts.filter((part) => part.type === "localImage");
-  const how = [payload.deliveryMode && delivered[payload.deliveryMode], payload.senderName, payload.triggerLabel ?? payload.triggerKind, payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`];
+  const how = [
+    payload.deliveryMode && delivered[payload.deliveryMode],
+    payload.senderName,
+    payload.triggerLabel ?? payload.triggerKind,
+    payload.channelName && !OWN.has(payload.channelName) && `by ${payload.channelName}`,
+  ];
   return (
     <section className="user" aria-label="You">
       {text.trim() && (
@@ -40,7 +45,10 @@ export function UserMessage({ item }: { item: UserMessageItem }) {
         </div>
       )}
       <p className="meta">
-        {how.filter(Boolean).join(" · ")} <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>{shortTime(item.createdAt)}</time>
+        {how.filter(Boolean).join(" · ")}{" "}
+        <time dateTime={item.createdAt} title={fullTime(item.createdAt)}>
+          {shortTime(item.createdAt)}
+        </time>
       </p>
     </section>
   );
