@@ -19,10 +19,14 @@ clients rounds="5":
     cargo build --locked -p bobbin-cli
     .ci/clients {{rounds}}
 
+# Formats the page and the TypeScript client, and mends what the linter can mend.
+format-page:
+    cd clients/page && npm ci && npm run format
+
 # The page in Chromium: all stories, with the scripted provider.
 page:
     cargo build --locked -p bobbin-cli -p bobbin-xtask
-    cd clients/page && npm ci && npm test
+    cd clients/page && npm ci && npm run lint && npm test
 
 # Licences, advisories, banned and doubled crates.
 deny:

@@ -20,6 +20,7 @@ test.skip(!hasModel, "the scripted provider is missing: cargo build -p bobbin-xt
 test("a question about a file shows the change of its own call", async ({ page, bench }) => {
   await fresh(page, "Write the tasks.");
   const card = page.locator("section.ask").first();
+  // biome-ignore lint/performance/useDomNodeTextContent: hidden text does not count
   const words = async () => (await card.locator(".diff").innerText()).match(/EVIL|harmless/g) ?? [];
   const file = join(bench.workspace, ".vscode/tasks.json");
   await expect(card.locator(".diff")).toHaveCount(1);

@@ -121,9 +121,9 @@ test("no place is wider than a phone", async ({ page }) => {
               : "main";
     await expect(page.locator(content).first()).toBeAttached();
     // A model can have a long name.
-    await page.evaluate(() =>
-      document.querySelectorAll("select").forEach((select) => select.add(new Option("long".repeat(30)))),
-    );
+    await page.evaluate(() => {
+      for (const select of document.querySelectorAll("select")) select.add(new Option("long".repeat(30)));
+    });
     const wide = () =>
       page.evaluate(() =>
         [

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { type Bench } from "./bench";
+import type { Bench } from "./bench";
 import { expect, type Page, picture, test } from "./fixtures";
 
 const lab = join(import.meta.dirname, "lab");

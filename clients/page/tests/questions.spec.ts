@@ -34,7 +34,7 @@ test("a question about a job shows what the job does behind its empty lines", as
 });
 
 test("a question about a call of an MCP server shows all of its arguments", async ({ page }) => {
-  await fresh(page, `call mcp__pot__pour ${JSON.stringify({ cup: "#\n".repeat(300), then: "rm -rf ~\u202e" })}`);
+  await fresh(page, `call mcp__pot__pour ${JSON.stringify({ cup: "#\n".repeat(300), milk: "rm -rf ~\u202e" })}`);
   await expect(allow(page)).toBeDisabled();
   const box = page.getByRole("group", { name: "Target" });
   await readAll(page, "Target");

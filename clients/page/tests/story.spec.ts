@@ -22,7 +22,9 @@ test.describe("getting in", () => {
   test("a code is taken by a tab that is open", async ({ page, bench }) => {
     await page.goto("/");
     await expect(page.getByRole("heading", { name: "Bobbin" })).toBeVisible();
-    await page.evaluate((hash) => void (location.hash = hash), new URL(bench.invite()).hash);
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, new URL(bench.invite()).hash);
     await expect(field(page)).toBeVisible();
   });
 });

@@ -68,6 +68,7 @@ export type Status =
 type Params<M extends keyof Requests> = Requests[M]["params"];
 /** The parameters may be left out where none is required. */
 type Arguments<M extends keyof Requests> =
+  // biome-ignore lint/complexity/noBannedTypes: `{}` extends a type only if all of its members are optional
   {} extends Params<M> ? [params?: Params<M>, options?: RequestOptions] : [params: Params<M>, options?: RequestOptions];
 
 /** A client of one server, over any number of connections. Its value is its status. */
@@ -270,7 +271,7 @@ export class Client extends Store<Status> {
     if (message.method === undefined) return this.#outbox.answered(message);
     const params = message.params ?? {};
     if (message.id !== undefined && message.id !== null) return this.#asked(message.method, message.id, params);
-    if (message.method === "$/cancelRequest") return this.#withdrawn(params["id"] as Message["id"]);
+    if (message.method === "$/cancelRequest") return this.#withdrawn(params.id as Message["id"]);
     const notification: ThreadMessage = { method: message.method, params };
     const follow = this.#follows.get(threadOf(params) ?? "");
     if (follow) follow.receive(notification);
@@ -399,7 +400,7 @@ function threadOf(params: Record<string, unknown>): string | undefined {
 
 /** Returns the question that a notification says is settled. */
 function settledQuestion(method: string, params: Record<string, unknown>): string | undefined {
-  if (method === "item/tool/requestUserInput/resolved") return params["requestId"] as string;
+  if (method === "item/tool/requestUserInput/resolved") return params.requestId as string;
   if (method !== "item/approval/resolved") return undefined;
   return (params as { item?: { payload?: { requestId?: string } } }).item?.payload?.requestId;
 }

@@ -94,9 +94,10 @@ export class Connection {
     socket.onerror = (event) => {
       if (this.server) return;
       const { message } = event as { message?: string };
-      this.#refusal ??= { kind: "lost", message: `Cannot connect: ${message || "there is no answer"}` };
+      const lost: CloseReason = { kind: "lost", message: `Cannot connect: ${message || "there is no answer"}` };
+      this.#refusal ??= lost;
       // A close follows, but not in every implementation.
-      setTimeout(() => fail(this.#refusal!), 100);
+      setTimeout(() => fail(this.#refusal ?? lost), 100);
     };
     socket.onclose = ({ code, reason, why = closeReason(code, reason) }) => {
       if (this.server) this.end(why);

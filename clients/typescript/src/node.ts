@@ -25,7 +25,8 @@ export class SpawnedClient extends Client {
       // Two servers cannot have one folder.
       await own.process?.ended;
       if (own.isOver) throw new Error("The client was closed.");
-      return (own.process = new ServerProcess(options));
+      own.process = new ServerProcess(options);
+      return own.process;
     };
     super({ ...options, url: "stdio:", webSocket });
     this.#own = own;
@@ -65,7 +66,7 @@ export interface FindOptions {
 export async function findServer(options: FindOptions = {}): Promise<{ url: string; token: string }> {
   // The command prints the address of the page with a code for a browser, which stays unused.
   const page = await run(options, "open", "--print");
-  const token = (options.env ?? process.env)["BOBBIN_TOKEN"] || (await run(options, "token"));
+  const token = (options.env ?? process.env).BOBBIN_TOKEN || (await run(options, "token"));
   const url = new URL("/ws", page.replace(/^http/, "ws"));
   // Only browsers know the names below `localhost`.
   if (url.hostname.endsWith(".localhost")) url.hostname = "127.0.0.1";

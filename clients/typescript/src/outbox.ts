@@ -93,7 +93,7 @@ export class Outbox {
     if (!pending) return;
     this.#inFlight.delete(id as number);
     if (error?.code === ErrorCode.overloaded) {
-      const wait = Number(error.data?.["retryAfterMs"] ?? Math.min(5_000, 50 * 2 ** pending.attempts));
+      const wait = Number(error.data?.retryAfterMs ?? Math.min(5_000, 50 * 2 ** pending.attempts));
       setTimeout(() => this.#again(pending), wait * (1 + Math.random() / 2));
     } else if (error) {
       this.#reject(pending, new RpcError(pending.method, error.code, error.message, error.data));

@@ -60,7 +60,9 @@ export class ServerProcess implements SocketLike {
         setImmediate(() => end({ kind: "exited", message: `Cannot start ${program}: ${text}` }));
       });
       child.once("exit", () => {
-        const rest = setTimeout(() => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy()), REST_MS);
+        const rest = setTimeout(() => {
+          for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
+        }, REST_MS);
         child.once("close", (code, signal) => {
           clearTimeout(rest);
           end(exited(command, code, signal, this.#said.join("\n")));

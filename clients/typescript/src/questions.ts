@@ -58,14 +58,14 @@ export class Questions extends Store<readonly Question[]> {
 
   /** Takes a request of the server. Returns the question if it is new. */
   asked(method: string, rpcId: Message["id"], params: Record<string, unknown>): Question | undefined {
-    const requestId = String(params["requestId"]);
+    const requestId = String(params.requestId);
     const known = this.#entries.get(requestId);
     if (known) {
       known.rpcId = rpcId;
       if (known.result !== undefined) this.reply(rpcId, known.result);
       return undefined;
     }
-    const about = { requestId, threadId: String(params["threadId"]), turnId: String(params["turnId"]) };
+    const about = { requestId, threadId: String(params.threadId), turnId: String(params.turnId) };
     const question: Question =
       method === "item/approval/request"
         ? {
@@ -127,7 +127,8 @@ export class Questions extends Store<readonly Question[]> {
     entry.result = result;
     if (entry.rpcId !== undefined) this.reply(entry.rpcId, result);
     const answered = [...this.#entries].filter(([, { result }]) => result !== undefined);
-    if (answered.length > MAX_ANSWERED) this.#entries.delete(answered[0]![0]);
+    const [oldest] = answered;
+    if (oldest && answered.length > MAX_ANSWERED) this.#entries.delete(oldest[0]);
     this.#show();
   }
 

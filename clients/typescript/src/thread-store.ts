@@ -64,6 +64,7 @@ export class ThreadStore extends Store<ThreadSnapshot> implements Follower {
     await this.#until(({ phase }) => phase !== "loading");
     const { turn } = await this.start(input, params);
     const ended = ({ turns }: ThreadSnapshot) => turns.find(({ id, completedAt }) => id === turn.id && completedAt);
+    // biome-ignore lint/style/noNonNullAssertion: the snapshot has the ended Turn
     return ended(await this.#until((snapshot) => ended(snapshot) !== undefined))!;
   }
 

@@ -84,7 +84,7 @@ test(`${ROUNDS} rounds of cuts and kills leave the state equal to the store's`, 
       await server.end("SIGKILL");
       await server.start();
     } else {
-      let renamed =
+      const renamed =
         round % 4 === 1 && own.request("thread/rename", { threadId: thread.id, displayName: `Tea ${round}` });
       for (let cuts = 1 + below(3); cuts > 0; cuts -= 1) {
         proxy.left = 1 + below(6_000);

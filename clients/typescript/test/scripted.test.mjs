@@ -74,7 +74,7 @@ test("a handler's result is the answer; what it throws or cannot be sent is an e
     return { success: true, errorMessage: "x".repeat(tool === "flood" ? 5 << 20 : 1) };
   };
   const own = await client(t, server.url, { handlers: { "item/tool/call": handler } });
-  ["pour", "spill", "flood"].forEach((tool, id) => server.sockets[0].ask(id, "item/tool/call", { tool }));
+  for (const [id, tool] of ["pour", "spill", "flood"].entries()) server.sockets[0].ask(id, "item/tool/call", { tool });
   await settled(own);
   const answers = server.seen.filter(({ method }) => method === undefined);
   assert.deepEqual(answers.map(({ id, result, error }) => [id, result?.success ?? error.message]).sort(), [
@@ -165,7 +165,11 @@ test("late timers, as in hidden pages, do not end a connection", async (t) => {
 
 test("a write is sent again under its name, another request is uncertain", async (t) => {
   const answers = {
-    "turn/start": (_params, socket) => (server.sockets.length === 1 ? (socket.terminate(), null) : { turn: turn() }),
+    "turn/start": (_params, socket) => {
+      if (server.sockets.length > 1) return { turn: turn() };
+      socket.terminate();
+      return null;
+    },
     "mcp/test": () => null,
   };
   const server = await scripted(t, answers);
@@ -267,8 +271,9 @@ test("what was missed is replayed behind the cursor, or read where that cannot b
 });
 
 test("listeners get each message once, also when a replay overlaps what has come", async (t) => {
-  const overlap = (socket) =>
-    [10, 20].forEach((seq) => socket.notify("item/agentMessage/delta", delta(`${seq} `, seq)));
+  const overlap = (socket) => {
+    for (const seq of [10, 20]) socket.notify("item/agentMessage/delta", delta(`${seq} `, seq));
+  };
   const answers = {
     "thread/subscribe": ({ afterSeq }, socket) => {
       overlap(socket);

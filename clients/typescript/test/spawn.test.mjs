@@ -40,8 +40,8 @@ async function gone(pid, ms = 20_000) {
   }
 }
 
-/** Starts a program in place of a server. It answers the handshake, then runs `code` once; `t` ends it. */
-function fake(t, code, options = {}) {
+/** Starts a program in place of a server. It answers the handshake, then runs `code` once. */
+function fake(code, options = {}) {
   const program = `
     const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
     require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
@@ -144,28 +144,28 @@ test("what cannot be started is named", async () => {
   assert.match((await reasonOf(spawn({ command, cwd: "/nowhere", clientInfo }))).message, /no folder \/nowhere/);
 });
 
-test("of a long stderr the last lines are in the reason, and it blocks nothing", async (t) => {
+test("of a long stderr the last lines are in the reason, and it blocks nothing", async () => {
   const code = `
     for (let n = 0; n < 50_000; n++) process.stderr.write("line " + n + " " + "x".repeat(80) + "\\n");
     process.stderr.write("y".repeat(100_000) + "\\nthe end\\n", () => process.exit(3));`;
   let lines = 0;
-  const own = await fake(t, code, { onStderr: () => (lines += 1) });
+  const own = await fake(code, { onStderr: () => (lines += 1) });
   const { reason } = await until(own, (status) => status.state === "closed" && status);
   assert.deepEqual([reason.kind, reason.code, lines], ["exited", 3, 50_002]);
   assert.match(reason.message, /line 49999 x+\ny{1000}…\nthe end$/);
   assert.ok(reason.message.length < 3_000);
 });
 
-test("a line without an end is not collected for ever", async (t) => {
+test("a line without an end is not collected for ever", async () => {
   const code = `const part = "x".repeat(1 << 20); const more = () => process.stdout.write(part, more); more();`;
-  const own = await fake(t, code);
+  const own = await fake(code);
   const { reason } = await until(own, (status) => status.state === "closed" && status);
   assert.match(reason.message, /more than 80 MiB/);
   await own.close();
 });
 
 test("a server that goes on after its input has ended is killed", async (t) => {
-  const own = await fake(t, "setInterval(() => {}, 1000);");
+  const own = await fake("setInterval(() => {}, 1000);");
   const { pid } = await own.request("channel/list");
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const closed = own.close();
@@ -175,7 +175,7 @@ test("a server that goes on after its input has ended is killed", async (t) => {
 });
 
 test("a server is in a group of its own, so Ctrl-C at the program does not reach it", async (t) => {
-  const own = await fake(t, "");
+  const own = await fake("");
   t.after(() => own.close());
   const { pid } = await own.request("channel/list");
   process.kill(-pid, 0);

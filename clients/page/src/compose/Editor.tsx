@@ -48,6 +48,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
 
   const word = closed ? null : wordAt(text, cursor);
   const found = useFound(word?.mark === "@" ? word.query : null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` is a new object each time; its place changes nothing
   const shown = useMemo(
     () => (word ? suggestions(word, sources, found) : []),
     [word?.mark, word?.query, sources, found],
@@ -137,7 +138,10 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
               id={`${listId}-${index}`}
               role="option"
               aria-selected={index === at}
-              onPointerDown={(event) => (event.preventDefault(), take(index))}
+              onPointerDown={(event) => {
+                event.preventDefault();
+                take(index);
+              }}
             >
               <code>{one.label}</code>
               {one.detail && <span className="meta cut">{one.detail}</span>}
@@ -200,7 +204,10 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
           type="file"
           multiple
           hidden
-          onChange={(event) => (void add([...(event.target.files ?? [])]), (event.target.value = ""))}
+          onChange={(event) => {
+            void add([...(event.target.files ?? [])]);
+            event.target.value = "";
+          }}
         />
         {children}
         <span className="grow" />

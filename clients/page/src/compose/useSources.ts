@@ -33,6 +33,7 @@ export function useSources(turns: readonly TurnState[] = NO_TURNS): Sources {
 /** Files that the conversation has read or changed; the latest first. Others can be named by typing them. */
 function useFiles(turns: readonly TurnState[]): readonly string[] {
   const ended = turns.filter((turn) => turn.completedAt).length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: paths of the running Turn come when it has ended
   return useMemo(() => {
     const paths = new Set<string>();
     for (const turn of turns.toReversed()) {
@@ -42,6 +43,5 @@ function useFiles(turns: readonly TurnState[]): readonly string[] {
           paths.add(row.tool.what.object);
     }
     return [...paths];
-    // Paths of the running Turn come when it has ended.
   }, [ended]);
 }

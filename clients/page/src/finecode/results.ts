@@ -18,22 +18,22 @@ const number = (value: unknown) => (typeof value === "number" ? value : undefine
 
 /** Returns the findings of a linter, by file; nothing if the result has none of that kind. */
 export function findings(result: unknown, root: string): Finding[] | undefined {
-  if (!isObject(result) || !isObject(result["messages"])) return undefined;
+  if (!isObject(result) || !isObject(result.messages)) return undefined;
   const found: Finding[] = [];
-  for (const [name, list] of Object.entries(result["messages"])) {
+  for (const [name, list] of Object.entries(result.messages)) {
     const path = decode(name.replace(/^file:\/\//, ""));
     const file = path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path;
     for (const one of Array.isArray(list) ? list : []) {
-      const start = isObject(one) && isObject(one["range"]) ? one["range"]["start"] : undefined;
+      const start = isObject(one) && isObject(one.range) ? one.range.start : undefined;
       if (!isObject(one) || !isObject(start)) continue;
       found.push({
         file,
-        line: (number(start["line"]) ?? 0) + 1,
-        column: (number(start["character"]) ?? 0) + 1,
-        text: text(one["message"]) ?? "",
-        ...(text(one["code"]) && { code: text(one["code"]) }),
-        ...(text(one["source"]) && { source: text(one["source"]) }),
-        ...(number(one["severity"]) && { severity: number(one["severity"]) }),
+        line: (number(start.line) ?? 0) + 1,
+        column: (number(start.character) ?? 0) + 1,
+        text: text(one.message) ?? "",
+        ...(text(one.code) && { code: text(one.code) }),
+        ...(text(one.source) && { source: text(one.source) }),
+        ...(number(one.severity) && { severity: number(one.severity) }),
       });
     }
   }
@@ -53,22 +53,22 @@ function decode(path: string): string {
  * `code` alone is what the file has now: the server compared it with the file where it could, else it is shown as a whole.
  */
 export function changes(result: unknown, said: string | undefined, compared: string | undefined): FileDiff[] {
-  const diffs = [said, ...(isObject(result) ? [text(result["diff"]), text(result["patch"])] : [])].filter(
+  const diffs = [said, ...(isObject(result) ? [text(result.diff), text(result.patch)] : [])].filter(
     (one) => one !== undefined && /^@@ /m.test(one) && /^\+\+\+ /m.test(one),
   );
   const own = diffs.flatMap((one) => parsed(one ?? ""));
   const found = own.length > 0 || !compared ? own : parsed(compared);
   if (found.length > 0 || !isObject(result)) return found;
-  const files = result["result_by_file_path"] ?? result["resultByFilePath"];
+  const files = result.result_by_file_path ?? result.resultByFilePath;
   const each: [string, unknown][] = isObject(files) ? Object.entries(files) : "code" in result ? [["", result]] : [];
   return each.flatMap(([path, one]) => {
-    const after = isObject(one) && one["changed"] !== false ? text(one["code"]) : undefined;
+    const after = isObject(one) && one.changed !== false ? text(one.code) : undefined;
     return after === undefined
       ? []
       : [
           between(
             path.replace(/^file:\/\//, "") || "result",
-            isObject(one) ? (text(one["before"]) ?? text(one["original"]) ?? "") : "",
+            isObject(one) ? (text(one.before) ?? text(one.original) ?? "") : "",
             after,
           ),
         ];

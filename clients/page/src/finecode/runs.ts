@@ -33,7 +33,10 @@ const change = (id: string, more: Partial<Run>) => set(runs.map((run) => (run.id
 
 export const useRuns = () =>
   useSyncExternalStore(
-    (listener) => (listeners.add(listener), () => void listeners.delete(listener)),
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     () => runs,
   );
 

@@ -201,7 +201,10 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
                 <Raw
                   message={parsed}
                   chosen={chosen}
-                  onPoint={(index, offset) => (setFind(""), choose(rowUnder(all, index, offset)))}
+                  onPoint={(index, offset) => {
+                    setFind("");
+                    choose(rowUnder(all, index, offset));
+                  }}
                 />
               ) : (
                 <pre className="hl7-raw out">{open.text.slice(0, 20_000)}</pre>

@@ -44,7 +44,10 @@ export function OpenDialog({ threadId, onClose, onOpened }: Props) {
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    open(false).catch((failed: unknown) => (setBusy(false), setError({ text: message(failed), isUnsaved: false })));
+    open(false).catch((failed: unknown) => {
+      setBusy(false);
+      setError({ text: message(failed), isUnsaved: false });
+    });
   }
 
   return (

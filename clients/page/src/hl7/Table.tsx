@@ -3,7 +3,7 @@ import type { HermesFinding } from "@bobbin/client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import { FieldEditor } from "./FieldEditor";
-import { type PlaceRow, type Row, type SegmentRow } from "./message";
+import type { PlaceRow, Row, SegmentRow } from "./message";
 import { known, type Schema } from "./useSchema";
 import type { Writing } from "./useWriting";
 
@@ -38,9 +38,9 @@ export function Table({ rows, words, schema, findings, fresh, selected, onSelect
     paddingEnd: 60,
   });
   const at = rows.findIndex((row) => row.key === selected);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when the choice or the filter changes, not when a row moves
   useEffect(() => {
     if (at >= 0) list.scrollToIndex(at, { align: "auto" });
-    // Only when another place is chosen, or other rows are.
   }, [selected, words, list]);
 
   function keys(event: KeyboardEvent) {

@@ -59,7 +59,7 @@ export function parse(text: string): Message | undefined {
   const head = /^MSH([^\r\n])([^\r\n]*)/.exec(text);
   if (!head?.[1]) return undefined;
   const field = head[1];
-  const [component, repetition, escape, subcomponent] = head[2]?.split(field)[0] ?? "";
+  const [component, repetition, mark, subcomponent] = head[2]?.split(field)[0] ?? "";
   if (!component) return undefined;
   const counts = new Map<string, number>();
   const segments = text
@@ -72,7 +72,7 @@ export function parse(text: string): Message | undefined {
       return { name, nth, of: 0, text: line };
     });
   for (const segment of segments) segment.of = counts.get(segment.name) ?? 1;
-  return { segments, separators: { field, component, repetition, escape, subcomponent } };
+  return { segments, separators: { field, component, repetition, escape: mark, subcomponent } };
 }
 
 export const pathOf = ({ name, nth, of }: Segment) => (of > 1 ? `${name}[${nth}]` : name);
@@ -171,23 +171,25 @@ function placesOf(
       if (!first || !last || (!withEmpty && subs.length === 1 && first.text === "")) return;
       const whole = { text: segment.text.slice(first.start, last.start + last.text.length), start: first.start };
       row(key, depth + 1, whole, { component, hasParts: subs.length > 1 });
-      if (subs.length > 1) subs.forEach((sub, n) => row(`${key}.${n + 1}`, depth + 2, sub, { component }));
+      if (subs.length === 1) return;
+      for (const [n, sub] of subs.entries()) row(`${key}.${n + 1}`, depth + 2, sub, { component });
     });
   });
 }
 
 /** Returns the text of a raw leaf. Sequences that format or switch character sets stay as they are. */
-function decode(raw: string, { field, component, repetition, escape, subcomponent }: Separators): string {
-  if (!escape || !raw.includes(escape)) return raw;
+function decode(raw: string, separators: Separators): string {
+  const { field, component, repetition, escape: mark, subcomponent } = separators;
+  if (!mark || !raw.includes(mark)) return raw;
   const meant: Record<string, string | undefined> = {
     F: field,
     S: component,
     R: repetition,
     T: subcomponent,
-    E: escape,
+    E: mark,
   };
-  const mark = escape.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  return raw.replace(new RegExp(`${mark}([FSRTE]|X(?:[0-7][0-9A-Fa-f])+)${mark}`, "g"), (all, code: string) =>
+  const quoted = mark.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  return raw.replace(new RegExp(`${quoted}([FSRTE]|X(?:[0-7][0-9A-Fa-f])+)${quoted}`, "g"), (all, code: string) =>
     code.startsWith("X") && code.length > 1
       ? (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("")
       : (meant[code] ?? all),

@@ -37,7 +37,10 @@ function set(next: Partial<Screens>) {
 }
 
 export const screens = {
-  subscribe: (listener: () => void) => (listeners.add(listener), () => void listeners.delete(listener)),
+  subscribe: (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
   getSnapshot: () => now,
 };
 

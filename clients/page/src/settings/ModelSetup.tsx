@@ -4,13 +4,14 @@ import { type FormEvent, useState } from "react";
 import { useClient } from "../server/context";
 import { complain, message, say } from "../ui/toast";
 
+const anyOther = { name: "", label: "Another provider", needsKey: false };
 /** Providers that the server knows by name; the last one is any other. */
 const providers = [
   { name: "anthropic", label: "Anthropic", needsKey: true },
   { name: "openai", label: "OpenAI", needsKey: true },
   { name: "openrouter", label: "OpenRouter", needsKey: true },
   { name: "ollama", label: "Ollama on this machine", needsKey: false },
-  { name: "", label: "Another provider", needsKey: false },
+  anyOther,
 ];
 
 const wires: [ProviderWire, string][] = [
@@ -30,7 +31,7 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
   const [error, setError] = useState<string>();
   const [models, setModels] = useState<string[]>();
   const [model, setModel] = useState("");
-  const { name: known, needsKey } = providers[chosen] ?? providers[0]!;
+  const { name: known, needsKey } = providers[chosen] ?? anyOther;
   const isOther = known === "";
   const ready = isOther ? address.trim() !== "" && name.trim() !== "" : !needsKey || key.trim() !== "";
 
@@ -155,6 +156,7 @@ export function ModelSetup({ onDone }: { onDone?: () => void }) {
       </form>
       {models && (
         <form className="sheet-form" onSubmit={use}>
+          {/* biome-ignore lint/a11y/noLabelWithoutControl: one of the two controls is there */}
           <label className="stack">
             Default model
             {models.length > 0 ? (

@@ -58,6 +58,7 @@ export function overwritten(text: string): string {
     )
     .join("\n")
     .replace(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences that move the cursor begin with one
       /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\[[0-9;?]*[A-LN-Za-ln-z]|\u001b[()][A-Z0-9]|[\u0000-\u0008\u000b-\u001a]/g,
       "",
     );

@@ -24,7 +24,12 @@ export const CodeBlock = memo(function CodeBlock({
         <CopyButton text={text} />
       </figcaption>
       <pre tabIndex={0} aria-label={`Code, ${language || "text"}`}>
-        {html === null ? <code>{shown}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />}
+        {html === null ? (
+          <code>{shown}</code>
+        ) : (
+          // biome-ignore lint/security/noDangerouslySetInnerHtml: the highlighter escapes the text
+          <code dangerouslySetInnerHTML={{ __html: html }} />
+        )}
       </pre>
     </figure>
   );

@@ -26,5 +26,6 @@ export const Markdown = memo(function Markdown({ text, breaks = false }: Props) 
 });
 
 const Html = memo(function Html({ html }: { html: string }) {
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: `markdown.ts` sanitizes it
   return <div dangerouslySetInnerHTML={{ __html: html }} />;
 });

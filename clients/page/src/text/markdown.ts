@@ -8,14 +8,14 @@ const MAX_CACHE = 2000;
 const cache = new Map<string, string>();
 
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const escape = (text: string) => text.replace(/[&<>"]/g, (char) => escapes[char] ?? char);
+const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => escapes[char] ?? char);
 
 marked.use({
   gfm: true,
   renderer: {
     // The page asks no other host for anything: a picture is a link to it.
-    image: ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`,
-    html: ({ text }) => escape(text),
+    image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
+    html: ({ text }) => escaped(text),
   },
 });
 

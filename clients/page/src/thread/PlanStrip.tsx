@@ -61,7 +61,9 @@ function useBackground(threadId: string): number {
   );
   useEffect(() => {
     const ends = [client.on("terminal/started", again), client.on("terminal/completed", again)];
-    return () => ends.forEach((end) => end());
+    return () => {
+      for (const end of ends) end();
+    };
   }, [client, again]);
   return data?.terminals.filter(({ status }) => status === "running").length ?? 0;
 }

@@ -44,7 +44,10 @@ const known = new WeakMap<TurnState, Row[]>();
 export function rowsOf(turns: readonly TurnState[]): Row[] {
   return turns.flatMap((turn) => {
     let rows = known.get(turn);
-    if (!rows) known.set(turn, (rows = rowsOfTurn(turn)));
+    if (!rows) {
+      rows = rowsOfTurn(turn);
+      known.set(turn, rows);
+    }
     return rows;
   });
 }

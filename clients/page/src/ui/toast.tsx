@@ -42,7 +42,10 @@ export function message(error: unknown): string {
 
 export function Toasts() {
   const shown = useSyncExternalStore(
-    (listener) => (listeners.add(listener), () => listeners.delete(listener)),
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     () => toasts,
   );
   const box = useRef<HTMLDivElement>(null);

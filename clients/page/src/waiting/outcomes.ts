@@ -16,7 +16,10 @@ function set(threadId: string, outcome: Outcome | undefined) {
 
 export function useOutcome(threadId: string): Outcome | undefined {
   return useSyncExternalStore(
-    (listener) => (listeners.add(listener), () => listeners.delete(listener)),
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     () => outcomes.get(threadId),
   );
 }
