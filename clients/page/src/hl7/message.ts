@@ -19,6 +19,7 @@ export interface Separators {
   repetition?: string;
   escape?: string;
   subcomponent?: string;
+  truncation?: string;
 }
 
 /** A row of the table. */
@@ -56,26 +57,38 @@ export interface PlaceRow {
 
 /** Returns nothing if the text is no message. */
 export function parse(text: string): Message | undefined {
-  const head = /^MSH([^\r\n])([^\r\n]*)/.exec(text);
-  if (!head?.[1]) return undefined;
-  const field = head[1];
-  const [component, repetition, mark, subcomponent] = head[2]?.split(field)[0] ?? "";
-  if (!component) return undefined;
+  const separators = separatorsOf(text);
+  if (!separators) return undefined;
   const counts = new Map<string, number>();
   const segments = text
     .split(/[\r\n]+/)
     .filter((line) => line !== "")
     .map((line): Segment => {
-      const name = line.split(field, 1)[0] ?? "";
-      const nth = (counts.get(name) ?? 0) + 1;
-      counts.set(name, nth);
+      const name = line.split(separators.field, 1)[0] ?? "";
+      const nth = (counts.get(upper(name)) ?? 0) + 1;
+      counts.set(upper(name), nth);
       return { name, nth, of: 0, text: line };
     });
-  for (const segment of segments) segment.of = counts.get(segment.name) ?? 1;
-  return { segments, separators: { field, component, repetition, escape: mark, subcomponent } };
+  for (const segment of segments) segment.of = counts.get(upper(segment.name)) ?? 1;
+  return { segments, separators };
 }
 
-export const pathOf = ({ name, nth, of }: Segment) => (of > 1 ? `${name}[${nth}]` : name);
+/** Returns a name as paths write it: they make no difference between `pid` and `PID`. */
+const upper = (name: string) => name.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+
+/** Returns what MSH-1 and MSH-2 declare, or nothing if the server would not read them. */
+function separatorsOf(text: string): Separators | undefined {
+  const head = /^MSH([^\r\n])([^\r\n]*)/u.exec(text);
+  if (!head?.[1]) return undefined;
+  const marks = [head[1], ...(head[2]?.split(head[1])[0] ?? "")];
+  const [field, component, repetition, mark, subcomponent, truncation] = marks;
+  const isUsable =
+    marks.length <= 6 && new Set(marks).size === marks.length && !/[\p{Alphabetic}\p{N}]/u.test(marks.join(""));
+  if (!field || !component || !isUsable) return undefined;
+  return { field, component, repetition, escape: mark, subcomponent, truncation };
+}
+
+export const pathOf = ({ name, nth, of }: Segment) => (of > 1 ? `${upper(name)}[${nth}]` : upper(name));
 
 /** A part of a segment's text. */
 interface Part {
@@ -88,7 +101,7 @@ function split({ text, start }: Part, separator: string | undefined): Part[] {
   let at = start;
   return text.split(separator).map((part) => {
     const made = { text: part, start: at };
-    at += part.length + 1;
+    at += part.length + separator.length;
     return made;
   });
 }
@@ -97,7 +110,7 @@ function split({ text, start }: Part, separator: string | undefined): Part[] {
 function fieldsOf(segment: Segment, { field }: Separators): Part[] {
   const parts = split({ text: segment.text, start: 0 }, field).slice(1);
   // The first separator of the header is its first field.
-  return segment.name === "MSH" ? [{ text: field, start: 3 }, ...parts] : parts;
+  return segment.name === "MSH" && parts.length > 0 ? [{ text: field, start: 3 }, ...parts] : parts;
 }
 
 /** Returns the rows of a message. `known` are the numbers of fields that are shown although they are empty. */
@@ -179,7 +192,7 @@ function placesOf(
 
 /** Returns the text of a raw leaf. Sequences that format or switch character sets stay as they are. */
 function decode(raw: string, separators: Separators): string {
-  const { field, component, repetition, escape: mark, subcomponent } = separators;
+  const { field, component, repetition, escape: mark, subcomponent, truncation } = separators;
   if (!mark || !raw.includes(mark)) return raw;
   const meant: Record<string, string | undefined> = {
     F: field,
@@ -187,14 +200,18 @@ function decode(raw: string, separators: Separators): string {
     R: repetition,
     T: subcomponent,
     E: mark,
+    P: truncation,
   };
+  const letters = Object.keys(meant).filter((letter) => meant[letter]);
   const quoted = mark.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-  return raw.replace(new RegExp(`${quoted}([FSRTE]|X(?:[0-7][0-9A-Fa-f])+)${quoted}`, "g"), (all, code: string) =>
-    code.startsWith("X") && code.length > 1
-      ? (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("")
-      : (meant[code] ?? all),
-  );
+  return raw.replace(new RegExp(`${quoted}([${letters.join("")}]|${OTHERS})${quoted}`, "g"), (all, code: string) => {
+    if (!/^X(?:[0-7].)+$/.test(code)) return meant[code] ?? all;
+    return (code.slice(1).match(/../g) ?? []).map((hex) => String.fromCharCode(Number.parseInt(hex, 16))).join("");
+  });
 }
+
+/** The codes of the other escape sequences. One that stays is found too, so that its second mark opens no other. */
+const OTHERS = "[HN]|X(?:[0-9A-Fa-f]{2})+|[CM](?:[0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})|[Z.][0-9A-Za-z+-]{1,63}?";
 
 /** Returns the places whose path, name or value has a text, with their segments. */
 export function filtered(rows: readonly Row[], words: string, nameOf: (row: PlaceRow) => string | undefined): Row[] {

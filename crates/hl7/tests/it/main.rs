@@ -14,6 +14,8 @@ mod patches;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod places;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod schema;
