@@ -1,4 +1,4 @@
-//! The page's outermost part: out, or in with a client.
+//! The outermost part of the page: the form that signs in, or the page with a client.
 import type { Client } from "@bobbin/client";
 import { useEffect, useState } from "react";
 import { ClientContext, makeClient } from "../server/context";
@@ -9,7 +9,7 @@ import { SignIn } from "./SignIn";
 
 type Phase = { at: "entering" } | { at: "out"; why?: string } | { at: "in"; client: Client };
 
-// The code of an address is good for one use: it is exchanged once, however often the page is drawn.
+// A code is good for one use, so it is exchanged once, however often the page is drawn.
 const entered = enter();
 
 export function App() {

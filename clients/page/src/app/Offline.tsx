@@ -1,4 +1,4 @@
-//! Says that there is no connection, why, and when the next attempt is.
+//! A bar that says why there is no connection, and when the next attempt starts.
 import { useEffect, useState } from "react";
 import { useClient, useStatus } from "../server/context";
 

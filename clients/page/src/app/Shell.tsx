@@ -1,4 +1,4 @@
-//! The page of one who is in: Threads at the left, what is chosen at the right, the connection's state above.
+//! The page after signing in: Threads at the left, the chosen part at the right, the connection's state at the top.
 import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { useStatus } from "../server/context";
 import { screens } from "../server/screens";
@@ -76,7 +76,7 @@ function Main({ route }: { route: Route }) {
   }
 }
 
-/** Dialogs and windows of extensions. Their code is loaded with the first of them. */
+/** Dialogs and windows of extensions. The first one loads their code. */
 function Extensions() {
   const { asked, windows } = useSyncExternalStore(screens.subscribe, screens.getSnapshot);
   if (asked.length + windows.length === 0) return null;

@@ -1,4 +1,4 @@
-//! For a browser that the server does not know: how to get in.
+//! The form with which an unknown browser signs in.
 import { type FormEvent, useEffect, useState } from "react";
 import { exchange, NAMED_ANEW, takeCode } from "../server/session";
 import { message } from "../ui/toast";
@@ -7,7 +7,7 @@ export function SignIn({ why, onIn }: { why?: string; onIn: () => void }) {
   const [code, setCode] = useState("");
   const [error, setError] = useState(why);
 
-  // An address with a code that is opened in this tab changes its fragment alone.
+  // Opening an address with a code in this tab changes the fragment alone.
   useEffect(() => {
     const onHash = () => {
       const given = takeCode();

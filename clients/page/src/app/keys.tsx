@@ -6,7 +6,7 @@ import { go, links } from "./route";
 
 const keys: [string, string][] = [
   ["Enter", "send; while the agent works, put into the queue"],
-  ["Ctrl+Enter", "while the agent works, tell it at once"],
+  ["Ctrl+Enter", "while the agent works, send at once"],
   ["Shift+Enter", "a new line"],
   ["Esc", "in the text field: stop the Turn"],
   ["/", "commands and skills, at the start of a text"],
@@ -15,7 +15,7 @@ const keys: [string, string][] = [
   ["Alt+W", "what waits for you"],
   ["Alt+S", "search"],
   ["Alt+M", "to the text field"],
-  ["Alt+↑ Alt+↓", "the Thread above, below"],
+  ["Alt+↑ Alt+↓", "the previous Thread, the next one"],
   ["?", "this list"],
 ];
 

@@ -1,4 +1,4 @@
-//! Small things this browser remembers: drafts, the theme, how diffs are shown.
+//! Values that this browser stores: drafts, the theme, the layout of diffs.
 import { useCallback, useState } from "react";
 
 export function recall(key: string): string | null {
@@ -9,13 +9,13 @@ export function recall(key: string): string | null {
   }
 }
 
-/** Stores a value, or forgets it when it is empty. A full or forbidden storage loses comfort, not work. */
+/** Stores a value, or removes an empty one. A full or forbidden storage loses comfort, not work. */
 export function remember(key: string, value: string) {
   try {
     if (value) localStorage.setItem(`bobbin.${key}`, value);
     else localStorage.removeItem(`bobbin.${key}`);
   } catch {
-    // Nothing to do about it.
+    // The value is lost with the tab.
   }
 }
 

@@ -1,7 +1,7 @@
-//! Which part of the page is shown: the address's fragment says it, so that Back works.
+//! The part of the page that is shown. The address's fragment names it, so that Back works.
 import { useSyncExternalStore } from "react";
 
-/** What is shown beside a conversation. */
+/** The tabs beside a conversation. */
 export type SideTab = "changes" | "plan" | "terminals" | "agents";
 
 export type Route =

@@ -1,4 +1,4 @@
-//! Writing in an open Thread: a new Turn, the queue, or a word to the running Turn.
+//! The text field of an open Thread: starts a Turn, adds to the queue, or sends to the running Turn.
 import type { ThreadConfiguration, ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links } from "../app/route";

@@ -1,4 +1,4 @@
-//! The text field: grows with its text, completes, takes pasted and dropped files, and sends.
+//! The text field. It grows with its text, completes words, takes pasted and dropped files, and sends.
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -27,7 +27,7 @@ interface Props {
   sources: Sources;
   running: boolean;
   disabled?: string;
-  /** Sends. The text stays in the field until this has resolved. */
+  /** Sends the text, which stays in the field until this has resolved. */
   onSend: (text: string, attachments: readonly Attachment[], how: How) => Promise<void>;
   onStop?: () => void;
   children?: ReactNode;
@@ -48,7 +48,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
 
   const word = closed ? null : wordAt(text, cursor);
   const found = useFound(word?.mark === "@" ? word.query : null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` is a new object each time; its place changes nothing
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `word` is always new, and its place changes nothing
   const shown = useMemo(
     () => (word ? suggestions(word, sources, found) : []),
     [word?.mark, word?.query, sources, found],
@@ -79,7 +79,7 @@ export function Editor({ draftKey, label, sources, running, disabled, onSend, on
     setSending(true);
     try {
       await onSend(text, files, how);
-      // What was written meanwhile stays.
+      // Text that was typed meanwhile stays.
       if (now.current.startsWith(text)) setText(now.current.slice(text.length).trimStart());
       setFiles((all) => all.filter((file) => !files.includes(file)));
     } catch (error) {

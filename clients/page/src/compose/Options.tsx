@@ -1,4 +1,4 @@
-//! Model, effort, mode and approval policy of a Thread. The first entry of each is the server's own value, by name.
+//! Model, effort, mode and approval policy of a Thread. The first entry of each names the server's value.
 import type { ApprovalPolicy, ReasoningEffort, ThreadConfiguration } from "@bobbin/client";
 import { useServer } from "../server/context";
 import { useDefaults } from "../server/defaults";
@@ -14,7 +14,7 @@ const policies: Record<ApprovalPolicy, string> = {
   refuse: "Decline when approval is needed",
 };
 
-/** Those that a Thread can be given; `default` is what the server is configured to, and `refuse` is for runs without users. */
+/** Policies that a Thread can have. `default` is the server's setting, and `refuse` is for runs without users. */
 const chosen: ApprovalPolicy[] = ["sandboxed", "ask", "askWrites", "autoApprove", "interrupt"];
 
 /** Returns the name of a policy. */
@@ -41,11 +41,11 @@ export function Options({ configuration, onChange }: Props) {
     onChange(next as ThreadConfiguration);
   }
 
-  /** An effort that the new model does not know goes with the old one. */
+  /** Chooses a model, and drops an effort that the new model does not know. */
   function choose(id: string) {
     const known = id ? models.find((one) => one.id === id)?.reasoningEfforts : defaults?.reasoningEfforts;
-    const keeps = !effort || known?.includes(effort);
-    set({ model: id, ...(!keeps && { reasoningEffort: undefined }) });
+    const supported = !effort || known?.includes(effort);
+    set({ model: id, ...(!supported && { reasoningEffort: undefined }) });
   }
 
   return (

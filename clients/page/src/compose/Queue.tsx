@@ -1,4 +1,4 @@
-//! Inputs that wait until the Turn has ended: they can go to the running Turn, or be taken back into the field.
+//! Inputs that wait for the end of the Turn. The user can send one to the running Turn, or take it back into the field.
 import type { QueuedTurnInput, ThreadSnapshot } from "@bobbin/client";
 import { useClient } from "../server/context";
 import { Icon } from "../ui/Icon";
@@ -16,7 +16,7 @@ export function Queue({
   const turn = turns.at(-1);
   if (queuedInputs.length === 0) return null;
 
-  /** Without a Turn nothing takes an input out of the queue: after a stop it would wait for the next one. */
+  /** Starts a Turn with a queued input. After a stop, it would wait for the end of the next Turn. */
   async function send(input: QueuedTurnInput) {
     await client.request("turn/queue/remove", { threadId, queuedInputId: input.id });
     const parts = input.nativeInputParts ?? [{ type: "text" as const, text: input.displayText }];

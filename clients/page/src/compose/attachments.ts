@@ -1,28 +1,28 @@
-//! Pasted, dropped and chosen files: text goes into the message, pictures become parts of it.
+//! Pasted, dropped and chosen files. A text goes into the message, and a picture becomes a part of it.
 import type { InputPart } from "@bobbin/client";
 import { useCallback, useState } from "react";
 
-/** Something beside the text of an input. */
+/** A picture or a file beside the text of an input. */
 export interface Attachment {
   id: number;
   name: string;
   part: InputPart;
-  /** A small picture of it. */
+  /** A thumbnail. */
   preview?: string;
 }
 
 const MAX_TEXT = 256 * 1024;
-/** Kinds that every model takes. Others are drawn anew. */
+/** Formats that every model accepts. Others are converted. */
 const KINDS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-/** Longest side of a picture: models see no more of it. */
+/** Longest side of a picture in pixels. Models see no more of it. */
 const MAX_SIDE = 2000;
 const MAX_BYTES = 700_000;
-/** Most bytes of all pictures of one input: a message to the server has at most 4 MiB. */
+/** Most bytes of all pictures of one input, since a message to the server has at most 4 MiB. */
 const MAX_TOGETHER = 3_500_000;
 
 let last = 0;
 
-/** Reads a file. Throws a sentence for the user where that is not possible. */
+/** Reads a file. Throws an error with a sentence for the user if that fails. */
 export async function attach(file: File): Promise<Attachment> {
   const name = file.name || "pasted";
   if (file.type.startsWith("image/") && file.type !== "image/svg+xml") return picture(file, name);
@@ -33,7 +33,7 @@ export async function attach(file: File): Promise<Attachment> {
   return { id: ++last, name, part: { type: "text", text: `\n\n${fenced(name, text)}` } };
 }
 
-/** Returns a picture of an input that was taken back. The server has its bytes. */
+/** Returns the picture of an input that the user took back. The server has its bytes. */
 export function stored(part: InputPart & { type: "localImage" }): Attachment {
   return { id: ++last, name: part.fileName ?? part.path, part };
 }
@@ -50,7 +50,7 @@ async function picture(file: File, name: string): Promise<Attachment> {
   return { id: ++last, name, part: { type: "image", url, fileName: name }, preview: url };
 }
 
-/** Draws a picture with sides and bytes that models take. */
+/** Converts a picture to sides and a format that models accept. */
 async function drawn(bitmap: ImageBitmap, name: string): Promise<Blob> {
   for (const side of [MAX_SIDE, 1400, 1000]) {
     const scale = Math.min(1, side / Math.max(bitmap.width, bitmap.height));
@@ -59,7 +59,7 @@ async function drawn(bitmap: ImageBitmap, name: string): Promise<Blob> {
       Math.max(1, Math.round(bitmap.height * scale)),
     );
     canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-    // Letters of a screenshot stay sharp in a PNG, if it is small.
+    // Letters of a screenshot stay sharp in a PNG, if that is small enough.
     for (const kind of ["image/png", "image/jpeg"]) {
       const blob = await canvas.convertToBlob({ type: kind, quality: 0.85 });
       if (blob.size <= MAX_BYTES) return blob;
@@ -77,20 +77,20 @@ function dataUrl(blob: Blob): Promise<string> {
   });
 }
 
-/** Refuses more pictures than one message to the server has room for. */
+/** Throws if the pictures do not fit into one message to the server. */
 export function checkTogether(files: readonly Attachment[]) {
   const bytes = files.reduce((sum, { part }) => sum + (part.type === "image" ? part.url.length : 0), 0);
   if (bytes > MAX_TOGETHER) throw new Error("These are too many pictures for one message. Send them in two.");
 }
 
-/** Returns a file's text as a block of code that its own fences do not end. */
+/** Returns a file's text as a fenced block that fences in the text do not end. */
 function fenced(name: string, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `File \`${name.replaceAll("`", "'")}\`:\n${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
-/** The files of drafts. A tab stores them too, as far as it has room: they are there after a reload. */
+/** The files of drafts. The tab's storage has them too, as far as there is room, for a reload. */
 const ofDrafts = new Map<string, readonly Attachment[]>();
 
 const name = (key: string) => `bobbin.files.${key}`;
@@ -115,7 +115,7 @@ function store(key: string, files: readonly Attachment[]) {
     sessionStorage.removeItem(name(key));
     if (files.length > 0) sessionStorage.setItem(name(key), JSON.stringify(files));
   } catch {
-    // There is no room: they are there until a reload.
+    // There is no room: a reload loses them.
   }
 }
 
@@ -129,7 +129,7 @@ export function useAttachments(
   const [files, setFiles] = useState(() => filesOf(key));
   const set = useCallback(
     (change: (now: readonly Attachment[]) => readonly Attachment[]) => {
-      // Stored at once: once it is sent, the field may be gone before it is drawn again.
+      // Stores at once: after sending, the field may disappear before the next drawing.
       const next = change(filesOf(key));
       store(key, next);
       setFiles(next);

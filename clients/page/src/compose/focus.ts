@@ -1,4 +1,4 @@
-//! Where the keys go after an action. On a touch screen the text field gets the focus by a touch alone: it brings the keyboard up.
+//! Moves the focus after an action. On a touch screen only a touch focuses the text field: the focus opens a keyboard.
 import { useEffect, useRef } from "react";
 
 const hasKeys = matchMedia("(hover: hover)");
@@ -7,7 +7,7 @@ export function focusComposer() {
   if (hasKeys.matches) document.getElementById("composer")?.focus({ preventScroll: true });
 }
 
-/** Moves the focus on once what had it was answered: to the next question, else to the text field. */
+/** Moves the focus from an answered question to the next one, else to the text field. */
 export function useFocusAfter(questions: number) {
   const before = useRef(questions);
   useEffect(() => {
@@ -16,7 +16,7 @@ export function useFocusAfter(questions: number) {
   }, [questions]);
 }
 
-/** Returns whether a question has the focus now. */
+/** Focuses the first question. Returns whether there is one. */
 export function focusQuestion(): boolean {
   const card = document.querySelector<HTMLElement>(".ask");
   card?.focus();

@@ -1,11 +1,11 @@
-//! A written text as the parts of an input: commands, skills and files are references.
+//! Makes the parts of an input of a text. Commands, skills and files become references.
 import type { InputPart } from "@bobbin/client";
 import { type Attachment, checkTogether } from "./attachments";
 
-/** Commands that the server runs itself; all others are prompts. */
+/** Commands that the server runs. All others are prompts. */
 const RUN = new Set(["/new", "/help", "/stop", "/compact"]);
 
-/** Returns a command that is run and not sent as a prompt. */
+/** Returns the text if it is a command that the server runs, and null if it is a prompt. */
 export function runs(text: string): string | null {
   const name = text.trim().split(/\s/)[0] ?? "";
   return RUN.has(name) ? text.trim() : null;
@@ -52,7 +52,7 @@ function push(parts: InputPart[], text: string) {
   if (text) parts.push({ type: "text", text });
 }
 
-/** Returns what was typed for a part; nothing for a picture. */
+/** Returns the text that the user typed for a part, and an empty one for a picture. */
 export function written(part: InputPart): string {
   switch (part.type) {
     case "text":

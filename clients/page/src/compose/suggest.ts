@@ -1,4 +1,4 @@
-//! What fits to the word at the cursor: commands, skills, files.
+//! Suggestions for the word at the cursor: commands, skills and files.
 export interface Suggestion {
   insert: string;
   label: string;
@@ -20,7 +20,7 @@ export interface Word {
 
 const MOST = 12;
 
-/** Returns the word at the cursor if it is one that is completed. */
+/** Returns the word at the cursor if there are suggestions for words like it. */
 export function wordAt(text: string, cursor: number): Word | null {
   const match = /(?:^|\s)([/@$])("[^"\n]*|[^\s"]*)$/.exec(text.slice(0, cursor));
   if (!match) return null;
@@ -53,7 +53,7 @@ export function suggestions(word: Word, { commands, skills, files }: Sources, fo
   return [...runnable, ...skills.filter(({ name }) => fits(name)).map(skill)].slice(0, MOST);
 }
 
-/** Returns a path as it is written in a text. One goes on to write behind a directory. */
+/** Returns a reference to a path. No blank follows a directory, so that the user can add a name. */
 function reference(path: string): string {
   if (/\s/.test(path)) return `@"${path}" `;
   return path.endsWith("/") ? `@${path}` : `@${path} `;

@@ -1,4 +1,4 @@
-//! What is being written in a Thread. It is stored with each change and is there again after a reload.
+//! The draft of a Thread. Each change is stored, so that a reload loses nothing.
 import { useCallback, useState } from "react";
 import { recall, remember } from "../app/remember";
 

@@ -1,4 +1,4 @@
-//! Files of the workspace whose path has a text, asked of the server a moment after the last key.
+//! Searches files of the workspace by a part of their path, a moment after the last key.
 import { useEffect, useState } from "react";
 import { useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -6,7 +6,7 @@ import { useRequest } from "../server/useRequest";
 const PAUSE_MS = 120;
 const NONE: readonly string[] = [];
 
-/** Returns paths; those of directories end with `/`. `null` asks nothing. */
+/** Returns paths; those of directories end with `/`. `null` sends no request. */
 export function useFound(query: string | null): readonly string[] {
   const extensions = useServer()?.capabilities.extensions as Record<string, unknown> | undefined;
   const [later, setLater] = useState<string | null>(null);

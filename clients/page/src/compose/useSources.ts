@@ -1,4 +1,4 @@
-//! Commands, skills and files that can be named in a text.
+//! Commands, skills and files that a text can name.
 import type { TurnState } from "@bobbin/client";
 import { useEffect, useMemo } from "react";
 import { useClient, useServer } from "../server/context";
@@ -30,7 +30,7 @@ export function useSources(turns: readonly TurnState[] = NO_TURNS): Sources {
   );
 }
 
-/** Files that the conversation has read or changed; the latest first. Others can be named by typing them. */
+/** Returns files that the conversation has read or changed, the latest first. The user can type others. */
 function useFiles(turns: readonly TurnState[]): readonly string[] {
   const ended = turns.filter((turn) => turn.completedAt).length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: paths of the running Turn come when it has ended

@@ -1,4 +1,4 @@
-//! FineCode: projects and their actions, runs with what came of them, and the runners.
+//! FineCode: projects and their actions, runs with their results, and the runners.
 import type { FineCodeAction, FineCodeProject } from "@bobbin/client";
 import { type FormEvent, useEffect, useMemo, useState } from "react";
 import { links } from "../app/route";

@@ -1,4 +1,4 @@
-//! A run: how far it is, and its findings, changes or text.
+//! One run: its progress, and its findings, changes or text.
 import type { FineCodeRunResult } from "@bobbin/client";
 import { useMemo, useState } from "react";
 import { useClient } from "../server/context";
@@ -8,7 +8,7 @@ import { complain } from "../ui/toast";
 import { changes, type Finding, findings } from "./results";
 import { cancel, type Run } from "./runs";
 
-/** Findings and files that are shown at first. */
+/** Findings and files before the user asks for more. */
 const MOST = 200;
 const words: Record<string, string> = {
   no_handlers: "has no handlers",

@@ -1,4 +1,4 @@
-//! The runners that were used: their state, restart and stop, and what they print.
+//! The runners in use: their state, buttons that restart and stop them, and their output.
 import type { FineCodeRunner } from "@bobbin/client";
 import { useEffect, useState } from "react";
 import { useClient, useStatus } from "../server/context";

@@ -1,4 +1,4 @@
-//! Results of actions as findings and changes. A result is of its action's own type, so everything is looked at with care.
+//! Results of actions as findings and changes. Each action has a type of its own, so every member is checked.
 import { between, type FileDiff, parse } from "../side/diff";
 
 export interface Finding {
@@ -16,7 +16,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 const number = (value: unknown) => (typeof value === "number" ? value : undefined);
 
-/** Returns the findings of a linter, by file; nothing if the result has none of that kind. */
+/** Returns a linter's findings by file, or nothing if the result is of another kind. */
 export function findings(result: unknown, root: string): Finding[] | undefined {
   if (!isObject(result) || !isObject(result.messages)) return undefined;
   const found: Finding[] = [];
@@ -49,8 +49,8 @@ function decode(path: string): string {
 }
 
 /**
- * Returns the changes of files that a result or its text has: unified diffs, or the text of each file before and after.
- * `code` alone is what the file has now: the server compared it with the file where it could, else it is shown as a whole.
+ * Returns the changes of files in a result or its text: unified diffs, or the text of each file before and after.
+ * `code` alone is the new text of a file. If the server could not compare it with the old one, all lines are new.
  */
 export function changes(result: unknown, said: string | undefined, compared: string | undefined): FileDiff[] {
   const diffs = [said, ...(isObject(result) ? [text(result.diff), text(result.patch)] : [])].filter(

@@ -1,4 +1,4 @@
-//! Runs of actions of this page. They go on while another part of the page is shown.
+//! Runs of actions that this page started. They continue while another part of the page is shown.
 import { type Client, type FineCodeRunResult, RpcError } from "@bobbin/client";
 import { useSyncExternalStore } from "react";
 import { message } from "../ui/toast";
@@ -7,7 +7,7 @@ export interface Run {
   id: string;
   action: string;
   startedAt: number;
-  /** While it runs: how far it is. */
+  /** The progress, while it runs. */
   title?: string;
   step?: string;
   percentage?: number;
@@ -16,7 +16,7 @@ export interface Run {
   error?: string;
 }
 
-/** Runs that are remembered, those that run among them. */
+/** Most runs in the list, the running ones too. */
 const MOST = 20;
 const CANCELLED = -32800;
 
@@ -51,7 +51,7 @@ export function start(client: Client, action: string, payload: unknown, projectP
         ...(percentage != null && { percentage }),
       });
   });
-  // A build takes what it takes; the end of the connection ends it.
+  // A build may take long. The end of the connection ends the request.
   client
     .request(
       "finecode/action/run",

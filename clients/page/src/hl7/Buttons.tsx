@@ -7,7 +7,7 @@ import { complain } from "../ui/toast";
 interface Props {
   buttons: readonly HermesToolbarButton[];
   threadId: string;
-  /** Stores what is being written, so that the extension sees it. Returns whether it is stored. */
+  /** Stores the draft, so that the extension sees it. Returns whether it is stored. */
   before: () => Promise<boolean>;
 }
 
@@ -34,10 +34,10 @@ export function Buttons({ buttons, threadId, before }: Props) {
   );
 }
 
-/** A picture as a picture: nothing in it runs or is fetched. One that takes the colour of the text is a mask. */
+/** A picture, in which nothing runs and which fetches nothing. One in the colour of the text is a mask. */
 function Picture({ svg }: { svg: string }) {
   if (!svg) return null;
-  // In a document of its own it needs its namespace.
+  // An SVG in a document of its own needs its namespace.
   const whole = /^<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
   const address = `data:image/svg+xml,${encodeURIComponent(whole)}`;
   if (!svg.includes("currentColor")) return <img className="icon-svg" src={address} alt="" />;

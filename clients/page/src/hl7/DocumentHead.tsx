@@ -1,4 +1,4 @@
-//! The head of a document: what it is, undo and redo, saving and closing.
+//! The head of a document: its name, undo and redo, saving and closing.
 import { type FormEvent, useEffect, useState } from "react";
 import { go, links } from "../app/route";
 import { useClient } from "../server/context";
@@ -14,7 +14,7 @@ interface Props {
   id: string;
   live: Live;
   open: Open;
-  /** Who made the last change, if others did. */
+  /** The author of the last change, unless this page made it. */
   by: string | undefined;
   before: () => Promise<boolean>;
 }
@@ -158,7 +158,7 @@ function SaveAs({ id, why, path, onClose }: { id: string; why?: string; path: st
   const client = useClient();
   const [to, setTo] = useState(path);
   const [error, setError] = useState(why);
-  // The path whose file the user was asked about.
+  // The path of an existing file, once the user was asked about it.
   const [taken, setTaken] = useState(why === undefined ? undefined : path);
   const replace = to.trim() !== "" && to.trim() === taken;
   function submit(event: FormEvent) {

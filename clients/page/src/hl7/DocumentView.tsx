@@ -1,4 +1,4 @@
-//! One document: its fields beside its text, what is wrong with it, and what can be done.
+//! One document: its fields, its text, its findings, and buttons of extensions.
 import type { HermesFinding } from "@bobbin/client";
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useRemembered } from "../app/remember";
@@ -110,14 +110,14 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
   }, [checked, rows]);
   const chosen = all.find(({ key }) => key === selected);
 
-  /** Chooses another place; what is written into the one before is stored first. */
+  /** Stores the draft of the chosen place, then chooses another one. */
   const choose = useCallback(
     (key: string | undefined) => void writing.commit().then((done) => done && setSelected(key)),
     [writing.commit],
   );
   const show = (path: string) => {
     const row = all[rowAt(all, path)];
-    // A place that is not there yet is shown among the empty ones.
+    // A place that does not exist yet is among the empty ones.
     const isMissing = row?.kind === "segment" && path.includes(".");
     if (isMissing) setFields("all");
     setFind("");
@@ -179,7 +179,7 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
               writing={writing}
             />
           ) : (
-            <p className="empty">The text does not begin with a message header (MSH), so it has no fields.</p>
+            <p className="empty">The text does not start with a message header (MSH), so it has no fields.</p>
           )}
         </section>
         <section className="hl7-text" aria-label="Text">
@@ -240,7 +240,7 @@ function Shown({ id, live, open }: { id: string; live: ReturnType<typeof useDocu
 const nameOf = (extensions: readonly { id: string; name: string }[], id: string) =>
   extensions.find((one) => one.id === id)?.name ?? "an extension";
 
-/** Returns the places that the last change has changed. */
+/** Returns the places that the last change touched. */
 function useFresh(rows: readonly Row[]): ReadonlySet<string> {
   const [fresh, setFresh] = useState(NOTHING);
   const before = useRef<ReadonlyMap<string, string>>(undefined);

@@ -1,4 +1,4 @@
-//! The open documents of all Threads, and the extensions that work on them.
+//! The open documents of all Threads, and the extensions for them.
 import { useState } from "react";
 import { go, links } from "../app/route";
 import { useThreadList } from "../server/threads";

@@ -1,4 +1,4 @@
-//! Extensions: their state, starting and ending them, and their logs.
+//! Extensions: their state, their logs, and buttons that start and end them.
 import type { HermesExtension, HermesExtensionState } from "@bobbin/client";
 import { useState } from "react";
 import { useClient } from "../server/context";

@@ -1,12 +1,12 @@
-//! The chosen place: its value to write into, what it means, and what is wrong with it.
+//! The chosen place: a field for its value, its meaning, and its findings.
 import type { HermesField, HermesFinding } from "@bobbin/client";
 import { type KeyboardEvent, useEffect, useId, useRef } from "react";
 import type { PlaceRow } from "./message";
 import type { Writing } from "./useWriting";
 
-/** Codes that are listed. */
+/** Most codes in the list. */
 const CODES = 40;
-/** Characters that are shown of a value that has parts, or that is too long to write into. */
+/** Most characters of a value that the user cannot edit here: one with parts, or a long one. */
 const MOST = 4000;
 
 interface Props {

@@ -1,4 +1,4 @@
-//! Opens a file, or a message that is pasted, as the document of a Thread.
+//! Opens a file or a pasted message as the document of a Thread.
 import { type FormEvent, useState } from "react";
 import { identity, useClient } from "../server/context";
 import { Dialog } from "../ui/Dialog";
@@ -7,7 +7,7 @@ import { PathField } from "./PathField";
 import { reasonOf } from "./useDocument";
 
 interface Props {
-  /** Without one, a new Thread is started. */
+  /** The Thread; without one, the dialog starts a new one. */
   threadId?: string;
   onClose: () => void;
   onOpened: (threadId: string) => void;

@@ -1,4 +1,4 @@
-//! A path of the server's machine, with what the workspace has under that name.
+//! A field for a path of the server's machine, with suggestions from the workspace.
 import { useId } from "react";
 import { useFound } from "../compose/useFound";
 
@@ -6,7 +6,7 @@ interface Props {
   label: string;
   value: string;
   onValue: (value: string) => void;
-  /** Which of the found paths are offered; those of directories end with `/`. */
+  /** Chooses the suggested paths; those of directories end with `/`. */
   takes?: (path: string) => boolean;
 }
 

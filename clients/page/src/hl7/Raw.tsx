@@ -1,15 +1,15 @@
-//! A message as its text, a line for each segment, with the chosen place marked.
+//! A message as text, one line a segment, with the chosen place marked.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type MouseEvent, useEffect, useRef } from "react";
 import type { Message, PlaceRow, Row } from "./message";
 
-/** Characters of a segment that are shown. */
+/** Most characters of a segment on the page. */
 const MOST = 20_000;
 
 interface Props {
   message: Message;
   chosen: Row | undefined;
-  /** A click into a segment, at this character. */
+  /** Called for a click on a character of a segment. */
   onPoint: (index: number, offset: number) => void;
 }
 
@@ -30,7 +30,7 @@ export function Raw({ message, chosen, onPoint }: Props) {
   function point(event: MouseEvent, index: number) {
     const selection = getSelection();
     const node = selection?.anchorNode;
-    // A click chooses; a selection is for copying.
+    // A click chooses a place, and a selection is for copying.
     if (!selection?.isCollapsed || !node || !event.currentTarget.contains(node)) return;
     const from = Number(node.parentElement?.dataset.from ?? 0);
     onPoint(index, from + selection.anchorOffset);

@@ -1,4 +1,4 @@
-//! Dialogs and windows of extensions, over whatever part of the page is shown.
+//! Dialogs and windows of extensions, over every part of the page.
 import type { HermesChoice, HermesWindow } from "@bobbin/client";
 import { type FormEvent, type PointerEvent, useEffect, useId, useRef, useState } from "react";
 import { useClient } from "../server/context";
@@ -12,7 +12,7 @@ import "./hl7.css";
 export default function Screens({ asked, windows }: { asked: readonly Asked[]; windows: readonly HermesWindow[] }) {
   const extensions = useExtensions();
   const nameOf = (id: string) => extensions.find((one) => one.id === id)?.name ?? "An extension";
-  // One after the other, in the order of asking.
+  // One after the other, in the order of the requests.
   const first = asked[0];
   return (
     <>
@@ -103,7 +103,7 @@ interface ChoiceProps {
   name: string;
   asked: HermesChoice;
   what: "file" | "files" | "save" | "directory";
-  /** Without paths, the user chose nothing. */
+  /** Called without paths if the user chose nothing. */
   onDone: (paths?: string[]) => void;
 }
 
@@ -190,7 +190,7 @@ function Choice({ title, name, asked: { filters, defaultPath, defaultName }, wha
   );
 }
 
-/** A page of an extension in a frame that reaches nothing of this page. */
+/** A page of an extension, in a frame that cannot reach this page. */
 function Frame({
   window: { windowId, title, url, width, height, modal, resizable },
   index,
@@ -255,7 +255,7 @@ function Frame({
   );
 }
 
-/** A page of this very origin would be one with everything that this browser may do. */
+/** Returns whether a frame may show the address. A page of this origin would have all rights of this browser. */
 function isForeign(url: string): boolean {
   const parsed = URL.parse(url);
   return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.origin !== location.origin;
@@ -263,7 +263,7 @@ function isForeign(url: string): boolean {
 
 const isHere = (host: string) => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host);
 
-/** An extension serves its pages on its own machine. */
+/** Returns whether the address is one of the server's machine, and the browser is on another machine. */
 function isElsewhere(url: string): boolean {
   return isHere(URL.parse(url)?.hostname ?? "") && !isHere(location.hostname);
 }

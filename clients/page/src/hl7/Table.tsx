@@ -1,4 +1,4 @@
-//! A message as a table of places: choose one to learn about it and to write into it.
+//! A message as a table of places. The chosen one shows its schema and a field.
 import type { HermesFinding } from "@bobbin/client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef } from "react";
@@ -7,16 +7,16 @@ import type { PlaceRow, Row, SegmentRow } from "./message";
 import { known, type Schema } from "./useSchema";
 import type { Writing } from "./useWriting";
 
-/** Characters of a value that are shown in the row. */
+/** Most characters of a value in its row. */
 const MOST = 300;
 
 interface Props {
   rows: readonly Row[];
-  /** What the rows were chosen by. */
+  /** The text that filters the rows. */
   words: string;
   schema: Schema;
   findings: ReadonlyMap<string, HermesFinding[]>;
-  /** Places that the last change has changed. */
+  /** Places that the last change touched. */
   fresh: ReadonlySet<string>;
   selected: string | undefined;
   onSelect: (key: string | undefined) => void;
@@ -33,12 +33,12 @@ export function Table({ rows, words, schema, findings, fresh, selected, onSelect
     estimateSize: () => 26,
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: 12,
-    // A chosen row grows.
+    // A chosen row is higher.
     scrollPaddingEnd: 90,
     paddingEnd: 60,
   });
   const at = rows.findIndex((row) => row.key === selected);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when the choice or the filter changes, not when a row moves
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a row that only moves does not scroll the list
   useEffect(() => {
     if (at >= 0) list.scrollToIndex(at, { align: "auto" });
   }, [selected, words, list]);

@@ -1,4 +1,4 @@
-//! The text as it is, to write into. It is stored as one change of the version that was read.
+//! The message as text that the user edits. It is stored as one change of the version that was read.
 import { useRef, useState } from "react";
 import { useClient } from "../server/context";
 import { message } from "../ui/toast";

@@ -1,9 +1,10 @@
-//! An HL7 v2 message as rows of places. Only reads: edits are made by the server, by path or by offset.
+//! An HL7 v2 message as rows of places. Nothing here edits: the server does, by path or by offset. It is tested with
+//! `crates/hl7/tests/places.json`, as the server's parser is.
 export interface Segment {
   name: string;
-  /** Which of the segments of this name, from 1. */
+  /** Its number among the segments of this name, from 1. */
   nth: number;
-  /** How many there are of this name. */
+  /** The number of segments of this name. */
   of: number;
   text: string;
 }
@@ -40,22 +41,22 @@ export interface PlaceRow {
   index: number;
   field: number;
   component?: number;
-  /** Of a row that is one of several repetitions as a whole. */
+  /** Set for a row that is a whole repetition. */
   repetition?: number;
-  /** 0 of a field, 1 of a component or a repetition, and so on. */
+  /** 0 for a field, 1 for a component or a repetition, and so on. */
   depth: number;
-  /** The text, without escape sequences where it has no parts. */
+  /** The text. Escape sequences are decoded if it has no parts. */
   value: string;
-  /** Whether rows of its parts follow; those are edited. */
+  /** Whether rows of its parts follow, which the user edits instead. */
   hasParts: boolean;
-  /** MSH-1 and MSH-2 are no data. */
+  /** Set for MSH-1 and MSH-2, which nobody edits here. */
   fixed: boolean;
-  /** Where it is in the text of its segment; -1 if it is not there. */
+  /** Its first character in the segment's text; -1 for a place that does not exist yet. */
   start: number;
   end: number;
 }
 
-/** Returns nothing if the text is no message. */
+/** Returns a message, or nothing if the text is none. */
 export function parse(text: string): Message | undefined {
   const separators = separatorsOf(text);
   if (!separators) return undefined;
@@ -73,7 +74,7 @@ export function parse(text: string): Message | undefined {
   return { segments, separators };
 }
 
-/** Returns a name as paths write it: they make no difference between `pid` and `PID`. */
+/** Returns a name as paths write it: `pid` and `PID` are one name. */
 const upper = (name: string) => name.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 
 /** Returns what MSH-1 and MSH-2 declare, or nothing if the server would not read them. */
@@ -106,14 +107,14 @@ function split({ text, start }: Part, separator: string | undefined): Part[] {
   });
 }
 
-/** Returns the fields of a segment, the first of which is field 1. */
+/** Returns the fields of a segment, from field 1. */
 function fieldsOf(segment: Segment, { field }: Separators): Part[] {
   const parts = split({ text: segment.text, start: 0 }, field).slice(1);
   // The first separator of the header is its first field.
   return segment.name === "MSH" && parts.length > 0 ? [{ text: field, start: 3 }, ...parts] : parts;
 }
 
-/** Returns the rows of a message. `known` are the numbers of fields that are shown although they are empty. */
+/** Returns the rows of a message. `known` are the numbers of fields that have a row even if they are empty. */
 export function rowsOf(
   message: Message,
   closed: ReadonlySet<string>,
@@ -229,10 +230,10 @@ export function filtered(rows: readonly Row[], words: string, nameOf: (row: Plac
   return found;
 }
 
-/** Returns whether two paths mean one place: the first of several is also named without its number. */
+/** Returns whether two paths mean one place. The number 1 may be missing in a path. */
 export const samePlace = (one: string, other: string) => one.replaceAll("[1]", "") === other.replaceAll("[1]", "");
 
-/** Returns the row that a path of a finding means: itself, or the nearest place above it that is shown. */
+/** Returns the row of a finding's path, or of the nearest shown place that contains it. */
 export function rowAt(rows: readonly Row[], path: string): number {
   for (let wanted = path; wanted; wanted = wanted.includes(".") ? wanted.slice(0, wanted.lastIndexOf(".")) : "") {
     const at = rows.findIndex((row) => samePlace(row.key, wanted));
@@ -251,12 +252,12 @@ export function rowUnder(rows: readonly Row[], index: number, offset: number): s
   return found;
 }
 
-/** What is shown of a text: with `\n` as line end, as text fields have it. */
+/** Returns a text with `\n` as line end, as text fields have it. */
 export const asLines = (text: string) => text.replace(/\r\n?/g, "\n");
 
 /**
- * Returns the one replacement, in bytes of UTF-8, that makes `text` say `lines`. Line ends that did not change stay; new
- * ones are those of the text.
+ * Returns the one replacement, in bytes of UTF-8, that turns `text` into `lines`. Unchanged line ends stay, and new
+ * ones are like the first of the text.
  */
 export function edit(text: string, lines: string): { start: number; end: number; text: string } {
   const before = asLines(text);
@@ -265,7 +266,7 @@ export function edit(text: string, lines: string): { start: number; end: number;
   while (start < most && before[start] === lines[start]) start++;
   let tail = 0;
   while (tail < most - start && before[before.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
-  // Never between the halves of a character.
+  // A cut is never between the halves of a character.
   if (isHigh(before.charCodeAt(start - 1))) start--;
   if (isLow(before.charCodeAt(before.length - tail))) tail--;
   const [lineEnd = "\r"] = /\r\n?|\n/.exec(text) ?? [];
@@ -277,7 +278,7 @@ export function edit(text: string, lines: string): { start: number; end: number;
   };
 }
 
-/** Returns where a place of `asLines(text)` is in the text. */
+/** Returns the index in the text of an index in `asLines(text)`. */
 function indexIn(text: string, place: number): number {
   let at = 0;
   for (let left = place; left > 0; left--) at += text.startsWith("\r\n", at) ? 2 : 1;

@@ -1,4 +1,4 @@
-//! The document of a Thread, live: its text, how it is, and who changed it last.
+//! The live document of a Thread: its text, its status, and the author of its last change.
 import { type HermesDocument, type HermesOrigin, RpcError } from "@bobbin/client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useClient, useStatus } from "../server/context";
@@ -13,11 +13,11 @@ export interface Live {
   phase: "loading" | "none" | "open" | "failed";
   open?: Open;
   error?: string;
-  /** Who made the last change that was not made here. */
+  /** The author of the last change that another client made. */
   by?: HermesOrigin;
-  /** Reads it again. */
+  /** Reads the document again. */
   refresh: () => Promise<Open | undefined>;
-  /** Makes a change that leads to this version; its notification is then not one of another client. */
+  /** Makes a change that leads to this version, so that its notification is not taken for another client's. */
   own: <Result>(version: number, change: Promise<Result>) => Promise<Result>;
 }
 
@@ -50,7 +50,7 @@ export function useDocument(threadId: string): Live {
     }
   }, [client, threadId]);
 
-  // Many changes at once are read once more, not once each.
+  // Many changes at once cause one more read, not one each.
   const reading = useRef<Promise<Open | undefined>>(undefined);
   const isStale = useRef(false);
   const refresh = useCallback(() => {
@@ -101,7 +101,7 @@ export function useDocument(threadId: string): Live {
       return await change;
     } catch (error) {
       owned.current.delete(version);
-      // Others have made that version.
+      // Another client has made that version.
       if (reasonOf(error) === "conflict") setState((now) => ({ ...now, by: { kind: "client" } }));
       throw error;
     }

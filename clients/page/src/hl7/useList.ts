@@ -1,4 +1,4 @@
-//! Lists that notifications say to read again: open documents, extensions and their buttons.
+//! Lists that notifications refresh: open documents, extensions and their buttons.
 import type { HermesDocument, HermesExtension, HermesToolbarButton } from "@bobbin/client";
 import { useEffect } from "react";
 import { useClient, useStatus } from "../server/context";
@@ -16,7 +16,7 @@ type News =
 const DOCUMENTS: readonly News[] = ["hermes/document/changed", "hermes/document/closed"];
 const EXTENSIONS: readonly News[] = ["hermes/extension/changed", "hermes/toolbar/changed"];
 
-/** Asks again at each of these notifications, and on each new connection. */
+/** Reads again at each of these notifications, and on each new connection. */
 function useNews(news: readonly News[], again: () => void) {
   const client = useClient();
   const isReady = useStatus().state === "ready";

@@ -1,11 +1,11 @@
-//! What is known of the fields of segments, read once for each segment.
+//! The schema of segments, read once for each.
 import type { HermesField } from "@bobbin/client";
 import { useEffect, useState } from "react";
 import { useClient } from "../server/context";
 
 export type Schema = ReadonlyMap<string, readonly HermesField[]>;
 
-/** `round` reads all again: extensions have changed, which add to the schema. */
+/** Returns the schema of these segments. A new `round` reads it again, since extensions add to it. */
 export function useSchema(names: readonly string[], round: number): Schema {
   const client = useClient();
   const [schema, setSchema] = useState<Schema>(new Map());
@@ -27,7 +27,7 @@ export function useSchema(names: readonly string[], round: number): Schema {
   return schema;
 }
 
-/** Returns what is known of a place, and of the field that it is in. */
+/** Returns the schema of a place, and of its field. */
 export function known(
   schema: Schema,
   segment: string,

@@ -1,4 +1,4 @@
-//! The value that is being written into a place, and what happens when others change that place meanwhile.
+//! The draft of a place's value, and the conflict when another client changes the place meanwhile.
 import { ConnectionError } from "@bobbin/client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useClient } from "../server/context";
@@ -8,10 +8,10 @@ import { type Live, reasonOf } from "./useDocument";
 
 export interface Draft {
   path: string;
-  /** What the place had when the writing began. */
+  /** The place's value when the user started to write. */
   initial: string;
   text: string;
-  /** What it has now, if others have changed it. */
+  /** The place's present value, if another client has changed it. */
   conflict?: string;
   error?: string;
   busy?: boolean;
@@ -20,14 +20,14 @@ export interface Draft {
 export interface Writing {
   draft: Draft | undefined;
   write: (path: string, initial: string, text: string) => void;
-  /** Stores what is written. Returns whether there is nothing left to store. */
+  /** Stores the draft. Returns whether nothing is left to store. */
   commit: () => Promise<boolean>;
-  /** Lets the others' value be overwritten. */
+  /** Makes the next `commit` overwrite the other client's value. */
   insist: () => void;
   drop: () => void;
 }
 
-/** Attempts while others keep changing other places. */
+/** Attempts while other clients change other places. */
 const ATTEMPTS = 5;
 
 export function useWriting(threadId: string, live: Live): Writing {
@@ -68,7 +68,7 @@ export function useWriting(threadId: string, live: Live): Writing {
         fail(errors[0]?.message ?? "It was not made.");
         return false;
       } catch (error) {
-        // The document is another one, or nobody knows whether the answer was lost: look again.
+        // The version is old, or the answer was lost and the change may be made: read again.
         const again = reasonOf(error) === "conflict" || (error instanceof ConnectionError && error.uncertain);
         seen = undefined;
         if (!again || attempt === ATTEMPTS - 1) {
@@ -101,7 +101,7 @@ export function useWriting(threadId: string, live: Live): Writing {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Returns what a place has, and nothing where there is none. */
+/** Returns the value of a place, and an empty text if it does not exist. */
 function valueAt(text: string, path: string): string {
   const parsed = parse(text);
   const row = parsed && rowsOf(parsed, NOTHING, () => []).find(({ key }) => samePlace(key, path));

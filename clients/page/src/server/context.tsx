@@ -1,4 +1,4 @@
-//! The one client of the page, and hooks to what it knows.
+//! The page's one client, and hooks that read its state.
 import { Client, type Question, type Status, type InitializeResult, type SessionIdentity } from "@bobbin/client";
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { followScreens, handlers } from "./screens";
@@ -44,7 +44,7 @@ export function useStatus(): Status {
 
 let last: InitializeResult | undefined;
 
-/** Returns what the server can do, as it said on the last connection. */
+/** Returns the server's capabilities, as the last handshake named them. */
 export function useServer(): InitializeResult | undefined {
   const status = useStatus();
   if (status.state === "ready") last = status.server;

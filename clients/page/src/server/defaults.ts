@@ -1,4 +1,4 @@
-//! What Threads use that name nothing else: the server's model and approval policy, read again when a setting changes.
+//! The server's default model and approval policy, read again when a setting changes.
 import type { WorkspaceDefaultsResult } from "@bobbin/client";
 import { useEffect } from "react";
 import { useClient, useServer } from "./context";

@@ -1,4 +1,5 @@
-//! What extensions ask of this page: messages, questions, paths and windows, until they are answered or withdrawn.
+//! Open requests of extensions to this page: messages, questions, paths and windows. A request stays until the user
+//! answers it or the extension withdraws it.
 import type { Client, Handlers, HermesWindow, ServerRequests } from "@bobbin/client";
 import { say } from "../ui/toast";
 
@@ -24,7 +25,7 @@ interface Screens {
   windows: readonly HermesWindow[];
 }
 
-/** Questions and windows that are shown at once; more are refused. */
+/** Most questions and windows at one time. The page refuses more. */
 const MOST = 32;
 
 let now: Screens = { asked: [], windows: [] };
@@ -63,7 +64,7 @@ function ask<M extends Method>(method: M) {
     });
 }
 
-/** Answers what extensions ask of the page. */
+/** Answers an extension's request. */
 export const handlers: Handlers = {
   "hermes/ui/showMessage": ask("hermes/ui/showMessage"),
   "hermes/ui/showConfirm": ask("hermes/ui/showConfirm"),
@@ -80,7 +81,7 @@ export const handlers: Handlers = {
 
 const without = (id: string) => set({ windows: now.windows.filter(({ windowId }) => windowId !== id) });
 
-/** Closes windows with their extensions and with the connection: the server closes those of a client that leaves. */
+/** Removes a window that its extension closes, and all windows with the connection, as the server does. */
 export function followScreens(client: Client) {
   client.on("hermes/ui/closeWindow", ({ windowId }) => without(windowId));
   client.subscribe(() => {

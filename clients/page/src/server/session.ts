@@ -1,13 +1,13 @@
-//! Getting in: a one-time code of the address becomes this browser's secret, the secret a ticket for each connection.
+//! Signs in. A one-time code in the address becomes this browser's secret, and the secret a ticket for each connection.
 import { UnauthorizedError } from "@bobbin/client";
 import { remember } from "../app/remember";
 
 const SECRET = "bobbin.secret";
-/** A name that the server has made for this start, because other people have accounts on the machine. */
+/** Whether the server made this host name for its present start, because the machine has accounts of other users. */
 export const NAMED_ANEW = /^[a-z0-9]{16}\.localhost$/.test(location.hostname);
 let connected = false;
 
-/** Takes the code out of the address, at once, so that no history keeps it. */
+/** Removes the code from the address at once, so that no history stores it. */
 export function takeCode(): string | null {
   const code = location.hash.slice(1);
   if (!code || code.startsWith("/")) return null;
@@ -15,12 +15,12 @@ export function takeCode(): string | null {
   return code;
 }
 
-/** Returns whether this browser is let in, after exchanging a code if the address has one. */
+/** Exchanges the code of the address, if there is one. Returns whether this browser is signed in. */
 export async function enter(): Promise<boolean> {
   const code = takeCode();
   if (code) await exchange(code);
   if (localStorage.getItem(SECRET) !== null) return true;
-  // A server without a token lets everyone of this machine in.
+  // A server without a token accepts every client of this machine.
   return (await askTicket()).ok;
 }
 
@@ -40,7 +40,7 @@ export async function exchange(code: string): Promise<void> {
 
 /** Returns a ticket for one connection. */
 export async function ticket(): Promise<string> {
-  // After the server, anybody may listen here: they would get what is written in this tab.
+  // When the server has ended, another program may listen here and would receive this tab's texts.
   if (NAMED_ANEW && connected)
     throw new UnauthorizedError(
       "The connection was lost, and another program may answer at this address now. `bobbin open` opens the page again.",
@@ -61,14 +61,14 @@ function askTicket(): Promise<Response> {
 }
 
 async function reason(answer: Response): Promise<string> {
-  // The server knows this address no more: where other people have accounts, it has a new one after each start.
+  // The server has another address: on a machine with other users it makes a new one at each start.
   if (answer.status === 403)
     return "The page has another address since the server was started again; `bobbin open` opens it.";
   const said = (await answer.json().catch(() => ({}))) as { message?: string };
   return said.message ?? `The server answers ${answer.status}.`;
 }
 
-/** Names this browser in the list of devices. */
+/** Returns this browser's name in the list of devices. */
 function browser(): string {
   const name = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] ?? "Browser";
   return `${name} on ${navigator.platform || "a device"}`;

@@ -1,9 +1,9 @@
-//! The list of Threads and single Threads, live, for the parts of the page.
+//! Live state for the parts of the page: the list of Threads, and single Threads.
 import type { Client, ThreadListSnapshot, ThreadSnapshot, ThreadStore, ThreadSummary, TurnState } from "@bobbin/client";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { identity, useClient } from "./context";
 
-/** Turns that are read at first, and with each further page. */
+/** Turns in a page of history. */
 const TURNS = 40;
 
 export const openThread = (client: Client, id: string) => client.openThread(id, { turnLimit: TURNS });
@@ -13,13 +13,13 @@ const ListContext = createContext<ThreadListSnapshot>(EMPTY);
 
 const isSubagent = (thread: ThreadSummary) => thread.source.kind === "subagent";
 
-/** Returns the list of Threads without those of subagents. */
+/** Returns the Threads, without those of subagents. */
 export function useThreadList(): ThreadListSnapshot {
   const list = useContext(ListContext);
   return useMemo(() => ({ ...list, threads: list.threads.filter((thread) => !isSubagent(thread)) }), [list]);
 }
 
-/** Returns the Threads of subagents too. */
+/** Returns all Threads, those of subagents too. */
 export const useAllThreads = () => useContext(ListContext).threads;
 
 /** Returns the last part of the workspace's path, once a Thread names it. */
@@ -29,7 +29,7 @@ export function workspaceName(threads: readonly ThreadSummary[]): string {
 
 const nothing = () => () => {};
 
-/** Makes the list once; it has the Threads of every editor, terminal and page of the workspace. */
+/** Makes the list once. It has the Threads of every editor, terminal and page of the workspace. */
 export function ThreadListProvider({ children }: { children: ReactNode }) {
   const client = useClient();
   const [list, setList] = useState<ReturnType<Client["openThreadList"]>>();
@@ -59,7 +59,7 @@ export function ThreadListProvider({ children }: { children: ReactNode }) {
   return <ListContext value={snapshot}>{children}</ListContext>;
 }
 
-/** Returns a Thread as it is now, and its store; nothing until it is opened. */
+/** Returns a Thread's present snapshot and its store, or nothing until the Thread is open. */
 export function useThread(id: string): { snapshot: ThreadSnapshot; store: ThreadStore } | undefined {
   const client = useClient();
   const [store, setStore] = useState<ThreadStore>();
@@ -72,14 +72,14 @@ export function useThread(id: string): { snapshot: ThreadSnapshot; store: Thread
   return store && snapshot && store.id === id ? { snapshot, store } : undefined;
 }
 
-/** What the rows of an open Thread can do. */
+/** The actions that rows of an open Thread offer. */
 export interface ThreadActions {
   threadId: string;
   showChanges: (turnId: string) => void;
   askUndo: (turnId: string) => void;
   /** Starts a Thread with a copy of this one up to a Turn. */
   fork: (turnId: string) => void;
-  /** Asks what a Turn was asked once more. */
+  /** Sends the input of a Turn again. */
   again: (turn: TurnState) => void;
 }
 

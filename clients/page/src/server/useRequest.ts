@@ -1,4 +1,4 @@
-//! What a reading request answers, asked again when told to.
+//! The answer of a request that reads. `again` sends the request once more.
 import type { Requests } from "@bobbin/client";
 import { useCallback, useEffect, useState } from "react";
 import { message } from "../ui/toast";
@@ -32,7 +32,7 @@ export function useRequest<M extends keyof Requests>(
       (error: unknown) => !stop.signal.aborted && setAnswer({ error: message(error) }),
     );
     return () => stop.abort();
-    // `round` asks again.
+    // `round` sends the request again.
   }, [client, method, key, wanted, round]);
   return { ...answer, again: useCallback(() => setRound((now) => now + 1), []) };
 }

@@ -1,4 +1,4 @@
-//! What the server finds missing on its machine, and what mends it.
+//! Problems that the server finds on its machine, with their remedies.
 import type { DoctorFinding } from "@bobbin/client";
 import { Fragment, useState } from "react";
 import { useServer } from "../server/context";
@@ -70,7 +70,7 @@ function summary(findings: DoctorFinding[]): string {
   return errors === 0 ? "All checks passed." : errors === 1 ? "1 problem found." : `${errors} problems found.`;
 }
 
-/** What mends a finding; the whole can be copied where it names no command. */
+/** A finding's remedy. The user can copy its commands, or all of it if it names none. */
 function Mend({ text }: { text: string }) {
   return (
     <p>
@@ -80,7 +80,7 @@ function Mend({ text }: { text: string }) {
   );
 }
 
-/** A text whose parts between backquotes are code that can be copied. */
+/** A text whose parts between backquotes are code with a button that copies it. */
 function Marked({ text }: { text: string }) {
   return text.split("`").map((part, at) =>
     at % 2 === 0 ? (

@@ -1,4 +1,4 @@
-//! Paired browsers: taking a secret back, and a code for another browser.
+//! Paired browsers: a button that revokes one, and a code for another.
 import type { DeviceInviteResult } from "@bobbin/client";
 import { useState } from "react";
 import { recall } from "../app/remember";

@@ -1,4 +1,4 @@
-//! MCP servers: their state, and adding, changing, testing and removing them.
+//! MCP servers: their state, and buttons that add, change, test and remove them.
 import type { McpOriginKind, McpServerConfig, McpServerStatus } from "@bobbin/client";
 import { useEffect, useMemo, useState } from "react";
 import { useClient } from "../server/context";

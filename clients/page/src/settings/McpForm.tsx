@@ -1,4 +1,4 @@
-//! Adds or changes one MCP server; tests it before.
+//! The form that tests an MCP server, then adds or changes it.
 import type { McpServerConfig } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { useClient } from "../server/context";

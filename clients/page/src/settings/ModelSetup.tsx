@@ -1,4 +1,4 @@
-//! The way to a model: a provider, its key, a test of it, and the model that Threads use from then on.
+//! Sets up a model: a provider, its key, a test, and the default model of new Threads.
 import type { ProviderSetting, ProviderWire } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { useClient } from "../server/context";
@@ -187,7 +187,7 @@ export function Models() {
   return (
     <>
       <p className="meta">
-        Set up a provider and choose the model of new Threads. Threads that have a model of their own keep it.
+        Set up a provider and choose the model of new Threads. Threads that have a model of their own do not change.
       </p>
       <ModelSetup />
     </>

@@ -1,4 +1,4 @@
-//! What this browser remembers for itself.
+//! Settings of this browser alone.
 import { useRemembered } from "../app/remember";
 import { NotifySwitch } from "../waiting/NotifySwitch";
 

@@ -1,4 +1,4 @@
-//! Plugins: switching them on and off, and removing them.
+//! Plugins, with buttons that switch them on and off and remove them.
 import { useEffect } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";

@@ -1,4 +1,4 @@
-//! Rules in force, what is always allowed, and what would happen to a command.
+//! The rules in force, the stored permissions, and a test of a command against both.
 import { type FormEvent, useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";

@@ -1,4 +1,4 @@
-//! Jobs that run by the clock: those of agents, and the tasks of automations.
+//! Scheduled jobs: those of agents, and the tasks of automations.
 import type { AutomationTask, CronJobInfo, JobSchedule } from "@bobbin/client";
 import { useEffect } from "react";
 import { links } from "../app/route";

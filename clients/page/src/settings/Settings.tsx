@@ -64,5 +64,5 @@ export default function Settings({ section }: { section: string }) {
   );
 }
 
-/** On a narrow screen the sections are a row that scrolls. */
+/** The list of sections: on a narrow screen, a row that scrolls. */
 const intoView = (link: HTMLElement | null) => link?.scrollIntoView({ block: "nearest", inline: "nearest" });

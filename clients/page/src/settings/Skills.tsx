@@ -1,4 +1,4 @@
-//! Skills, which can be switched off, the slash commands there are, and plugins, which bring both.
+//! Skills with their switches, slash commands, and plugins, which bring both.
 import { useState } from "react";
 import { useClient } from "../server/context";
 import { useRequest } from "../server/useRequest";

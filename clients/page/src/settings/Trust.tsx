@@ -1,4 +1,4 @@
-//! What a cloned folder brings and what of it counts.
+//! The settings and programs that a cloned folder brings, and whether they are trusted.
 import { useState } from "react";
 import { useClient, useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
@@ -17,7 +17,7 @@ export function Trust() {
 
   function set(trusted: boolean) {
     const shown = data?.waiting.flatMap((item) => item.fingerprint ?? []) ?? [];
-    // Without fingerprints the word would count for what the folder has brought since.
+    // Without fingerprints, the trust would cover items that the folder has added since.
     client.request("workspace/trust/set", trusted ? { trusted, fingerprints: shown } : { trusted }).then((result) => {
       again();
       if (result.restartNeeded) say("Some settings take effect when the server restarts.");

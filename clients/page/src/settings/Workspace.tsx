@@ -1,4 +1,4 @@
-//! Settings of the workspace that a client may change, and the list of all there are.
+//! The workspace's settings that a client may change, and a list of all settings.
 import type { ConfigSection, WorkspaceConfigUpdateParams } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { links } from "../app/route";
@@ -104,7 +104,7 @@ interface ChoiceProps {
   value: string;
   onValue: (value: string) => void;
   options: [string, string][];
-  /** What the files say, once that was read. */
+  /** The values in the files, once they are read. */
   now: string | null | undefined;
 }
 

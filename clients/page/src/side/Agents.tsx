@@ -1,4 +1,4 @@
-//! The subagents of a Thread as a tree: what they do, and closing them.
+//! The subagents of a Thread as a tree: their state, and buttons that close them.
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useEffect } from "react";
 import { links } from "../app/route";
@@ -9,7 +9,7 @@ import { markedInLine, threadTitle } from "../text/marked";
 import { count } from "../ui/format";
 import { complain } from "../ui/toast";
 
-/** Levels that are read. */
+/** Levels of the tree that the page reads. */
 const DEEPEST = 6;
 
 export function Agents({ snapshot }: { snapshot: ThreadSnapshot }) {

@@ -2,7 +2,7 @@
 import { memo, useMemo, useState } from "react";
 import { type FileDiff, type Line, sideBySide } from "./diff";
 
-/** Lines of one file that are shown at first. */
+/** Lines of one file before the user asks for more. */
 const MOST = 600;
 const signs = { same: " ", add: "+", del: "−" } as const;
 const spoken = { same: "", add: "added ", del: "removed " } as const;

@@ -1,4 +1,4 @@
-//! What a call of a file tool changes, out of its arguments.
+//! The change that a call of a file tool makes, as its arguments say.
 import { useMemo } from "react";
 import { CodeBlock } from "../text/CodeBlock";
 import { markedInLine } from "../text/marked";
@@ -6,12 +6,12 @@ import type { Edit } from "../thread/tools";
 import { between, type FileDiff } from "./diff";
 import { DiffTable } from "./DiffTable";
 
-/** A patch is shown as its text: another reader than the server's could find another change in it. */
+/** A patch is shown as text, since another parser than the server's could read another change in it. */
 export default function EditDiff({ edit, patch = "" }: { edit?: Edit; patch?: string }) {
   const file = useMemo(() => {
     if (!edit) return null;
     const file = between(edit.path, edit.before, edit.after);
-    // Where a part of a file is, its text does not say.
+    // The text of a part does not say its line number.
     return markedFile(edit.before ? withoutNumbers(file) : file);
   }, [edit]);
   if (!file) return <CodeBlock text={patch} shown={markedPatch(patch)} language="diff" />;
@@ -34,7 +34,7 @@ function markedFile(file: FileDiff): FileDiff {
   };
 }
 
-/** A line's sign is no part of its indentation. */
+/** Marks a line behind its sign, which is no part of its indentation. */
 const markedPatch = (patch: string) =>
   patch
     .split("\n")

@@ -1,4 +1,4 @@
-//! The changed files of a Turn, inline or side by side.
+//! The changed files of a Turn, in one column or side by side.
 import type { TurnState } from "@bobbin/client";
 import { useMemo } from "react";
 import { useRemembered } from "../app/remember";

@@ -1,4 +1,4 @@
-//! One command in the background. It has no terminal device: its output is text, and lines are typed into it.
+//! One command in the background. It has no terminal device: its output is text, and its input is lines.
 import type { BackgroundTerminal } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { links } from "../app/route";

@@ -1,4 +1,4 @@
-//! Commands that go on in the background: their output, typing into them, ending them.
+//! Commands in the background: their output, their input, and buttons that end them.
 import type { BackgroundTerminal } from "@bobbin/client";
 import { useEffect, useState } from "react";
 import { useClient } from "../server/context";
@@ -6,7 +6,7 @@ import { useRequest } from "../server/useRequest";
 import { complain } from "../ui/toast";
 import { Terminal } from "./Terminal";
 
-/** Characters of output that are kept on the page. */
+/** Most characters of output on the page. */
 const MOST = 200_000;
 
 export function Terminals({ threadId }: { threadId?: string }) {
@@ -20,7 +20,7 @@ export function Terminals({ threadId }: { threadId?: string }) {
 
   useEffect(() => {
     const ours = (terminal: BackgroundTerminal) => !threadId || terminal.threadId === threadId;
-    // Deltas may come by the hundred: they are joined until the next frame.
+    // Deltas come by the hundred, and the page joins them until the next frame.
     let waiting: { terminal: BackgroundTerminal; delta: string }[] = [];
     let frame = 0;
     const flush = () => {

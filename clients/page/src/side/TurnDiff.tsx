@@ -1,4 +1,4 @@
-//! The changes of a Turn in files, each with its lines.
+//! The changes of a Turn to files, line by line.
 import type { TurnState } from "@bobbin/client";
 import { lazy, Suspense } from "react";
 

@@ -1,7 +1,7 @@
 //! Unified diffs as lines for the page.
 import { parsePatch, structuredPatch, type StructuredPatch } from "diff";
 
-/** Most lines that go and come in a comparison: its time grows with their square (2,000 take a third of a second). */
+/** Most changed lines in a comparison. Its time grows with their square: 2,000 take a third of a second. */
 const MOST_EDITS = 2000;
 
 export interface Line {
@@ -25,7 +25,7 @@ export function parse(diff: string): FileDiff[] {
     .filter(({ path }) => path);
 }
 
-/** Returns what changes between two texts. Of those that are too different to compare, all lines. */
+/** Returns the difference of two texts. It has all lines if the texts are too different to compare. */
 export function between(path: string, before: string, after: string): FileDiff {
   const patch = structuredPatch(path, path, before, after, undefined, undefined, {
     context: 3,
@@ -34,7 +34,7 @@ export function between(path: string, before: string, after: string): FileDiff {
   return { ...fileOf(patch ?? replaced(path, before, after)), path };
 }
 
-/** Returns a patch that takes all lines of a text away and adds all of another. */
+/** Returns a patch that removes all lines of one text and adds all of the other. */
 function replaced(path: string, before: string, after: string): StructuredPatch {
   const signed = (sign: string, text: string) =>
     text

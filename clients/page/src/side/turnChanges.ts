@@ -1,4 +1,4 @@
-//! What a Turn changed in files, as far as the page knows: from the server, else from the calls of file tools.
+//! The files that a Turn changed: as the server lists them, else from the calls of file tools.
 import type { TurnState } from "@bobbin/client";
 import { rowsOf } from "../thread/rows";
 
@@ -25,7 +25,7 @@ export function changedPaths(turn: TurnState): Change[] {
 export const filesChanged = (turn: TurnState): number =>
   turn.diff?.files?.length ?? turn.filesChanged ?? changedPaths(turn).length;
 
-/** Whether there may be something to undo: what commands changed is known only where this page saw it happen. */
+/** Returns whether there may be something to undo. Without a diff, the page does not know what commands changed. */
 export function mayUndo(turn: TurnState): boolean {
   if (turn.diff) return turn.diff.diff !== "" || (turn.diff.files?.length ?? 0) > 0;
   return filesChanged(turn) > 0 || rowsOf([turn]).some((row) => row.kind === "tool" && row.tool.command !== undefined);

@@ -1,8 +1,8 @@
-//! Output of a command: colours of its escape sequences, and lines that overwrite themselves shown as they ended.
+//! Output of a command, with the colours of its escape sequences. A line that overwrites itself is shown as it ended.
 import Anser from "anser";
 import { memo, useMemo } from "react";
 
-/** Characters of output that are shown at once, the last ones. */
+/** Most characters of output on the page: the last ones. */
 const MOST = 200_000;
 
 export const Ansi = memo(function Ansi({ text }: { text: string }) {
@@ -18,7 +18,7 @@ export const Ansi = memo(function Ansi({ text }: { text: string }) {
         const fg = rgb(span.fg, span.fg_truecolor);
         const bg = rgb(span.bg, span.bg_truecolor);
         const names = [...span.decorations, span.fg, span.bg && `${span.bg}-bg`].filter(Boolean).join(" ");
-        // Programs choose these for dark terminals: some of the ink keeps them legible.
+        // Programs choose these colours for dark terminals. Mixed with ink they are legible on paper.
         const style = {
           ...(fg && { color: `color-mix(in oklab, ${fg} 65%, var(--ink))` }),
           ...(bg && { background: bg }),
@@ -35,7 +35,7 @@ export const Ansi = memo(function Ansi({ text }: { text: string }) {
   );
 });
 
-/** Returns the colour of an escape sequence that names it by its parts, or by its number in the palette of 256. */
+/** Returns a colour that an escape sequence names by red, green and blue, or by its number of 256. */
 function rgb(name: string, parts: string): string | undefined {
   if (name === "ansi-truecolor") return `rgb(${parts})`;
   const at = Number(/^ansi-palette-(\d+)$/.exec(name)?.[1] ?? NaN) - 16;
@@ -49,7 +49,7 @@ function parse(text: string) {
   return Anser.ansiToJson(shown, { use_classes: true, remove_empty: true, json: true });
 }
 
-/** Returns the text with each line as a terminal shows it after its carriage returns, without other controls. */
+/** Returns each line as a terminal shows it after its carriage returns, without other control characters. */
 export function overwritten(text: string): string {
   const lines = text.replace(/\r\n/g, "\n").split("\n");
   return lines
@@ -58,7 +58,7 @@ export function overwritten(text: string): string {
     )
     .join("\n")
     .replace(
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences that move the cursor begin with one
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences that move the cursor start with one
       /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\[[0-9;?]*[A-LN-Za-ln-z]|\u001b[()][A-Z0-9]|[\u0000-\u0008\u000b-\u001a]/g,
       "",
     );

@@ -1,4 +1,4 @@
-//! A piece of code: its language, a button to copy it, colours when the highlighter is there. `shown` is the text with marks.
+//! A block of code with its language, a button that copies it, and colours once the highlighter is loaded.
 import { memo, useEffect, useState } from "react";
 import { Icon } from "../ui/Icon";
 import { complain } from "../ui/toast";
@@ -35,7 +35,7 @@ export const CodeBlock = memo(function CodeBlock({
   );
 });
 
-/** Returns HTML that holds only escaped text and `span`s with classes, or null where there are no colours. */
+/** Returns HTML of escaped text and `span`s with classes alone, or null where there are no colours. */
 function useHighlighted(text: string, language: string): string | null {
   const [shown, setShown] = useState<{ text: string; html: string } | null>(null);
   useEffect(() => {

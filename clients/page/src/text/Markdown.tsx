@@ -5,7 +5,7 @@ import { blocks, MAX_MARKDOWN } from "./markdown";
 
 interface Props {
   text: string;
-  /** Whether a line's end is one, as in what users write. */
+  /** Whether a line end is a line break, as in texts of users. */
   breaks?: boolean;
 }
 

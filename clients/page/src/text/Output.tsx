@@ -1,4 +1,4 @@
-//! Output of a command, at its end, which it follows until one scrolls up.
+//! Output of a command. The box follows the end until the user scrolls up.
 import { useLayoutEffect, useRef } from "react";
 import { Ansi } from "./Ansi";
 

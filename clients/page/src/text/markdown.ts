@@ -1,8 +1,8 @@
-//! Markdown to safe HTML, block by block: while a text streams, only its last block is made anew.
+//! Makes safe HTML of Markdown, block by block. While a text streams, only its last block is made again.
 import DOMPurify from "dompurify";
 import { marked, type Token } from "marked";
 
-/** Longest text that is formatted; a longer one is shown as it is. */
+/** Longest formatted text. A longer one is shown without format. */
 export const MAX_MARKDOWN = 400_000;
 const MAX_CACHE = 2000;
 const cache = new Map<string, string>();
@@ -13,7 +13,7 @@ const escaped = (text: string) => text.replace(/[&<>"]/g, (char) => escapes[char
 marked.use({
   gfm: true,
   renderer: {
-    // The page asks no other host for anything: a picture is a link to it.
+    // The page sends no request to other hosts, so a picture becomes a link.
     image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
     html: ({ text }) => escaped(text),
   },
@@ -31,7 +31,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("disabled", "");
     node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
   }
-  // Each paragraph has the direction of its own words, a list that of its first ones.
+  // A paragraph has the direction of its own words, and a list that of its first item.
   if (DIRECTED.has(node.tagName)) node.setAttribute("dir", "auto");
   if (node.tagName === "TABLE" || node.tagName === "PRE") node.setAttribute("tabindex", "0");
 });
@@ -39,7 +39,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 export interface Block {
   key: string;
   html: string;
-  /** Set for fenced code, which is shown with its language and a button to copy it. */
+  /** Set for fenced code, which has a box with its language and a button that copies it. */
   code?: { text: string; language: string };
 }
 
@@ -69,7 +69,7 @@ function safe(token: Token, links: ReturnType<typeof marked.lexer>["links"], bre
     USE_PROFILES: { html: true },
     FORBID_TAGS: ["style", "form", "button", "textarea", "select", "img", "video", "audio", "iframe", "dialog"],
     FORBID_ATTR: ["style", "id", "name", "class"],
-    // Without this the expression of addresses decides about their values too.
+    // Without this, the pattern for addresses checks these values too.
     ADD_URI_SAFE_ATTR: ["type", "start", "align"],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   });

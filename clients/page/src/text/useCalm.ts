@@ -1,10 +1,10 @@
-//! A long text that grows is drawn less often: each drawing lays all of it out.
+//! Draws a long, growing text less often, since each drawing lays out all of it.
 import { useEffect, useRef, useState } from "react";
 
 const LONG = 20_000;
 const PAUSE_MS = 400;
 
-/** Returns the text, or what it was a moment ago while it is long and grows. */
+/** Returns the text, or an earlier state of it while it is long and grows. */
 export function useCalm(text: string, grows: boolean): string {
   const calm = grows && text.length > LONG;
   const [shown, setShown] = useState(text);

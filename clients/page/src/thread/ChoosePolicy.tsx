@@ -1,4 +1,4 @@
-//! What a first start shows where commands run in a sandbox: whether they run without a question. Choosing it once is enough.
+//! The first screen where commands run in a sandbox: the user chooses once whether they run without a question.
 import type { DefaultApprovalPolicy } from "@bobbin/client";
 import { type FormEvent, useState } from "react";
 import { links } from "../app/route";

@@ -1,4 +1,4 @@
-//! The head of a Thread: title, how full the model's window is, what can be done with the Thread.
+//! The head of a Thread: its title, the used share of the context window, and a menu.
 import type { ThreadSnapshot } from "@bobbin/client";
 import { useState } from "react";
 import { go, links, type SideTab } from "../app/route";

@@ -1,4 +1,4 @@
-//! A Thread that begins with what is written here.
+//! Starts a Thread with a first message.
 import type { ThreadConfiguration } from "@bobbin/client";
 import { useMemo, useState } from "react";
 import { go, links } from "../app/route";
@@ -18,7 +18,7 @@ export function NewThread() {
   const client = useClient();
   const server = useServer();
   const all = useSources();
-  // Those that the server runs itself want a Thread.
+  // Commands that the server runs need a Thread.
   const sources = useMemo(() => ({ ...all, commands: all.commands.filter(({ name }) => !runs(name)) }), [all]);
   const [configuration, setConfiguration] = useState<ThreadConfiguration>({});
   const [round, setRound] = useState(0);

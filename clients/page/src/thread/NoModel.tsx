@@ -1,4 +1,4 @@
-//! What a server without a model shows first: that there is none yet, and the way to one.
+//! The first screen of a server without a model: the form that sets one up.
 import { lazy, Suspense } from "react";
 import { links } from "../app/route";
 import { useServer } from "../server/context";

@@ -1,4 +1,4 @@
-//! What the agent is at: the step of its plan, what its subagents do, what runs in the background.
+//! The agent's present work: the step of its plan, its subagents, and commands in the background.
 import type { PlanSnapshot, SubagentProgress } from "@bobbin/client";
 import { useEffect } from "react";
 import { useClient, useServer } from "../server/context";

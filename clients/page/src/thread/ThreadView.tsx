@@ -1,4 +1,4 @@
-//! An open Thread: its head, the conversation, what waits, the queue and the text field.
+//! An open Thread: its head, the conversation, open questions, the queue and the text field.
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { QueuedTurnInput } from "@bobbin/client";
 import { recall, remember } from "../app/remember";
@@ -25,13 +25,13 @@ export function ThreadView({ id, row, tab }: { id: string; row?: string; tab: Si
   const open = useThread(id);
   const snapshot = open?.snapshot;
   const store = open?.store;
-  // The address says it, so that Back closes what covers the conversation of a phone.
+  // The address names the tab, so that Back closes it on a phone, where it covers the conversation.
   const setTab = useCallback((next: SideTab | null) => go(links.thread(id, row, next)), [id, row]);
   const [turnId, setTurnId] = useState<string>();
   const [undo, setUndo] = useState<string>();
 
   const [round, setRound] = useState(0);
-  // What is taken back is written on: it goes into the draft, behind what is there.
+  // An input that the user takes back goes to the end of the draft.
   const takeBack = ({ displayText, nativeInputParts }: QueuedTurnInput) => {
     const text = nativeInputParts ? nativeInputParts.map(written).join("").trim() : displayText;
     attachToDraft(

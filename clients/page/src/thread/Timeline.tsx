@@ -1,4 +1,4 @@
-//! The conversation as a virtual list: follows its end while it is there, and never measures what is not seen.
+//! The conversation as a virtual list. It follows the end while the reader is there, and measures only visible rows.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Icon } from "../ui/Icon";
@@ -10,7 +10,7 @@ interface Props {
   running: boolean;
   hasOlder: boolean;
   loadOlder: () => void;
-  /** A row to show at first, where a search has found something. */
+  /** The row to show first: the place that a search found. */
   target?: string;
 }
 
@@ -25,7 +25,7 @@ const estimate: Record<Row["kind"], number> = {
   end: 36,
 };
 
-/** Rows on each side that the browser can search, once one asks it to. */
+/** Rows on each side that are in the document while the browser searches. */
 const MOST_FOUND = 1500;
 
 export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) {
@@ -47,7 +47,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
 
   const toEnd = useCallback(() => list.scrollToIndex(rows.length - 1, { align: "end" }), [list, rows.length]);
 
-  /** Whether the reader is at the end, and goes with it. */
+  /** Whether the reader is at the end, which the list then follows. */
   const atEnd = useRef(true);
   const first = useRef(true);
   useLayoutEffect(() => {
@@ -61,7 +61,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
     } else toEnd();
   }, [rows, target, list, toEnd]);
 
-  // A question makes the list lower, and rows are higher than was thought: who was at the end stays there.
+  // A question makes the list smaller, and measured rows are higher than estimated. A reader at the end stays there.
   const content = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = scroller.current;
@@ -81,7 +81,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
     const box = scroller.current;
     if (!box) return;
     const left = box.scrollHeight - box.scrollTop - box.clientHeight;
-    // Only who goes up leaves the end: the list itself scrolls down when rows are measured.
+    // Only a scroll upwards leaves the end. The list itself scrolls down when it measures rows.
     if (box.scrollTop < top.current && left > 1) atEnd.current = false;
     else if (left < 60) atEnd.current = true;
     top.current = box.scrollTop;
@@ -132,7 +132,7 @@ export function Timeline({ rows, running, hasOlder, loadOlder, target }: Props) 
   );
 }
 
-/** Returns whether one has begun to search the page: the browser finds only what is in the document. */
+/** Returns whether the user has started to search the page. The browser finds only text in the document. */
 function useFinding(): boolean {
   const [finding, setFinding] = useState(false);
   useEffect(() => {

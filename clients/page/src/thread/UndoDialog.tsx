@@ -1,4 +1,4 @@
-//! Undoes what a Turn did to files, after showing what that is.
+//! Shows a Turn's changes to files, and undoes them.
 import { RpcError, type TurnState, type RevertedFile } from "@bobbin/client";
 import { useState } from "react";
 import { useClient } from "../server/context";

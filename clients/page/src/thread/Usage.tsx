@@ -1,4 +1,4 @@
-//! How full the model's window is, and what the Thread has used.
+//! The used share of the model's context window, and the tokens of the Thread.
 import type { ThreadSnapshot } from "@bobbin/client";
 import { count, money } from "../ui/format";
 

@@ -1,4 +1,4 @@
-//! The Items of a Thread as the rows of its list: what belongs to one call becomes one row.
+//! The Items of a Thread as rows of its list. The Items of one call become one row.
 import type {
   ApprovalRequestItem,
   CommandExecutionPayload,
@@ -35,7 +35,7 @@ export type Row =
   | { kind: "tool"; key: string; turnId: string; tool: ToolView }
   | { kind: "approval"; key: string; turnId: string; request: ApprovalRequestItem; decision?: string }
   | { kind: "notice"; key: string; turnId: string; text: string; bad: boolean }
-  /** The model was asked, and nothing has come yet. */
+  /** The model has the request and has not answered yet. */
   | { kind: "working"; key: string; turnId: string; since: string; waiting?: string }
   | { kind: "end"; key: string; turnId: string; turn: TurnState };
 
@@ -158,7 +158,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
       case "fileChange":
         break;
       default:
-        // A newer server may have further ones.
+        // A newer server may send Items of other types.
         rows.push({
           kind: "notice",
           ...at,
@@ -180,7 +180,7 @@ function rowsOfTurn(turn: TurnState): Row[] {
   return rows;
 }
 
-/** Whether a row shows by itself that something goes on. */
+/** Returns whether a row shows that something runs. */
 function isBusy(row: Row): boolean {
   return row.kind === "tool"
     ? BUSY.has(row.tool.status)

@@ -1,6 +1,6 @@
-//! What a tool call is called on the page: a verb, and what it is done to.
+//! The name of a tool call on the page: a verb and an object.
 
-/** A text of a file and what replaces it, in one place or in every one. */
+/** A text of a file and its replacement, in one place or in all. */
 export interface Edit {
   path: string;
   before: string;
@@ -11,7 +11,7 @@ export interface Edit {
 export interface Subject {
   verb: string;
   object: string;
-  /** Set for tools that change files: shown as a diff of their arguments. */
+  /** Set for tools that change files. The page shows a diff of the arguments. */
   edit?: Edit;
   patch?: string;
 }
@@ -76,14 +76,14 @@ export function subject(name: string, given: Record<string, unknown> | undefined
   }
 }
 
-/** Reads whole string members out of arguments that still stream in. */
+/** Returns the complete string members of arguments that still stream. */
 function peek(partial: string): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [, key, value] of partial.slice(0, 2000).matchAll(/"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"/g)) {
     try {
       found[key as string] = JSON.parse(`"${value}"`);
     } catch {
-      // Not whole yet.
+      // The member is not complete yet.
     }
   }
   return found;

@@ -1,4 +1,4 @@
-//! Places in conversations that have the words of a search.
+//! Places in conversations that a search found.
 import { useDeferredValue } from "react";
 import { links } from "../app/route";
 import { identity, useServer } from "../server/context";

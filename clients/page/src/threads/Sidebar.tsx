@@ -1,4 +1,4 @@
-//! All Threads, what waits for the user, and the search.
+//! All Threads, the number of open questions, and the search.
 import type { ThreadSummary } from "@bobbin/client";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useRemembered } from "../app/remember";
@@ -24,7 +24,7 @@ const filters: Record<Filter, { label: string; takes: (thread: ThreadSummary) =>
   archived: { label: "Archived", takes: (thread) => thread.status === "archived" },
 };
 
-/** Rows that are shown at first, and titles above what a search finds in conversations. */
+/** Rows before the user asks for more, and titles in the results of a search. */
 const PAGE = 150;
 const TITLES = 20;
 
@@ -38,7 +38,7 @@ export function Sidebar() {
   const hasHermes = useHas("hermesUi");
   const { data: fineCode } = useRequest("finecode/project/list", {}, useHas("finecode"));
   const hasFineCode = fineCode?.projects.some(({ status }) => status !== "noConfig");
-  // On a narrow screen the list is all there is.
+  // On a narrow screen, the page shows nothing but the list.
   const alone = useNarrow() && route.at === "home";
   const Brand = alone ? "h1" : "span";
   const [chosen, setFilter] = useRemembered("filter", "all");
@@ -54,7 +54,7 @@ export function Sidebar() {
     );
   }, [threads, filter, query]);
 
-  // A Thread waits with its own question, and with one of a subagent.
+  // A Thread waits for an answer to its own question, or to a subagent's.
   const waits = useMemo(() => {
     const ids = new Set(questions.map(({ threadId }) => threadId));
     const parents = new Map(

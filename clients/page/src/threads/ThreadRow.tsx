@@ -1,4 +1,4 @@
-//! A Thread in the list: its title, and whether it works, waits or has failed.
+//! A Thread in the list: its title, and whether it runs, waits or has failed.
 import type { ThreadSummary } from "@bobbin/client";
 import { memo } from "react";
 import { links } from "../app/route";

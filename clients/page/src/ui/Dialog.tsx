@@ -1,4 +1,4 @@
-//! A modal dialog of the platform: focus, Escape and the backdrop are the browser's.
+//! A modal `<dialog>`: the browser handles focus, Escape and the backdrop.
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { Icon } from "./Icon";
 
@@ -17,10 +17,10 @@ export function Dialog({ title, wide, onClose, children }: Props) {
     if (!dialog || dialog.open) return;
     const before = document.activeElement;
     dialog.showModal();
-    // What is written comes first; else the browser's choice, which is the button that closes.
+    // A text field gets the focus first, else the browser's choice: the button that closes.
     dialog.querySelector<HTMLElement>(".sheet-body :is(input:not([type=checkbox]), textarea)")?.focus();
     return () => {
-      // A dialog that is taken away, not closed, leaves the focus nowhere.
+      // React removes a dialog without closing it, and then nothing has the focus.
       if (before instanceof HTMLElement && document.activeElement === document.body) before.focus();
     };
   }, []);

@@ -1,4 +1,4 @@
-//! How long something goes on, by the second, once that is worth a look.
+//! The seconds since something started, shown after the first few.
 import { useEffect, useState } from "react";
 import { duration } from "./format";
 

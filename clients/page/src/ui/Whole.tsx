@@ -1,19 +1,20 @@
-//! A box of bounded height for what is read before an answer. It says how many lines have not been on the screen.
+//! A box of bounded height for a text that the user reads before an answer. It counts the lines that were not on the
+//! screen yet.
 import { type ReactNode, useCallback, useLayoutEffect, useRef } from "react";
 import { plural } from "./format";
 
-/** Pixels that rounding may leave. */
+/** Pixels that rounding may add. */
 const SLACK = 4;
 
 interface Props {
   label: string;
-  /** Lines from the first one on that has not been on the screen. A parent allows nothing before this is 0. */
+  /** Lines that were not on the screen yet. The parent offers no approval before this is 0. */
   unseen: number;
   onUnseen: (lines: number) => void;
   children: ReactNode;
 }
 
-/** What `children` leave out or still load counts too: an element with `data-more` names its number of lines. */
+/** Counts lines that `children` leave out or still load too: an element with `data-more` names their number. */
 export function Whole({ label, unseen, onUnseen, children }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -21,7 +22,7 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
   const look = useCallback(() => {
     if (!box.current) return;
     const { scrollTop, clientHeight, scrollHeight } = box.current;
-    // A jump leaves lines out: they count once they were on the screen.
+    // A jump skips lines, and the skipped ones stay unseen.
     if (scrollTop <= seen.current + SLACK) seen.current = Math.max(seen.current, scrollTop + clientHeight);
     const hidden = scrollHeight - seen.current;
     const cut = [...box.current.querySelectorAll<HTMLElement>("[data-more]")].reduce(
@@ -44,7 +45,7 @@ export function Whole({ label, unseen, onUnseen, children }: Props) {
     const before = box.current.scrollTop;
     box.current.scrollTo({ top: seen.current - lineHeight(box.current), behavior: "instant" });
     if (box.current.scrollTop === before) box.current.querySelector<HTMLElement>("button[data-more]")?.click();
-    // The button goes with the last line, and the keys go on in the box.
+    // The button disappears with the last line, so the box takes the focus.
     box.current.focus({ preventScroll: true });
   }
 

@@ -1,4 +1,4 @@
-//! Short messages at the edge of the page: what failed, and what to do about it.
+//! Short messages at the edge of the page: a failure and its remedy.
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { Icon } from "./Icon";
 
@@ -20,7 +20,7 @@ function set(next: readonly Toast[]) {
   for (const listener of listeners) listener();
 }
 
-// What was refused in one place is not about the next.
+// A message about one place is wrong in the next.
 addEventListener("hashchange", () => set([]));
 
 export function say(text: string, bad = false) {
@@ -29,7 +29,7 @@ export function say(text: string, bad = false) {
   setTimeout(() => set(toasts.filter((toast) => toast.id !== id)), (bad ? BAD_SECONDS : SECONDS) * 1000);
 }
 
-/** Says what went wrong; for `promise.catch(complain)`. */
+/** Shows an error; for `promise.catch(complain)`. */
 export function complain(error: unknown) {
   say(message(error), true);
 }
@@ -50,7 +50,7 @@ export function Toasts() {
   );
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // Above a dialog that was opened since.
+    // Puts the messages over a dialog that was opened later.
     box.current?.hidePopover();
     if (shown.length > 0) box.current?.showPopover();
   }, [shown]);

@@ -1,4 +1,4 @@
-//! Says what happens while the user looks elsewhere: a mark in the title, and the browser's notifications.
+//! Signals for a user who looks elsewhere: a mark in the title, and the browser's notifications.
 import type { ApprovalRequestParams, ThreadSummary } from "@bobbin/client";
 import { useEffect, useRef } from "react";
 import { recall } from "../app/remember";
@@ -9,7 +9,7 @@ import { marked, threadTitle } from "../text/marked";
 import { complain } from "../ui/toast";
 import { forgetOutcome, learnOutcome } from "./outcomes";
 
-/** Threads whose last outcome is asked for at the start. */
+/** Threads whose last outcome the page reads at its start. */
 const ASKED = 20;
 
 export function Announcer() {

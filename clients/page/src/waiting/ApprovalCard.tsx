@@ -1,5 +1,5 @@
-//! A request for approval: what would happen, what confines it, and each answer with what it covers. Nothing is allowed before all
-//! of it was on the screen.
+//! An approval request: the operation, its sandbox, and each answer with its scope. No button allows anything before
+//! all of it was on the screen.
 import type { Approval, ApprovalDecision } from "@bobbin/client";
 import { useId, useState } from "react";
 import { useClient, useServer } from "../server/context";
@@ -15,14 +15,14 @@ const answers: Record<ApprovalDecision, { label: string; title: string }> = {
   accept: { label: "Allow once", title: "Only this request" },
   acceptForSession: { label: "Allow in this Thread", title: "For the rest of this Thread" },
   acceptAlways: { label: "Always allow", title: "This exact request, in every Thread of this workspace" },
-  decline: { label: "Decline", title: "The agent is told that you declined, and continues" },
+  decline: { label: "Decline", title: "The agent learns that you declined, and continues" },
   cancel: { label: "Decline and stop", title: "Declines, and stops the Turn" },
 };
 
-/** Longest scope that is shown; a command that is longer was just read. */
+/** Longest scope on a button. The card has just shown a longer command. */
 const MOST = 120;
 
-/** Returns what an answer for the Thread allows. */
+/** Returns the scope of an answer for the Thread. */
 function allowed({ approvalType, operation, target, scopeKey }: Approval["params"]) {
   if (scopeKey.length > MOST) return `this ${approvalType === "shell" ? "command" : "request"}`;
   if (approvalType !== "shell") return <code>{markedInLine(`${operation} ${target}`)}</code>;
@@ -94,7 +94,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   );
 }
 
-/** Offers that everything which the sandbox confines runs unasked from now on. */
+/** Offers a policy under which confined commands run without a question. */
 function AskLess({ disabled, onStored }: { disabled: boolean; onStored: () => void }) {
   const client = useClient();
   const can = useServer()?.capabilities.workspaceConfigManagement === true;

@@ -1,4 +1,4 @@
-//! What the rules say of a command, part by part (`policy/explain`; it runs nothing).
+//! The judgement of the rules on a command, part by part. `policy/explain` runs nothing.
 import { useServer } from "../server/context";
 import { useRequest } from "../server/useRequest";
 import { marked, markedInLine } from "../text/marked";

@@ -1,9 +1,9 @@
-//! Follows each Thread that works or waits, so that the server asks this page, whatever is open.
+//! Subscribes to each Thread that runs or waits, so that the server sends its questions to this page.
 import { useEffect, useRef } from "react";
 import { useClient } from "../server/context";
 import { openThread, useAllThreads } from "../server/threads";
 
-/** Threads that are followed for their questions at the same time, those with an open approval first. */
+/** Most subscriptions at one time. Threads with an open approval come first. */
 const MOST = 50;
 
 export function FollowWaiting() {
@@ -12,7 +12,7 @@ export function FollowWaiting() {
   const open = useRef(new Map<string, () => void>());
 
   useEffect(() => {
-    // A question of a model is in no list: it comes to those who follow its Thread.
+    // No list has questions of models. The server sends one to the subscribers of its Thread.
     const waits = threads.filter(({ runtime }) => runtime?.waitingOnApproval);
     const works = threads.filter(({ runtime }) => runtime?.running && !runtime.waitingOnApproval);
     const followed = new Set([...waits, ...works].slice(0, MOST).map((thread) => thread.id));

@@ -1,4 +1,4 @@
-//! Switches the browser's notifications on, after asking the browser for them.
+//! The switch for notifications, which asks the browser's permission first.
 import { useRemembered } from "../app/remember";
 import { say } from "../ui/toast";
 

@@ -1,4 +1,4 @@
-//! What the call of an approval would do: to a file, as a diff of its arguments; at an MCP server, its arguments.
+//! The call that an approval is about: a diff for a file, and the arguments for an MCP server.
 import type { ApprovalRequestParams } from "@bobbin/client";
 import { lazy, Suspense } from "react";
 import { useThread } from "../server/threads";
@@ -7,7 +7,7 @@ import { rowsOf } from "../thread/rows";
 
 const EditDiff = lazy(() => import("../side/EditDiff"));
 
-/** Shows the call that the approval names, and no other: a call with a like path or name could look harmless in its place. */
+/** Shows only the call that the approval names. Another one with a similar path or name could look harmless. */
 export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   const { threadId, turnId, callId } = approval;
   const thread = useThread(threadId)?.snapshot;
@@ -26,7 +26,7 @@ export function Proposed({ approval }: { approval: ApprovalRequestParams }) {
   );
 }
 
-/** Whether an approval is about calls whose arguments say more than it does. */
+/** Returns whether the arguments of the call say more than the approval. */
 export const hasProposed = ({ approvalType, operation, target }: ApprovalRequestParams) =>
   approvalType === "file" ? operation === "write" || operation === "edit" : /^(mcp|finecode):/.test(target);
 

@@ -1,4 +1,4 @@
-//! One thing that waits for the user's answer.
+//! One open approval or question.
 import type { Question } from "@bobbin/client";
 import { ApprovalCard } from "./ApprovalCard";
 import { InputCard } from "./InputCard";

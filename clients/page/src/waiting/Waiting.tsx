@@ -1,4 +1,4 @@
-//! Everything that waits for the user, of all Threads, in one place.
+//! All open approvals and questions, of all Threads.
 import type { Question } from "@bobbin/client";
 import { useEffect } from "react";
 import { links } from "../app/route";

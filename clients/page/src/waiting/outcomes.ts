@@ -1,4 +1,4 @@
-//! How the last Turn of each Thread ended, as far as this page has seen or asked.
+//! The outcome of each Thread's last Turn, as far as this page has seen or read it.
 import type { Client } from "@bobbin/client";
 import { useSyncExternalStore } from "react";
 
@@ -24,7 +24,7 @@ export function useOutcome(threadId: string): Outcome | undefined {
   );
 }
 
-/** Asks how the last Turn of a Thread ended. */
+/** Reads the outcome of a Thread's last Turn. */
 export async function learnOutcome(client: Client, threadId: string): Promise<Outcome | undefined> {
   const { thread } = await client.request("thread/read", { threadId, includeTurns: true, turnLimit: 1 });
   const status = thread.turns?.at(-1)?.status;

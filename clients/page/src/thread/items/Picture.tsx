@@ -1,10 +1,10 @@
-//! A picture of a message: its bytes where the server has them, else its name.
+//! A picture in a message: its bytes if the server has them, else its name.
 import { useEffect, useState } from "react";
 import { useClient } from "../../server/context";
 import { useActions } from "../../server/threads";
 import { Dialog } from "../../ui/Dialog";
 
-/** Pictures that are not read again while one scrolls. */
+/** Most cached pictures, which scrolling does not read again. */
 const MOST = 30;
 const known = new Map<string, string>();
 
@@ -23,7 +23,7 @@ export function Picture({ path, name }: { path: string; name: string }) {
         known.set(path, read);
         if (current) setUrl(read);
       },
-      // A picture of the workspace is known by its name.
+      // A picture of the workspace is addressed by its path.
       () => {},
     );
     return () => {

@@ -1,4 +1,4 @@
-//! One call of a tool: a line, and behind it arguments, output and result.
+//! One call of a tool: a line that opens its arguments, output and result.
 import { lazy, memo, Suspense, useState } from "react";
 import { Ansi } from "../../text/Ansi";
 import { CopyButton } from "../../text/CodeBlock";

@@ -1,4 +1,4 @@
-//! The end of a Turn: how it ended, what it took, what it changed in files.
+//! The end of a Turn: its outcome, its cost, and its changes to files.
 import type { TurnState } from "@bobbin/client";
 import { memo } from "react";
 import { useActions } from "../../server/threads";

@@ -1,4 +1,4 @@
-//! What a user wrote, with its pictures and references.
+//! A message of the user, with its pictures and references.
 import type { InputPart, UserMessageItem } from "@bobbin/client";
 import { useState } from "react";
 import { Markdown } from "../../text/Markdown";
@@ -7,10 +7,10 @@ import { fullTime, shortTime } from "../../ui/format";
 
 const delivered: Record<string, string> = { queued: "from the queue", guidance: "while the agent worked" };
 
-// A connection that goes on in a Thread of another one is `cli` to the server, whatever it is.
+// The server names every connection that continues another one's Thread `cli`.
 const OWN = new Set(["web", "cli"]);
 
-/** Whether a text is cut until one asks for all of it: a pasted file is rarely read again. */
+/** Returns whether a text is cut until the user asks for all of it. A pasted file is rarely read again. */
 const isLong = (text: string) => text.length > 3000 || text.split("\n").length > 30;
 
 export function UserMessage({ item }: { item: UserMessageItem }) {
