@@ -9,7 +9,8 @@ export default defineConfig({
   testDir: "tests",
   timeout: 40_000,
   expect: { timeout: 8_000 },
-  workers: 1,
+  // A story waits more than it computes. Each worker has a server of its own, and plays whole files.
+  workers: 2,
   reporter: "list",
   use: {
     viewport: { width: 1280, height: 800 },

@@ -1,4 +1,4 @@
-//! The short story of a working day, with the offline model. `.ci/run` plays it.
+//! The short story of a working day, with the offline model: `npm run story`.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { allow, ask, ends, expect, field, fresh, test } from "./fixtures";
