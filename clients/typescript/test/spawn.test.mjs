@@ -79,24 +79,26 @@ test("two clients share the server that the first has started, and neither ends 
   const first = await spawn(options);
   const pid = pidIn(options.cwd);
   const second = await spawn(options);
-  t.after(() => second.close());
   assert.equal(pidIn(options.cwd), pid);
   const thread = await openThread(second);
   await first.close();
   assert.equal(answer(await thread.ask("say one")), "one");
+  await second.close();
   assert.equal(pidIn(options.cwd), pid);
+  process.kill(pid);
+  await gone(pid);
 });
 
 test("a server that is killed is started again, and the Thread goes on", needsServer, async (t) => {
   const options = folder(t);
   const own = await spawn(options);
-  t.after(() => own.close());
   const thread = await openThread(own);
   await thread.ask("say one");
   process.kill(pidIn(options.cwd), "SIGKILL");
   await until(own, ({ state, reason }) => state === "waiting" && reason);
   assert.equal((await thread.ask("say two")).status, "completed");
   await until(thread, ({ turns }) => turns.length === 2);
+  await own.close();
 });
 
 test("a server ends when the program that started it is killed", needsServer, async (t) => {
