@@ -1,4 +1,4 @@
-//! Nothing that others write runs, and nobody gets in without a code that counts.
+//! Attacks: foreign text that would run, and browsers without a valid code.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import { join } from "node:path";

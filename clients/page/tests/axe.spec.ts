@@ -1,4 +1,4 @@
-//! What axe says of every part of the page, in both themes, wide and narrow.
+//! Runs axe on every part of the page, in both themes, wide and narrow.
 import AxeBuilder from "@axe-core/playwright";
 import { allow, ends, expect, fresh, test } from "./fixtures";
 

@@ -1,4 +1,4 @@
-//! A real server in a new workspace, let in as browsers are: by a code of `bobbin open`.
+//! A real server in a new workspace. Browsers sign in with a code of `bobbin open`.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,17 +10,17 @@ const root = join(import.meta.dirname, "../../..");
 const binary = process.env.BOBBIN_BIN ?? join(root, "target/debug/bobbin");
 const xtask = process.env.BOBBIN_XTASK ?? join(dirname(binary), "bobbin-xtask");
 
-/** Whether the scripted provider is there: `cargo build -p bobbin-xtask` makes it. */
+/** Whether the scripted provider exists: `cargo build -p bobbin-xtask` makes it. */
 export const hasModel = existsSync(xtask);
 
 export interface BenchOptions {
-  /** Answers with the scripted provider instead of the offline model: as the prompt says, or as a script does. */
+  /** Uses the scripted provider instead of the offline model. It answers as the prompt or a script says. */
   scripted?: boolean | { replies: unknown[]; aside?: unknown };
   /** Whether the configuration leaves the scripted provider out: its address is `provider`. */
   withoutModel?: boolean;
   /** Further arguments of `bobbin serve`. */
   args?: string[];
-  /** What `~/.craft/config.json` says. */
+  /** Members of `~/.craft/config.json`. */
   config?: Record<string, unknown>;
 }
 
@@ -51,9 +51,7 @@ export class Bench {
   }
 
   async start(): Promise<void> {
-    // Machines of tests have other people or none; a story that needs them says so.
-    // Without a model the first screen leads to one; a story about that says so.
-    // A story about what runs unasked says its policy.
+    // These settings make all machines alike. A story about one of them sets its own value.
     const alone = {
       AppServer: { WebSocket: { SharedMachine: false } },
       Model: "offline",
@@ -62,7 +60,7 @@ export class Bench {
     const config = { ...alone, ...this.#options.config, ...(this.#options.scripted && (await this.#startModel())) };
     mkdirSync(join(this.folder, ".craft"), { recursive: true });
     writeFileSync(join(this.folder, ".craft/config.json"), JSON.stringify(config));
-    // A server that is started again has its port again, as browsers know it.
+    // A server that starts again has the port that browsers know.
     this.#port ||= await freePort();
     await this.startServer();
   }
@@ -80,7 +78,7 @@ export class Bench {
     await line(this.#server, /ws:\/\/127\.0\.0\.1:(\d+)/);
   }
 
-  /** Kills it, as a crash would. */
+  /** Kills the server, as a crash would. */
   async killServer(): Promise<void> {
     await ended(this.#server, "SIGKILL");
   }
@@ -94,8 +92,8 @@ export class Bench {
     return execFileSync(binary, args, { env: this.#env, encoding: "utf8" });
   }
 
-  /** Lets a browser in; returns what it stores. */
-  async letIn() {
+  /** Signs a browser in. Returns the storage that it needs. */
+  async signIn() {
     const code = new URL(this.invite()).hash.slice(1);
     const headers = { "content-type": "application/json", origin: this.origin };
     const answer = await fetch(`${this.origin}/page/session`, {
@@ -132,7 +130,7 @@ export class Bench {
   }
 }
 
-/** Returns the first line that fits. The output is read on, so that the pipe never fills. */
+/** Returns the first line that matches, and reads on, so that the pipe never fills. */
 function line(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });

@@ -1,4 +1,4 @@
-//! A question shows the call that waits for its answer, and nothing of another call.
+//! A question shows the call that waits for its answer, and no part of another call.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasModel } from "./bench";

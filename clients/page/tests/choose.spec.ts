@@ -1,4 +1,4 @@
-//! A first start shows once how commands are allowed, where bubblewrap confines them.
+//! The first start asks once whether commands in the sandbox run without a question.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-//! A server without a model leads to one.
+//! A server without a model shows the form that sets one up.
 import { hasModel } from "./bench";
 import { expect, field, test } from "./fixtures";
 

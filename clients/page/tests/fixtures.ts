@@ -1,4 +1,4 @@
-//! A server for all stories of a file, a paired browser, and what every story does.
+//! A server for all stories of a worker, a paired browser, and steps that stories share.
 import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
 import { mkdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -23,14 +23,14 @@ export const test = base.extend<{ open: Bench }, Fixtures>({
     { scope: "worker" },
   ],
   baseURL: ({ bench }, use) => use(bench.origin),
-  storageState: async ({ bench }, use) => use(await bench.letIn()),
+  storageState: async ({ bench }, use) => use(await bench.signIn()),
   context: async ({ context, bench }, use) => {
     await fromDisk(context, bench.origin);
     await use(context);
   },
 });
 
-/** With `PAGE_DIST` the files of that folder are shown instead of the binary's, to try a build without compiling it in. */
+/** Serves the files of `PAGE_DIST` instead of the binary's, so that a build needs no compiling in. */
 async function fromDisk(context: BrowserContext, origin: string) {
   const folder = process.env.PAGE_DIST;
   if (!folder) return;
@@ -53,7 +53,7 @@ export const field = (page: Page) => page.locator("#composer");
 export const ends = (page: Page) => page.locator(".turn-end");
 export const allow = (page: Page) => page.getByRole("button", { name: "Allow once" });
 
-/** Scrolls a box to its end without leaving a line out. */
+/** Scrolls a box to its end without skipping a line. */
 export async function readAll(page: Page, label: string) {
   await page.getByRole("group", { name: label }).evaluate(async (box) => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -65,7 +65,7 @@ export async function readAll(page: Page, label: string) {
   });
 }
 
-/** Writes into the open Thread. */
+/** Sends a text in the open Thread. */
 export async function ask(page: Page, text: string) {
   await field(page).fill(text);
   await field(page).press("Enter");

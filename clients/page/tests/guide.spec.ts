@@ -1,4 +1,4 @@
-//! The pictures of docs/page.md and docs/pictures.md. `PICTURES=1 npm test` takes them anew; some are taken by other stories.
+//! The pictures of docs/page.md and docs/pictures.md. `PICTURES=1 npm test` takes them again; other stories take some.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasModel } from "./bench";

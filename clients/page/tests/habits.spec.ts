@@ -1,4 +1,4 @@
-//! What one who has the page open all day stumbles over: where the keys go, what waits elsewhere, what answers look like.
+//! Details that matter to a user who has the page open all day: the focus, questions elsewhere, the look of answers.
 import AxeBuilder from "@axe-core/playwright";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -186,7 +186,7 @@ test("a long text of one's own is cut until all of it is asked for", async ({ pa
   await expect.poll(() => page.locator(".user-cut").evaluate((box) => box.clientHeight)).toBeLessThan(260);
 });
 
-test("what a dialog was refused is read above it", async ({ page }) => {
+test("an error of a dialog is shown over the dialog", async ({ page }) => {
   await fresh(page, "say hello");
   await expect(ends(page)).toBeVisible();
   await page.getByRole("button", { name: "More" }).click();

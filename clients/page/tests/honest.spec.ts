@@ -1,4 +1,4 @@
-//! What the page says of models, policies, changes and cost is what is so, also after a reload.
+//! The page is right about models, policies, changes and cost, also after a reload.
 import { hasModel } from "./bench";
 import { allow, ask, ends, expect, fresh, test } from "./fixtures";
 

@@ -78,7 +78,7 @@ test("files of the workspace are found while one writes", async ({ page, bench }
   await expect(page.locator(".user code")).toHaveText(["@src/kettle/lid.rs", "@two words.md"]);
 });
 
-test("a word is told to the agent while it works", async ({ page }) => {
+test("a message is sent to the agent while it works", async ({ page }) => {
   await fresh(page, 'call Exec {"command":"sleep 1"}');
   await expect(allow(page)).toBeVisible();
   await field(page).fill("say more milk");

@@ -1,4 +1,4 @@
-//! What the page costs: `SPEED=1 npm test -- speed` prints the figures of docs/contributing/page.md.
+//! The cost of the page: `SPEED=1 npm test -- speed` prints the figures of docs/contributing/page.md.
 import { hasModel } from "./bench";
 import { ends, expect, field, fresh, type Page, test } from "./fixtures";
 
@@ -16,7 +16,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** What a frame costs: the outermost of these count, since they contain each other. */
+/** Tasks of a frame. They contain each other, so the outermost ones count. */
 const work = new Set([
   "FunctionCall",
   "EvaluateScript",
