@@ -10,8 +10,8 @@ pub fn sentence(error: &CoreError) -> String {
         CoreError::Store(source) => {
             tracing::error!(error = %source, "the store could not do what was asked");
             match **source {
-                StoreError::DiskFull => "the disk is full; nothing was changed",
-                StoreError::Disk(_) => {
+                StoreError::Full => "the disk is full; nothing was changed",
+                StoreError::Unavailable(_) => {
                     "the disk could not be written or read; nothing was changed (look at its limits, quota and health)"
                 }
                 StoreError::Damaged(_) => {
@@ -23,11 +23,9 @@ pub fn sentence(error: &CoreError) -> String {
                 StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => {
                     "the stored chat is damaged; see the server's log"
                 }
-                StoreError::Open { .. }
-                | StoreError::NetworkFileSystem { .. }
-                | StoreError::Conflict { .. }
-                | StoreError::Closed
-                | StoreError::Database(_) => "the store could not do what was asked; nothing was changed",
+                StoreError::Conflict { .. } | StoreError::Closed | StoreError::Database(_) => {
+                    "the store could not do what was asked; nothing was changed"
+                }
             }
             .to_owned()
         }

@@ -38,8 +38,8 @@ pub fn of(error: &CoreError) -> RpcError {
 /// Says what a user can do next; `reason` is a word for programs that can act on it.
 fn of_store(error: &StoreError) -> RpcError {
     let (text, reason) = match error {
-        StoreError::DiskFull => ("The disk is full; nothing was changed.", Some("diskFull")),
-        StoreError::Disk(_) => (
+        StoreError::Full => ("The disk is full; nothing was changed.", Some("diskFull")),
+        StoreError::Unavailable(_) => (
             "The disk could not be written or read; nothing was changed. Look at its limits, quota and health.",
             Some("diskFailed"),
         ),
@@ -55,11 +55,7 @@ fn of_store(error: &StoreError) -> RpcError {
             "The stored thread is damaged; see the server's log.",
             Some("threadDamaged"),
         ),
-        StoreError::Open { .. }
-        | StoreError::NetworkFileSystem { .. }
-        | StoreError::Conflict { .. }
-        | StoreError::Closed
-        | StoreError::Database(_) => (
+        StoreError::Conflict { .. } | StoreError::Closed | StoreError::Database(_) => (
             "The store could not do what was asked; nothing was changed.",
             None,
         ),
@@ -212,9 +208,10 @@ mod tests {
         let thread = || ThreadId::new("thread_1");
         let secret = || "/home/mika/.craft secret".to_owned();
         let table = [
-            (StoreError::DiskFull, "The disk is full"),
-            (StoreError::Disk(778), "The disk could not be"),
-            (StoreError::Damaged(11), "bobbin doctor"),
+            (StoreError::Full, "The disk is full"),
+            (StoreError::Unavailable(secret()), "The disk could not be"),
+            (StoreError::Damaged(secret()), "bobbin doctor"),
+            (StoreError::Removed(secret()), "start it again"),
             (
                 StoreError::CorruptThread {
                     thread: thread(),
@@ -229,20 +226,6 @@ mod tests {
                     reason: secret(),
                 },
                 "is damaged",
-            ),
-            (
-                StoreError::Open {
-                    path: "/home/mika/.craft/bobbin.db".into(),
-                    reason: secret(),
-                },
-                "could not do",
-            ),
-            (
-                StoreError::NetworkFileSystem {
-                    path: "/home/mika/.craft/bobbin.db".into(),
-                    kind: "nfs",
-                },
-                "could not do",
             ),
             (
                 StoreError::Conflict {

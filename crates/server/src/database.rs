@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_config::{Config, file};
-use bobbin_store::StoreError;
-use bobbin_store_sqlite::{Durability, Options, ServedFolder, SqliteStore};
+use bobbin_store_sqlite::{Durability, OpenError, Options, ServedFolder, SqliteStore};
 use bobbin_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +12,7 @@ pub(crate) async fn open(
     workspace: &Workspace,
     config: &Config,
     removed: &CancellationToken,
-) -> Result<Arc<SqliteStore>, StoreError> {
+) -> Result<Arc<SqliteStore>, OpenError> {
     let options = store_options(workspace, config, removed);
     SqliteStore::open(&workspace.database(), options)
         .await

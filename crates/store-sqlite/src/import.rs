@@ -19,7 +19,7 @@ use crate::open::{self, Options, newest_version};
 use crate::row::EventRow;
 use bobbin_store::{StoreError, StoredEvent, Summary, Write};
 
-use crate::failure::store_error;
+use crate::failure::{OpenError, store_error};
 use crate::project;
 use history::Left;
 
@@ -63,6 +63,9 @@ pub enum ImportError {
         /// Ours.
         known: i64,
     },
+    /// This workspace's database cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// This workspace's database could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -19,6 +19,7 @@ mod sqlite;
 mod writer;
 
 pub use copy::{CopyError, copy};
+pub use failure::OpenError;
 pub use import::{ImportError, Imported, import};
 pub use open::{Durability, Options, ServedFolder};
 pub use sqlite::SqliteStore;

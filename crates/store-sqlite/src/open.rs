@@ -16,7 +16,7 @@ use crate::copy::{self, Existing};
 use bobbin_store::StoreError;
 use bobbin_store::step::{Step, reached};
 
-use crate::failure::store_error;
+use crate::failure::{Fault, OpenError, store_error};
 
 /// How durable a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,10 +77,10 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
     migrated.map_err(|error| store_error(error.into()))
 }
 
-pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreError> {
+pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, OpenError> {
     refuse_network_file_system(path)?;
     create_private(path)?;
-    let failed = |error: sqlx::Error| refused(path, reason(error));
+    let failed = |error: sqlx::Error| refused(path, reason(&error));
     let connect = SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
@@ -191,8 +191,8 @@ pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<bool, sqlx
 
 /// Copies a database of an earlier version before its migration, as `bobbin-vN.db` next to it. Removes the previous
 /// copy.
-async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let failed = |error: sqlx::Error| refused(path, reason(error));
+async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -> Result<(), OpenError> {
+    let failed = |error: sqlx::Error| refused(path, reason(&error));
     let is_new = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'")
         .fetch_optional(&mut *connection)
         .await
@@ -239,25 +239,24 @@ fn remove_earlier_copies(path: &Path, prefix: &str, newest: &str) {
     }
 }
 
-fn refused(path: &Path, reason: String) -> StoreError {
-    StoreError::Open {
+fn refused(path: &Path, reason: String) -> OpenError {
+    OpenError::Unusable {
         path: path.to_owned(),
         reason,
     }
 }
 
 /// Returns why a database cannot be opened, and what the user can do.
-fn reason(error: sqlx::Error) -> String {
-    match store_error(error) {
-        StoreError::Damaged(code) => {
+fn reason(error: &sqlx::Error) -> String {
+    match Fault::of(error) {
+        Some(Fault::Damaged(code)) => {
             format!("it is damaged (SQLite code {code}); `bobbin doctor` says what can be done")
         }
-        StoreError::Database(source) => format!("{source}; `bobbin doctor` may say more"),
-        StoreError::DiskFull => "the disk is full; make room and start again".to_owned(),
-        StoreError::Disk(code) => format!(
+        Some(Fault::Full) => "the disk is full; make room and start again".to_owned(),
+        Some(Fault::Disk(code)) => format!(
             "the disk cannot be read or written (SQLite code {code}); look at its limits, quota and health"
         ),
-        other => other.to_string(),
+        None => format!("{error}; `bobbin doctor` may say more"),
     }
 }
 
@@ -275,7 +274,7 @@ async fn is_free(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error>
 }
 
 /// Creates the file for its owner only, because conversations are private.
-fn create_private(path: &Path) -> Result<(), StoreError> {
+fn create_private(path: &Path) -> Result<(), OpenError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
@@ -285,7 +284,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
 }
 
 #[cfg(target_os = "linux")]
-fn refuse_network_file_system(path: &Path) -> Result<(), StoreError> {
+fn refuse_network_file_system(path: &Path) -> Result<(), OpenError> {
     use nix::sys::statfs::{FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
     /// `CIFS_SUPER_MAGIC` and `SMB2_SUPER_MAGIC` of `linux/magic.h`, which nix does not name.
     const CIFS: FsType = FsType(0xff53_4d42);
@@ -301,13 +300,13 @@ fn refuse_network_file_system(path: &Path) -> Result<(), StoreError> {
         SMB_SUPER_MAGIC | CIFS | SMB2 => "SMB",
         _ => return Ok(()),
     };
-    Err(StoreError::NetworkFileSystem {
+    Err(OpenError::NetworkFileSystem {
         path: path.to_owned(),
         kind,
     })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn refuse_network_file_system(_: &Path) -> Result<(), StoreError> {
+fn refuse_network_file_system(_: &Path) -> Result<(), OpenError> {
     Ok(())
 }

@@ -51,7 +51,10 @@ impl Presence {
 
     /// Returns the error of writes after a failed check.
     pub(crate) fn removed(&self) -> StoreError {
-        StoreError::Removed(self.database.clone())
+        StoreError::Removed(format!(
+            "the database {} was removed or replaced while it was open",
+            self.database.display()
+        ))
     }
 
     /// Forgets the log: the next connection may create another.

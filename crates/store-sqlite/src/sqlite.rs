@@ -12,7 +12,7 @@ use sqlx::SqlitePool;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::failure::{driver_error, store_error};
+use crate::failure::{OpenError, driver_error, store_error};
 use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{Options, open, read, schedule, search};
@@ -43,8 +43,8 @@ impl SqliteStore {
     /// Opens a database, creating it if it is missing, and migrates it to the current schema.
     ///
     /// # Errors
-    /// [`StoreError::Open`], [`StoreError::NetworkFileSystem`].
-    pub async fn open(path: &Path, options: Options) -> Result<Self, StoreError> {
+    /// [`OpenError`].
+    pub async fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let pools = open::open(path, &options).await?;
         let (orders, waiting) = mpsc::channel(QUEUE);
         let counters = Arc::new(Counters::default());

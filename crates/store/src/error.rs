@@ -1,7 +1,6 @@
 //! Why a store operation failed.
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{Seq, ThreadId};
@@ -9,37 +8,19 @@ use bobbin_model::{Seq, ThreadId};
 /// Why a store operation failed. Cheap to clone: one failed transaction fails many writes.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be opened.
-    #[error("cannot open the database {path}: {reason}")]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why, fit for the user.
-        reason: String,
-    },
-    /// The file system is of a kind on which the database can be damaged unnoticed.
-    #[error(
-        "{path} is on a network file system ({kind}); name a state directory on a local disk with --state DIR"
-    )]
-    NetworkFileSystem {
-        /// The file.
-        path: PathBuf,
-        /// The kind.
-        kind: &'static str,
-    },
-    /// The disk is full; nothing of the write is stored. Writes succeed again once there is room.
+    /// There is no room; nothing of the write is stored. Writes succeed again once there is room.
     #[error("the disk is full")]
-    DiskFull,
-    /// Reading or writing the disk failed: a limit, a quota, a fault. Nothing of a write is stored.
-    #[error("the disk cannot be read or written (code {0})")]
-    Disk(i32),
-    /// The file is damaged. Nothing of a write is stored. Data that can be read is correct as far as the database
-    /// can tell.
-    #[error("the database is damaged (code {0})")]
-    Damaged(i32),
-    /// The file at the database's path is not the open one: it was removed or replaced. Nothing is stored any more.
-    #[error("the database {0} was removed or replaced while it was open")]
-    Removed(PathBuf),
+    Full,
+    /// The storage failed: a limit, a quota, a fault. Nothing of a write is stored. Later attempts may succeed.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The stored data is damaged. Nothing of a write is stored. Data that can be read is correct as far as the
+    /// implementation can tell.
+    #[error("{0}")]
+    Damaged(String),
+    /// The storage was removed or replaced. Nothing is stored any more.
+    #[error("{0}")]
+    Removed(String),
     /// An event of that number is stored already: the Thread has two owners, or a replaced owner still writes.
     #[error("thread {thread} already has an event {seq}")]
     Conflict {

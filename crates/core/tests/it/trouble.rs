@@ -35,7 +35,7 @@ impl Store for Moody {
     fn submit(&self, write: Write) -> Answer<'_, Receipt> {
         if self.full.load(Ordering::SeqCst) {
             let (done, receipt) = oneshot::channel();
-            done.send(Err(StoreError::DiskFull)).unwrap();
+            done.send(Err(StoreError::Full)).unwrap();
             return async move { Ok(Receipt::new(receipt)) }.boxed();
         }
         self.inner.submit(write)
@@ -155,7 +155,7 @@ async fn rename(thread: &ThreadHandle, name: &str) -> Result<(), CoreError> {
 }
 
 fn is_full(error: &CoreError) -> bool {
-    matches!(error, CoreError::Store(source) if matches!(**source, StoreError::DiskFull))
+    matches!(error, CoreError::Store(source) if matches!(**source, StoreError::Full))
 }
 
 #[tokio::test]
