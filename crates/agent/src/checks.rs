@@ -13,7 +13,7 @@ use super::turn::TurnRun;
 
 /// Most rounds of checks in a Turn (guess: what a model does not mend in three, it does not mend).
 const MAX_ROUNDS: usize = 3;
-/// What their ids begin with; the round follows.
+/// The start of their ids; the round follows.
 const CALL_ID: &str = "check_";
 
 /// Whether what has changed in files was checked.
@@ -23,7 +23,7 @@ pub(super) enum Edits {
     Unchecked,
 }
 
-/// What came of a round of checks.
+/// The result of a round of checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checked {
     /// There is nothing for the model to do.

@@ -27,7 +27,7 @@ const LEAST_SHARE: u64 = 5;
 /// Most bytes of one message in the text to be summarized.
 const MAX_STEP_BYTES: usize = 6 << 10;
 
-/// What a run knows of the model's window.
+/// A run's knowledge of the model's window.
 #[derive(Debug, Default)]
 pub(super) struct Fullness {
     /// The window, if the model states one that bounds the conversation.
@@ -113,7 +113,7 @@ impl TurnRun {
     }
 
     /// Cuts results so that a request has about `tokens`, as the last resort: no Turn ends because of a result. The
-    /// record keeps what the model had. Returns whether any result was cut.
+    /// record still has the full results. Returns whether any result was cut.
     pub(super) fn cut_results(&mut self, tokens: u64) -> bool {
         // A client that has the history shortens it by itself, but not the results of this Turn.
         let is_input = |message: &Message| matches!(message, Message::User { .. });
@@ -193,7 +193,7 @@ impl TurnRun {
         }
     }
 
-    /// Tells the user, who asked for it, that nothing was compacted.
+    /// Notifies the user, who asked for a compaction, that nothing was compacted.
     async fn note_nothing_to_compact(&self, why: &str) -> Result<(), EngineFailure> {
         let note = ItemBody::Error {
             message: why.to_owned(),
@@ -282,8 +282,8 @@ impl TurnRun {
     }
 }
 
-/// Returns how many messages are summarized and where the rest begins, or `None` when a summary is not worth its price.
-/// The rest fits into `room` tokens if possible, does not begin with a result, and is never empty. A summary is always
+/// Returns how many messages are summarized and where the rest starts, or `None` when a summary is not worth its price.
+/// The rest fits into `room` tokens if possible, does not start with a result, and is never empty. A summary is always
 /// worth its price when Turns before `oldest` cannot stay.
 fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, ItemId))> {
     let mut retained = 0;

@@ -33,7 +33,7 @@ const SUMMARY: &str =
 const GAP: &str =
     "[An older part of the conversation is left out here: it is longer than what can be read at once.]";
 
-/// A message and the place in the record where it begins.
+/// A message and the place in the record where it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Placed {
     pub(super) at: (TurnId, ItemId),
@@ -84,19 +84,19 @@ pub(super) fn newest_compaction<'a>(
     items.rev().find_map(compaction)
 }
 
-/// Where a conversation begins for a model.
+/// The first message of a conversation that a model gets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
     /// The first Turn and Item that the model gets.
     pub(super) at: (TurnId, ItemId),
     /// The summary of everything before.
     pub(super) summary: Option<&'a str>,
-    /// A part right before the beginning is in no summary.
+    /// Whether a part right before it is in no summary.
     pub(super) gap: bool,
 }
 
 /// Returns the summary of what came before, followed by the retained messages. The summary goes in front of a message
-/// of the user; where the rest begins inside a Turn, that Turn's first message is repeated for it.
+/// of the user; if the rest starts inside a Turn, that Turn's first message is repeated in front.
 pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
     let summary = start
         .summary

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::git::Git;
 
-/// Most Threads whose state is held.
+/// Most Threads whose state is cached.
 const MAX_THREADS: usize = 256;
 
 /// Asks git, once for each Thread.

@@ -1,4 +1,4 @@
-//! Reads the files in which a project and its user tell agents how to work: `AGENTS.md` and its like.
+//! Reads the files in which a project and its user instruct agents: `AGENTS.md` and its like.
 //!
 //! Files are read from the root of the workspace, or of the git repository around it, down to the folder of the Thread;
 //! of each folder the first of [`NAMES`]. The user's own file for all projects comes first. A file can import others

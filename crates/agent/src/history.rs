@@ -1,6 +1,6 @@
 //! Reads the conversation of a Turn from the record.
 //!
-//! Reading goes backwards: from the newest Turn to the Turn in which the newest compaction's retained part begins, or
+//! Reading goes backwards: from the newest Turn to the Turn in which the newest compaction's retained part starts, or
 //! to a bound in Turns and bytes. Messages that a compaction covers are not counted, and the end of the newest Turn is
 //! always included. If a bound cuts something off, the last older compaction is searched for separately and the model
 //! is notified of the gap. The caller then compacts the missing part, or notifies users.
@@ -38,7 +38,7 @@ pub(super) enum Reach {
     Summary,
 }
 
-/// Where a part of a conversation is missing.
+/// The place from which a part of a conversation is missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LeftOut {
     /// In the model's conversation, without a summary.
@@ -54,7 +54,7 @@ pub(super) struct Earlier {
     pub(super) turns: Vec<Arc<PastTurn>>,
     /// The newest compaction, which may be in none of `turns`.
     pub(super) done: Option<Compaction>,
-    /// Where the model's conversation begins, if a bound has cut something off before it.
+    /// The start of the model's conversation, if a bound has cut something off before it.
     pub(super) cut: Option<(TurnId, ItemId)>,
 }
 
@@ -84,7 +84,7 @@ impl Earlier {
             .or(self.done.as_ref())
     }
 
-    /// Returns where the model's conversation begins, if a part before it is in no summary.
+    /// Returns the start of the model's conversation, if a part before it is in no summary.
     pub(super) fn gap(&self, own: &[Item], newest: Option<&Compaction>) -> Option<(TurnId, ItemId)> {
         let from = self.newest(own, newest).map(|done| done.kept_from);
         // A part that a summary covers is not missing.
@@ -215,7 +215,7 @@ struct Reading {
     room: usize,
     bytes: usize,
     newest_first: Vec<Arc<PastTurn>>,
-    /// Where the part that the newest compaction retains begins.
+    /// The start of the part that the newest compaction retains.
     from: Option<(TurnId, ItemId)>,
     /// The newest compaction, if it is in an earlier Turn.
     done: Option<Compaction>,
@@ -251,7 +251,7 @@ impl Reading {
         self.cut.is_none() || self.from.is_none()
     }
 
-    /// Counts the part of a Turn that the model gets, and notes where a partial one begins. Returns whether there is
+    /// Counts the part of a Turn that the model gets, and notes the start of a partial Turn. Returns whether there is
     /// any.
     fn weigh(&mut self, turn: &PastTurn) -> bool {
         let newer = self.newest_first.last().map(|newer| (newer.id, ItemId(0)));

@@ -1,7 +1,7 @@
 //! The moments of a Turn at which hooks are asked, and what becomes of their answers.
 //!
-//! What a hook has the model read is recorded as a message of the Turn, so that a restart and later Turns have it too. Without
-//! hooks none of this does anything.
+//! A hook's text for the model is recorded as a message of the Turn, so that a restart and later Turns have it too.
+//! Without hooks none of this does anything.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const NOTE: &str = "hook";
 /// How often hooks can have the agent go on that has finished, in a Turn (guess: what is not done by then is never done).
 const MAX_GOING_ON: usize = 5;
 
-/// What hooks say of a call that is to be run.
+/// The decision of hooks about a call that is to be run.
 pub(super) enum Before {
     /// It goes on; users are asked first if there is a reason.
     Passes(Option<HookSaid>),
@@ -251,7 +251,7 @@ impl TurnRun {
         Ok(true)
     }
 
-    /// Tells hooks that the conversation is to be compacted.
+    /// Notifies hooks that the conversation is to be compacted.
     pub(super) async fn hooks_of_compaction(&self, trigger: CompactionTrigger) -> Result<(), TurnGone> {
         let trigger = match trigger {
             CompactionTrigger::Manual => "manual",
@@ -262,7 +262,7 @@ impl TurnRun {
         Ok(())
     }
 
-    /// Tells hooks that a user is asked about a call, and waits: it takes no longer than the question.
+    /// Notifies hooks that a user is asked about a call, and waits no longer than the question is open.
     pub(super) async fn hooks_of_question(&self, reason: &str) -> Result<(), TurnGone> {
         let about = members(json!({ "message": reason, "notification_type": "permission_prompt" }));
         self.ask_hooks(HookEvent::Notification, "permission_prompt", about)

@@ -13,7 +13,7 @@ use bobbin_sandbox::{Files, Network};
 use super::guides::Guide;
 use bobbin_tools::Sandbox;
 
-/// What holds for every project; read it over as a whole after a change.
+/// The instructions for every project; read them over as a whole after a change.
 const AGENT: &str = include_str!("system_prompt.md");
 const GUIDES: &str = "# Instructions of the user and the project\n\nThese files are written for agents by the user \
                       (~/.craft) and by the people of this project. Follow them; where two disagree, the later one counts, and what the user says counts \
@@ -46,7 +46,7 @@ pub(super) struct Sources<'a> {
     pub(super) guides: &'a [Guide],
     /// The skills that the model can read when useful.
     pub(super) skills: &'a [Skill],
-    /// What servers say of their tools, with their names.
+    /// The servers' instructions for their tools, with the servers' names.
     pub(super) servers: &'a [(String, Arc<str>)],
     /// The instructions of the Thread's configuration.
     pub(super) thread: Option<&'a str>,
@@ -56,7 +56,7 @@ pub(super) struct Sources<'a> {
     pub(super) platform: &'a str,
     /// How commands are sandboxed, as a sentence.
     pub(super) commands: &'a str,
-    /// What git says of the folder.
+    /// The folder's status in git.
     pub(super) git: Option<&'a str>,
     /// The mode of the agent.
     pub(super) mode: Mode,

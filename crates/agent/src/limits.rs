@@ -42,7 +42,7 @@ impl Default for TurnLimits {
     }
 }
 
-/// What a Turn has used so far.
+/// The use of a Turn so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Spent {
     pub(super) rounds: usize,

@@ -1,8 +1,8 @@
 //! Which tools a request to the model offers.
 //!
-//! All that the mode and the Thread allow, but of MCP servers with many tools only those that the conversation uses: the
-//! model searches the others ([`FindTools`]). Loaded tools come last, in the order of their loading, so that a request
-//! begins as the one before. Nothing is stored: the conversation says what it uses.
+//! All that the mode and the Thread allow, but of MCP servers with many tools only those that the conversation uses:
+//! the model searches the others ([`FindTools`]). Loaded tools come last, in the order of their loading, so that a
+//! request has the same beginning as the one before. Nothing is stored: the conversation says what it uses.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::turn::TurnRun;
 
 /// Code of the note that a request is sent again without its pictures.
 const PICTURES_REFUSED: &str = "pictures_refused";
-/// What the model gets in place of a picture.
+/// The text that the model gets in place of a picture.
 const REFUSED_PICTURE: &str = "[a picture that the model's provider refused]";
 
 impl TurnRun {

@@ -1,4 +1,4 @@
-//! What an agent gets at the start, besides its model and its tools.
+//! The settings of an agent, besides its model and its tools.
 
 use bobbin_model::SandboxProfile;
 use bobbin_tools::Sandbox;

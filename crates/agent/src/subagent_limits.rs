@@ -1,4 +1,4 @@
-//! Holds subagents to the limits of their parent Turn, which asks no model while it waits for them.
+//! Enforces the limits of a parent Turn on its subagents. The Turn asks no model while it waits for them.
 //!
 //! The tokens and money of a subagent count in the parent Turn. Each answered request is checked against the limits at
 //! once, so only requests under way can exceed them. While every awaited subagent waits for a user, the parent's clock

@@ -1,8 +1,8 @@
 //! Titles of Threads, written by a model after the first Turn.
 //!
-//! The request is small and begins when the Turn is over, so nothing waits for it. A title replaces only the beginning
-//! of the first message: a name that a user has given stays. What goes wrong is a line of the log at debug. At most
-//! [`MAX_REQUESTS`] run at once; more Threads keep their first titles.
+//! The request is small and starts when the Turn is over, so nothing waits for it. A title replaces only the beginning
+//! of the first message: a name that a user has given stays. A failure is a line of the log at debug. At most
+//! [`MAX_REQUESTS`] run at once; further Threads stay with their first titles.
 
 use std::fmt;
 use std::sync::Arc;

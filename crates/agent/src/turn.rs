@@ -95,9 +95,9 @@ pub(super) struct TurnRun {
     pub(super) recording: Recording,
     /// Whether files have changed since the last checks.
     pub(super) edits: Edits,
-    /// What is asked at moments of the Turn.
+    /// The hooks that run at certain moments of the Turn.
     pub(super) hooks: Option<Arc<dyn Hooks>>,
-    /// What hooks have said about the calls of a reply, until the model gets it.
+    /// The output of hooks about the calls of a reply, until the model gets it.
     pub(super) hook_context: Vec<HookSaid>,
     /// Why a hook ends the Turn.
     pub(super) hook_ends: Option<HookSaid>,

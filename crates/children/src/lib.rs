@@ -9,7 +9,7 @@
 //!    descendants of the child, in any session, before it reports the child's end.
 //! 2. **Nor does a killed server.** The parent sees the end of the socket that it shares with the server.
 //! 3. **All waits and buffers are bounded.** Output is captured up to a limit, chunks go through the caller's
-//!    bounded channel, and a grandchild that keeps the pipe open cannot block the server.
+//!    bounded channel, and a grandchild that leaves the pipe open cannot block the server.
 //!
 //! Unix only; on systems other than Linux, a child is its process group.
 #![cfg(unix)]

@@ -175,7 +175,7 @@ impl Link {
 
     /// Kills the child and its descendants.
     pub(crate) fn kill(&mut self) {
-        // Closing the stream tells the parent to kill.
+        // The parent kills the child when the stream is closed.
         self.control = None;
     }
 

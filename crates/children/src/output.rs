@@ -37,12 +37,12 @@ pub fn output_channel() -> (OutputSink, mpsc::Receiver<String>) {
     mpsc::channel(CHANNEL_CHUNKS)
 }
 
-/// What to do when the sink is full.
+/// The treatment of a chunk for which the sink has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// Wait, which blocks the command.
+    /// The reader waits, which blocks the command.
     Wait,
-    /// Leave the chunk out of the stream.
+    /// The chunk is left out of the stream.
     KeepUp,
 }
 

@@ -14,8 +14,8 @@ use crate::output::Output;
 use crate::running::Running;
 use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
 
-/// How long the output must be quiet before a group without its leader is killed (a guess: well above the needs of
-/// a pipeline's last writer, well below what a user notices).
+/// How long the output must be quiet before a group without its leader is killed (a guess: far longer than
+/// a pipeline's last writer needs, far shorter than a user notices).
 const QUIET: Duration = Duration::from_millis(200);
 
 /// The longest wait for that quiet while a process goes on writing.

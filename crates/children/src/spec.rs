@@ -1,4 +1,4 @@
-//! What to start: program, arguments, directory, environment, input, confinement, limits.
+//! A process to start: program, arguments, directory, environment, input, confinement, limits.
 //!
 //! A plain value; `Children` starts it.
 
@@ -23,7 +23,7 @@ pub struct ProcessSpec {
     pub cwd: PathBuf,
     /// All variables it gets.
     pub env: Environment,
-    /// What it reads on standard input.
+    /// Its standard input.
     pub input: Input,
     /// How it is confined; `None` for no confinement.
     pub confinement: Option<Confinement>,

@@ -1,7 +1,8 @@
 //! The environment of commands: the user's, without what looks like a secret and what does not work in a command.
 //!
 //! A command chosen by a model can print its environment, and projects need far more variables than a list could name.
-//! So a variable passes unless its name or its value says that it is a secret. Settings keep, drop and set others. Pure.
+//! So a variable passes unless its name or its value says that it is a secret. Settings pass, drop and set others.
+//! Pure.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +11,7 @@ use std::fmt;
 use crate::Environment;
 use crate::environment::looks_secret;
 
-/// What a user says about the variables of commands. A pattern is a name in which `*` stands for any text.
+/// The user's rules for the variables of commands. A pattern is a name in which `*` stands for any text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableRules {
     /// Variables to set.
@@ -81,7 +82,7 @@ const KEYS: &[&str] = &[
 ];
 /// Fewest characters of such a key.
 const KEY_LENGTH: usize = 20;
-/// What begins a key in the form of a text.
+/// The beginning of a key in the form of a text.
 const KEY_TEXT: &str = "-----BEGIN";
 
 /// Variables with which a shell reads a line otherwise than the rules do, or runs something before it; functions that

@@ -345,7 +345,7 @@ impl Ours {
         self.directory.join(&self.own)
     }
 
-    /// Keeps the file: it stays, or has another name by now.
+    /// Makes the file permanent: it stays, or has another name by now.
     fn keep(&mut self) {
         self.goes = false;
     }
@@ -378,7 +378,7 @@ fn write(path: &Path, kind: &Kind, content: &[u8], new: &mut Ours) -> io::Result
         Kind::Mode(mode) => Some(*mode),
         Kind::AsItWas => old,
         Kind::Plain => old.map(|mode| mode & !0o111),
-        // Everyone who may read the file may execute it.
+        // All users who may read the file may execute it.
         Kind::Program => old.map(|mode| mode | ((mode & 0o444) >> 2)),
     };
     if let Some(mode) = mode {

@@ -1,6 +1,6 @@
 //! Reads and replaces files that other programs may have written or may change meanwhile, within bounds and safely.
 //!
-//! Where a program expects a small text, a workspace can have a link to `/dev/zero`, a pipe, or a sparse file of many
+//! Instead of an expected small text, a workspace can have a link to `/dev/zero`, a pipe, or a sparse file of many
 //! gigabytes. This crate reads every file that is chosen by its name, and writes and restores every file for the agent:
 //! a [`Batch`] replaces all of its files or none. Knows nothing of Threads, tools and rules. Blocking.
 

@@ -1,6 +1,6 @@
 //! Files that a command line names for writing.
 //!
-//! Users may keep links of their own. A link in a folder that was cloned was made by others, and leads where they want.
+//! Users may follow links of their own. A link in a cloned folder was made by others, and leads where they want.
 
 use std::fs::File;
 use std::io;

@@ -13,7 +13,7 @@ pub const MAX_FILES: usize = 100;
 /// Most entries looked at for one query (a guess: half a second on a slow disk).
 const MAX_VISITED: usize = 50_000;
 
-/// The ignore files that count: also those above the root, and without a repository.
+/// The ignore files that count: also those in the root's ancestors, and without a repository.
 const IGNORE_RULES: IgnoreRules = IgnoreRules {
     names: &[".ignore", ".gitignore"],
     parents: true,
@@ -30,7 +30,7 @@ pub struct Entry {
     pub is_directory: bool,
 }
 
-/// Finds what a query means: a directory's entries for a query that is a path, else everything below the
+/// Finds what a query means: a directory's entries for a query that is a path, else everything under the
 /// root whose path contains it, base names first.
 pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
     match directory_of(root, home, query) {
@@ -39,12 +39,12 @@ pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
     }
 }
 
-/// Returns everything below a directory, in order of the paths, at most `limit`.
+/// Returns everything under a directory, in order of the paths, at most `limit`.
 pub fn below(root: &Path, limit: usize) -> Vec<Entry> {
     walk(root).take(limit).collect()
 }
 
-/// Returns everything below a directory whose path contains a query, without regard to case; base names first.
+/// Returns everything under a directory whose path contains a query, without regard to case; base names first.
 pub fn search(root: &Path, query: &str) -> Vec<Entry> {
     let query = query.trim().to_lowercase();
     let (mut by_name, mut by_path) = (Vec::new(), Vec::new());
@@ -67,7 +67,8 @@ pub fn search(root: &Path, query: &str) -> Vec<Entry> {
     by_name
 }
 
-/// Returns everything below a directory but links that lead out of it: a cloned folder can bring one to any file of the user.
+/// Returns everything under a directory but links that lead out of it: a cloned folder can have a link to any file of
+/// the user.
 fn walk(root: &Path) -> impl Iterator<Item = Entry> {
     let ignores = Ignores::new(root, IGNORE_RULES);
     let real = root.canonicalize().ok();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// The documented protocol: formats of `actions/run` are a string that holds JSON.
+    /// The documented protocol: formats of `actions/run` are JSON inside a string.
     Documented,
     /// Published revisions of April 2026: options in snake case.
     Early,

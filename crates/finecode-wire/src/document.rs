@@ -13,7 +13,7 @@ pub struct Position {
     pub character: u32,
 }
 
-/// What lies between two positions.
+/// The text between two positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
     /// Its start.

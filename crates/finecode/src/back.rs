@@ -1,4 +1,4 @@
-//! What runners ask, and what they report.
+//! The requests and reports that runners send.
 //!
 //! Each request is handled on a task of its connection, so a runner may ask while it is asked.
 

@@ -121,7 +121,7 @@ impl Conn {
         self.given_up.cancel();
     }
 
-    /// Tells users something about this runner.
+    /// Sends users a message about this runner.
     pub(crate) fn note(&self, inner: &Inner, text: String) {
         inner.announce(Event::Message(UserMessage {
             project: self.project.clone(),
@@ -276,7 +276,7 @@ pub(crate) async fn check(conn: Arc<Conn>) {
     conn.checking.store(false, Ordering::Relaxed);
 }
 
-/// Where the package of a preset is.
+/// The directory of a preset's package.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PackagePath {

@@ -1,7 +1,7 @@
 //! The documents that clients have open, and runners that are shown them.
 //!
-//! One short lock orders documents and runners: a runner that starts gets the current text of everything below its
-//! project, and each later change once.
+//! One short lock orders documents and runners: a runner that starts gets the current text of every open
+//! document of its project, and each later change once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ impl Documents {
         }
     }
 
-    /// Shows a runner what is open below its project, and what changes from now on.
+    /// Shows a runner the open documents of its project, and their changes from now on.
     pub(crate) fn show(&self, conn: &Arc<Conn>) {
         let mut state = self.0.lock();
         for (uri, open) in &state.open {

@@ -20,7 +20,7 @@ pub enum RunError {
     NoAction {
         /// The project.
         project: String,
-        /// What was asked for.
+        /// The requested action.
         action: String,
     },
     /// No project has such an action.
@@ -46,7 +46,7 @@ pub enum RunError {
         project: String,
         /// The environment.
         env: String,
-        /// Where its log is.
+        /// The path of its log.
         log: LogHint,
     },
     /// The runner gave no sign of life during a run.
@@ -64,7 +64,7 @@ pub enum RunError {
         action: String,
         /// How long it was silent.
         silence: Duration,
-        /// Where its log is.
+        /// The path of its log.
         log: LogHint,
     },
     /// The runner did not answer a question that needs no handler.
@@ -76,7 +76,7 @@ pub enum RunError {
         env: String,
         /// How long Bobbin waited.
         limit: Duration,
-        /// Where its log is.
+        /// The path of its log.
         log: LogHint,
     },
     /// The runner refused the call.
@@ -88,7 +88,7 @@ pub enum RunError {
         env: String,
         /// The code of JSON-RPC.
         code: i64,
-        /// What it said.
+        /// The runner's error message.
         message: String,
     },
     /// The action failed.
@@ -101,7 +101,7 @@ pub enum RunError {
         project: String,
         /// The environment.
         env: String,
-        /// What is wrong with the answer.
+        /// The error of the answer.
         problem: String,
     },
     /// Runs are nested too deeply.
@@ -133,7 +133,7 @@ pub enum RunError {
     Several(Vec<String>),
 }
 
-/// Where a runner writes its log, for the end of a sentence.
+/// The path of a runner's log, for the end of a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogHint(pub Option<String>);
 

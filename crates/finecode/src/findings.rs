@@ -1,4 +1,4 @@
-//! Findings of linters as lines that editors and people read: file, line, column, code, text.
+//! Findings of linters as lines that editors and users read: file, line, column, code, text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

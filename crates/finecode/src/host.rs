@@ -1,7 +1,7 @@
 //! The manager of a workspace: its projects, its runners, and what clients may ask of them.
 //!
 //! Owns the runners' group, which joins their tasks, and the tasks that check runners after cancellations. Each mutex
-//! is held for look-ups only.
+//! is locked for look-ups only.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub type Trust = Arc<dyn Fn(&Path) -> Result<(), String> + Send + Sync>;
 /// Receives what happens. Must not wait.
 pub type Announce = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// What happens beside runs.
+/// A change beside runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A runner is in another state.
@@ -45,14 +45,14 @@ pub enum Event {
         project: PathBuf,
         /// Its environment.
         env: String,
-        /// Where it waits.
+        /// The address at which it waits.
         address: String,
     },
     /// A runner has something to say to users.
     Message(UserMessage),
 }
 
-/// What a runner says to users.
+/// A runner's message to users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserMessage {
     /// The directory of its project.
@@ -61,11 +61,11 @@ pub struct UserMessage {
     pub env: String,
     /// `INFO`, `WARNING` or `ERROR`.
     pub level: String,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
-/// What a host is made of.
+/// The values that a host is made of.
 pub struct Parts {
     /// The workspace.
     pub root: PathBuf,
@@ -81,7 +81,7 @@ pub struct Parts {
     pub trust: Trust,
     /// Receives what happens.
     pub announce: Announce,
-    /// The version that runners are told.
+    /// The version of the server, which runners get.
     pub version: String,
 }
 

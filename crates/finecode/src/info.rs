@@ -1,4 +1,4 @@
-//! What is shown of projects, actions and runners.
+//! The members of projects, actions and runners that clients are shown.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct ProjectInfo {
     pub name: String,
     /// How it is.
     pub status: ProjectStatus,
-    /// What is wrong with its configuration: sentences with file and line.
+    /// Errors of its configuration: sentences with file and line.
     pub problems: Vec<String>,
 }
 
@@ -76,6 +76,6 @@ pub struct RunnerInfo {
     pub sandboxed: bool,
     /// How it is.
     pub state: RunnerState,
-    /// Where it writes its log.
+    /// The path of its log.
     pub log_file: Option<String>,
 }

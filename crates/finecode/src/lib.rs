@@ -1,7 +1,7 @@
 //! Runs FineCode actions: the workspace manager's side of the protocol, the agent's tools and the clients' methods.
 //!
 //! A [`Host`] knows the projects of a workspace and their actions, runs one process for each project and environment
-//! that an action needs, and answers what those ask. JSON of payloads and results is carried and never changed.
+//! that an action needs, and answers what those ask. JSON of payloads and results is passed on unchanged.
 //!
 //! Only [`agent`] and [`group`] know tools and clients. Reads FineCode's files when asked; does not read the
 //! environment. Starts nothing for a project that its [`Trust`] does not name. Bounds: [`Limits`] and the constants of

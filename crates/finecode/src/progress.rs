@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 pub enum Progress {
     /// It starts.
     Begin {
-        /// What is done.
+        /// The work that is in progress.
         title: String,
-        /// What is done right now.
+        /// The present step of the work.
         message: Option<String>,
         /// How much is done, in percent.
         percentage: Option<f64>,
@@ -23,14 +23,14 @@ pub enum Progress {
     },
     /// It goes on.
     Report {
-        /// What is done right now.
+        /// The present step of the work.
         message: Option<String>,
         /// How much is done, in percent.
         percentage: Option<f64>,
     },
     /// It is over.
     End {
-        /// What came of it.
+        /// The result of the work.
         message: Option<String>,
     },
 }
@@ -112,11 +112,11 @@ impl Combined {
                 return;
             }
         };
-        // Sent under the lock, so that parts keep one order.
+        // Sent under the lock, so that all parts have one order.
         send(joined);
     }
 
-    /// Ends it once, if it has begun.
+    /// Ends it once, if it has started.
     pub(crate) fn end(&self, send: impl FnOnce(Progress)) {
         let mut state = self.0.lock();
         if state.begun && !std::mem::replace(&mut state.ended, true) {

@@ -22,7 +22,7 @@ use crate::start::{DECISION, Found, Output, Plan, Process, StartError};
 
 /// How long a runner may take to answer `initialize`.
 const INITIALIZE: Duration = Duration::from_secs(20);
-/// After which time users are told what a start waits for.
+/// The time after which users are notified which step a start waits for.
 const NOTICE: Duration = Duration::from_secs(2);
 /// How long it may take to answer `shutdown`, and to close its connection.
 const SHUTDOWN: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ pub(crate) struct Runner {
     pub(crate) output: Mutex<Output>,
 }
 
-/// What the task of a runner owns.
+/// The values that the task of a runner owns.
 pub(crate) struct Connection {
     peer: Peer,
     conn: Arc<Conn>,
@@ -180,7 +180,7 @@ impl Runner {
         Ok((peer, conn))
     }
 
-    /// Waits for a step of a start. Users are told what it waits for if it takes long.
+    /// Waits for a step of a start. Users are notified of the step if it takes long.
     async fn noting<T>(&self, inner: &Inner, waits: String, step: impl Future<Output = T>) -> T {
         let mut step = pin!(step);
         tokio::select! {

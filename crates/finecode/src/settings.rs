@@ -1,4 +1,4 @@
-//! What a user sets: how runners are started and spoken to, actions of projects, limits.
+//! The user's settings: how runners are started and spoken to, actions of projects, limits.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Settings {
 pub struct AgentAction {
     /// Whether it runs by itself, when a Turn has changed files. Where its runners cannot be confined, Bobbin asks first.
     pub after_edits: bool,
-    /// What it takes then.
+    /// The payload of such a run.
     pub payload: Map<String, Value>,
 }
 
@@ -89,7 +89,7 @@ pub enum TransportChoice {
     Stdio,
     /// Over a port that it announces.
     Tcp,
-    /// What it does first decides.
+    /// The runner's first output decides.
     Auto,
 }
 

@@ -1,7 +1,8 @@
 //! Starting the process of a runner and finding how to reach it.
 //!
 //! A runner that answers the first request on standard output is reached there; one that announces a port is reached at
-//! that port. What it prints before is kept for reports. Afterwards its output is drained, since a full pipe would block it.
+//! that port. Its output before that is stored for reports. Later output is read and dropped, since a full pipe would
+//! block it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use crate::settings::{RunnerSettings, TransportChoice};
 
 /// How long a runner may take to show how it is reached.
 pub(crate) const DECISION: Duration = Duration::from_secs(30);
-/// Lines of output that are kept for reports and for clients, and the longest of them.
+/// Lines of output that are stored for reports and for clients, and the longest of them.
 const MAX_LINES: usize = 200;
 const MAX_LINE: usize = 8 << 10;
 /// Lines of each stream in a report.
@@ -74,23 +75,23 @@ pub(crate) struct Process {
     _pump: AbortOnDropHandle<()>,
     found: mpsc::Receiver<Found>,
     frames: Option<(ReadHalf<SimplexStream>, pipe::Sender)>,
-    /// What it has printed.
+    /// The stored output of the process.
     pub(crate) output: Output,
     debug: bool,
     ports: Ports,
 }
 
-/// Where the ports are that a runner announces.
+/// The network with the ports that a runner announces.
 enum Ports {
-    /// On the machine's loopback.
+    /// The machine's loopback.
     Machine,
-    /// On the loopback of its own network.
+    /// The loopback of the runner's own network.
     Own(Network),
-    /// Nowhere: it has no network, so what listens at such a port is another program.
+    /// None: the runner has no network, so a listener at such a port is another program.
     Nowhere,
 }
 
-/// What a runner shows on standard output.
+/// The meaning of a runner's line on standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Frames start.
@@ -101,7 +102,7 @@ pub(crate) enum Found {
     Debugger(String),
 }
 
-/// What a runner is started for.
+/// The project, environment and confinement of a runner that is to start.
 pub(crate) struct Plan<'a> {
     pub(crate) project: &'a Path,
     pub(crate) env: &'a str,

@@ -1,7 +1,7 @@
 //! HTTP-style header block plus body, as editors and language servers use it.
 //!
 //! A broken header block does not end the connection. Input is dropped up to the next text like `Content-Length:
-//! <digits>`, anywhere in a line, and reading resumes there. The buffer holds at most one header line or one body
+//! <digits>`, anywhere in a line, and reading resumes there. The buffer has at most one header line or one body
 //! within the limits; other input is dropped as it arrives. Wire rules: peer spec 3.1.
 
 mod header;
@@ -30,7 +30,7 @@ pub struct ContentLengthDecoder {
 /// How certain it is that the next message is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// Certain: it begins where the one before it ended.
+    /// Certain: it starts at the end of the message before it.
     Firm,
     /// The boundaries are lost; the next message will be a guess.
     Lost,

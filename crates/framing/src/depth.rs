@@ -6,7 +6,7 @@
 
 use memchr::memchr2;
 
-/// Default nesting limit; below the 127 levels that typed decoding accepts (peer spec 4).
+/// Default nesting limit; less than the 127 levels that typed decoding accepts (peer spec 4).
 pub const DEFAULT_MAX_DEPTH: usize = 120;
 
 /// Returns whether arrays and objects in `json` nest at most `limit` deep.

@@ -55,7 +55,7 @@ pub trait FrameWriter: Send {
     /// Any error means that the frame was not accepted and the connection is unusable.
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError>;
 
-    /// As [`feed`](Self::feed), for a frame that the caller keeps.
+    /// As [`feed`](Self::feed), for a frame that the caller still owns afterwards.
     ///
     /// # Errors
     ///
@@ -88,7 +88,8 @@ pub trait FrameWriter: Send {
         true
     }
 
-    /// Returns a number that grows whenever the connection accepts bytes. It tells a stalled write from a slow one.
+    /// Returns a number that grows whenever the connection accepts bytes. It distinguishes a stalled write from a slow
+    /// one.
     fn bytes_written(&self) -> u64;
 }
 
@@ -190,7 +191,7 @@ impl Transport {
     /// The stream's own configuration limits incoming messages: see [`websocket_config`](crate::websocket_config).
     /// A large incoming message is invisible until it is complete. So [`KeepAlive`](crate::KeepAlive) may take a
     /// slow sender for a dead one, and [`bytes_written`](FrameWriter::bytes_written) grows by whole fragments.
-    /// Where that matters, use [`counted_websocket`](Self::counted_websocket).
+    /// If that matters, use [`counted_websocket`](Self::counted_websocket).
     pub fn websocket<S>(stream: WebSocketStream<S>, options: WebSocketOptions) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

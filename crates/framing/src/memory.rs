@@ -1,6 +1,6 @@
 //! Two connected ends that pass whole frames in memory.
 //!
-//! Each direction holds at most [`MAX_FRAMES`] frames and [`MAX_BYTES`] bytes (always at least one frame, of any
+//! Each direction has at most [`MAX_FRAMES`] frames and [`MAX_BYTES`] bytes (always at least one frame, of any
 //! size). Beyond that the writer waits until the other end reads.
 
 use std::collections::VecDeque;
@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use crate::error::FramingError;
 use crate::frame::{CloseReason, FrameReader, FrameWriter};
 
-/// Frames one direction holds; a guess.
+/// Most frames in one direction; a guess.
 const MAX_FRAMES: usize = 256;
-/// Bytes one direction holds; about what a socket buffer does.
+/// Most bytes in one direction; about as many as in a socket's buffer.
 const MAX_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Default)]

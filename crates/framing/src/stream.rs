@@ -1,6 +1,6 @@
 //! Asynchronous reader and writer around the pure decoders and encoders of byte streams.
 //!
-//! The reader holds at most the bytes of one unfinished message plus one read. The writer holds the frames fed
+//! The reader has at most the bytes of one unfinished message plus one read. The writer has the frames fed
 //! since the last flush, which the peer bounds. Buffers that grew for a large message are released as soon as they
 //! are empty.
 
@@ -20,7 +20,7 @@ use crate::frame::{CloseReason, FrameReader, FrameWriter};
 const READ_CHUNK: usize = 4 << 10;
 /// Most space reserved for one read, whatever length is announced.
 const MAX_READ_CHUNK: usize = 256 << 10;
-/// Empty buffers above this size are dropped instead of reused.
+/// Empty buffers over this size are dropped instead of reused.
 const KEEP_BUFFER: usize = 64 << 10;
 
 /// Cuts frames out of a buffer; pure, no IO.
@@ -84,7 +84,7 @@ where
             self.fatal = error.is_fatal();
         }
         if self.peak > KEEP_BUFFER && self.buf.len() <= KEEP_BUFFER {
-            // The start of the next message must not keep the allocation of the last one.
+            // The start of the next message must not occupy the large allocation of the last one.
             self.buf = BytesMut::from(&self.buf[..]);
             self.peak = self.buf.len();
         }
@@ -158,7 +158,7 @@ pub struct StreamWriter<W, E> {
     io: W,
     encoder: E,
     buf: BytesMut,
-    /// Most bytes held since the buffer was last released; its length says nothing once it is written.
+    /// Most bytes in the buffer since it was last released; its length says nothing once it is written.
     peak: usize,
     total: u64,
 }
@@ -199,7 +199,7 @@ where
             }
             self.total += count as u64;
             if count == self.buf.len() {
-                // Unlike an advance, this keeps the whole allocation.
+                // Unlike an advance, this retains the whole allocation.
                 self.buf.clear();
             } else {
                 self.buf.advance(count);

@@ -1,4 +1,4 @@
-//! What two texts have in common at their ends, in whole characters.
+//! The common beginning and end of two texts, in whole characters.
 
 /// Returns the length of the longest common beginning.
 pub(crate) fn prefix(one: &str, other: &str) -> usize {

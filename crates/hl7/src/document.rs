@@ -13,7 +13,7 @@ use crate::rebuild::{RebuildError, rebuild};
 use crate::separators::NotAMessage;
 use crate::structure::{self, Shape};
 
-/// What bounds a document.
+/// The bounds of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes of a text, in UTF-8.
@@ -42,11 +42,11 @@ const STRUCTURED_TIMES: usize = 4;
 /// A replacement of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct TextEdit {
-    /// Where the part starts, in bytes of UTF-8.
+    /// The start of the part, in bytes of UTF-8.
     pub start: usize,
-    /// Where it ends.
+    /// The end of the part.
     pub end: usize,
-    /// What comes in its place.
+    /// The text that replaces it.
     pub text: String,
 }
 
@@ -236,7 +236,7 @@ impl Document {
     /// Replaces the message. Returns whether that changed anything.
     ///
     /// A text of HL7 gets CR as line ends and loses a wrapping of MLLP. Structured text of either shape is laid over
-    /// the message that is there: a place with the same value keeps its bytes.
+    /// the message that is there: the bytes of a place with the same value do not change.
     ///
     /// # Errors
     /// [`Error::Unreadable`], [`Error::NotAMessage`] and [`Error::TooLarge`].

@@ -56,7 +56,7 @@ impl Encoding {
         Self { encoding, mark }
     }
 
-    /// Returns whether the file begins with a byte order mark.
+    /// Returns whether the file starts with a byte order mark.
     pub const fn has_mark(&self) -> bool {
         self.mark
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a document, and the code that an extension reads.
+//! The errors of a document, and the code that an extension reads.
 
 use crate::format::Format;
 use crate::separators::NotAMessage;
@@ -20,7 +20,7 @@ pub enum Error {
     Unreadable {
         /// The format that was named.
         format: Format,
-        /// What is wrong and where.
+        /// The error and its place.
         reason: String,
     },
     /// A text that is readable, but no message.
@@ -49,9 +49,9 @@ pub enum Error {
     /// A range that is not in the text, or cuts a character.
     #[error("the edit at bytes {start} to {end} is not a range of the text")]
     Range {
-        /// Where the range starts.
+        /// The start of the range.
         start: usize,
-        /// Where it ends.
+        /// The end of the range.
         end: usize,
     },
 }

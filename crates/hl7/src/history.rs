@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::common::{prefix, suffix};
 
-/// What a step costs beside its texts; a bound for steps of no length.
+/// Bytes that a step costs beside its texts; a bound for steps of no length.
 const STEP_BYTES: usize = 64;
 
 /// The changes that led to the text, and those that were taken back.

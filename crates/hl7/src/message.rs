@@ -41,7 +41,7 @@ impl Message {
     /// Reads a message.
     ///
     /// # Errors
-    /// [`NotAMessage`] if the text does not begin with a header, or has more than [`MAX_SEGMENTS`] segments.
+    /// [`NotAMessage`] if the text does not start with a header, or has more than [`MAX_SEGMENTS`] segments.
     pub fn parse(text: &str) -> Result<Self, NotAMessage> {
         let separators = Separators::of(text)?;
         let mut segments = Vec::new();

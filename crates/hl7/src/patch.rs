@@ -21,7 +21,7 @@ use crate::separators::{Level, MAX_SEGMENTS};
 /// | `path` of a field, `create` | creates the segment if it is missing, then sets the place |
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Patch {
-    /// Where.
+    /// The path of the place.
     pub path: String,
     /// The text to set. Separators in it are data and are escaped.
     #[serde(default, deserialize_with = "text")]
@@ -101,7 +101,7 @@ pub enum PatchError {
     TooManySegments,
 }
 
-/// What came of the patches of one call.
+/// The result of the patches of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchReport {

@@ -132,7 +132,7 @@ impl FromStr for Path {
     }
 }
 
-/// What of a path is not yet read.
+/// The unread rest of a path.
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {

@@ -1,4 +1,4 @@
-//! Where a place is in the bytes of a segment, and what is missing up to it.
+//! The bytes of a place in a segment, and the separators that are missing before it.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Place {
 /// A place found in a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Located {
-    /// Where the place is; empty, and where it would begin, if it is missing.
+    /// The bytes of the place. For a missing place, an empty range where it would start.
     pub(crate) range: Range<usize>,
     /// The separators that make a missing place; empty if the place is there.
     pub(crate) missing: String,

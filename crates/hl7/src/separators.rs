@@ -60,7 +60,7 @@ impl Separators {
     /// Returns the separators that the header of `text` declares.
     ///
     /// # Errors
-    /// [`NotAMessage`] if the text is empty, does not begin with `MSH`, or declares no usable separators.
+    /// [`NotAMessage`] if the text is empty, does not start with `MSH`, or declares no usable separators.
     pub fn of(text: &str) -> Result<Self, NotAMessage> {
         if text.is_empty() {
             return Err(NotAMessage::Empty);

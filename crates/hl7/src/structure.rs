@@ -40,7 +40,7 @@ pub(crate) enum ShapeError {
     Key {
         /// The segment's name.
         segment: String,
-        /// What the key is, cut if it is long.
+        /// The key, cut if it is long.
         key: String,
     },
     /// A key occurs twice.

@@ -31,7 +31,7 @@ pub struct Remote {
 pub struct Notification {
     /// The workspace.
     pub workspace_path: String,
-    /// What it is about, for programs.
+    /// The subject, for programs.
     pub kind: &'static str,
     /// Its title.
     pub title: String,
@@ -39,7 +39,7 @@ pub struct Notification {
     pub body: String,
     /// `info`, `success`, `warning` or `error`.
     pub severity: &'static str,
-    /// Who notifies.
+    /// The program that notifies.
     pub source: &'static str,
 }
 

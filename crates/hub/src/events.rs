@@ -1,4 +1,4 @@
-//! What happens at the Hub, for clients that follow it as server-sent events.
+//! Events of the Hub, for clients that follow it as server-sent events.
 //!
 //! A subscriber has a queue of [`QUEUE`] events. One that does not read them loses its connection, and nobody waits for it.
 //! At most [`MAX_SUBSCRIBERS`] are there; one more takes the place of the oldest.
@@ -23,7 +23,7 @@ const QUEUE: usize = 256;
 /// Silence after which a subscriber gets a comment.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// What has happened.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     HubStarted,

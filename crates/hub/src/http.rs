@@ -1,7 +1,7 @@
 //! The Hub's HTTP connections: accepted, bounded, checked, ended.
 //!
-//! Owns the task of each connection and joins it. At most [`MAX_CONNECTIONS`] are open. One more ends the oldest of those
-//! that have not shown the token, so that other users of the machine keep nobody out.
+//! Owns the task of each connection and joins it. At most [`MAX_CONNECTIONS`] are open. One more ends the oldest of
+//! those that have not shown the token, so that other users of the machine cannot occupy all connections.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub(crate) struct Connection {
     admitted: Arc<AtomicBool>,
 }
 
-/// Who may speak with the Hub: everybody on this machine for the status, who has the token for all else.
+/// Decides which clients the Hub answers: every user of this machine for the status, and holders of the token for all
+/// else.
 #[derive(Clone)]
 pub(crate) struct Admission {
     pub(crate) status: Access,

@@ -33,15 +33,15 @@ const TOKEN_BYTES: usize = 32;
 
 /// How a Hub works.
 pub struct Settings {
-    /// Where its files are: `~/.craft/hub`.
+    /// The directory of its files: `~/.craft/hub`.
     pub directory: PathBuf,
-    /// Where it listens, on loopback; port 0 for a free one.
+    /// The address at which it listens, on loopback; port 0 for a free one.
     pub address: SocketAddr,
     /// How it starts servers.
     pub launch: Launch,
-    /// What starts their processes.
+    /// Starts their processes.
     pub children: Children,
-    /// Where the state of workspaces is.
+    /// The state of workspaces.
     pub state: StateDirectory,
 }
 
@@ -74,7 +74,7 @@ pub enum StartError {
     Access(#[from] AccessError),
 }
 
-/// What a start has led to.
+/// The result of a start.
 pub enum Started {
     /// This process is the Hub.
     Running(Hub),
@@ -90,7 +90,7 @@ pub struct Hub {
     shared: Arc<Shared>,
 }
 
-/// What its tasks share.
+/// The values that its tasks share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) base_url: String,

@@ -28,7 +28,7 @@ const READY: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(3);
 /// How long a message to it may take to be written.
 const WRITE: Duration = Duration::from_secs(1);
-/// Most bytes that are kept of what a server writes to its standard error.
+/// Most bytes that are stored of a server's standard error.
 const MAX_STDERR: usize = 16_384;
 
 /// The file with the port of the last start, in the state of a workspace.
@@ -67,7 +67,7 @@ impl Stderr {
         }
     }
 
-    /// Starts a child whose lines are kept here.
+    /// Starts a child whose lines are stored here.
     pub(crate) async fn start(
         &self,
         children: &Children,
@@ -95,7 +95,7 @@ pub(crate) struct Server {
     workspace: Workspace,
 }
 
-/// Where a server is to listen.
+/// The port and the token of a server that is to start.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) port: u16,

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 64 << 10;
 /// How often the file is opened anew because its owner removed it meanwhile.
 const MAX_TRIES: usize = 8;
 
-/// What clients read.
+/// The content of the lock file, which clients read.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LockContent {
@@ -27,7 +27,7 @@ pub struct LockContent {
     pub pid: u32,
     /// `http://HOST:PORT`.
     pub api_base_url: String,
-    /// What requests present.
+    /// The token that requests present.
     pub token: String,
     /// When it started.
     #[serde(default)]

@@ -15,12 +15,12 @@ const TOKEN: &str = "DOTCRAFT_MANAGED_APPSERVER_WS_TOKEN";
 const PROXY: &str = "DOTCRAFT_MANAGED_PROXY_ENDPOINT";
 const PROXY_KEY: &str = "DOTCRAFT_MANAGED_PROXY_API_KEY";
 
-/// What a Hub says to the server that it starts.
+/// The Hub's instructions to a server that it starts.
 #[derive(Clone)]
 pub struct Managed {
-    /// Where to listen.
+    /// The address at which to listen.
     pub address: SocketAddr,
-    /// What clients present.
+    /// The token that clients present.
     pub token: Option<String>,
     /// The Hub's address and token, for notifications.
     pub hub: Option<(String, String)>,

@@ -1,7 +1,7 @@
 //! The one task that owns a workspace's server: starts it, watches it, ends it.
 //!
-//! Orders come in a queue and are carried out one after the other. Requests for a start that arrive while one is under way
-//! get its outcome. Everybody reads the published [`AppServer`]; only this task changes it.
+//! Orders come in a queue and are executed one after the other. Requests for a start that arrive while one is under way
+//! get its outcome. All others read the published [`AppServer`]; only this task changes it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -31,10 +31,10 @@ const LEAVING: Duration = Duration::from_secs(2);
 /// Time between two looks at it.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Where the outcome of an order goes.
+/// Takes the outcome of an order.
 type Reply = oneshot::Sender<Result<AppServer, HubError>>;
 
-/// What the task is to do.
+/// A request to the task.
 pub(crate) enum Order {
     /// Return the running server, or start one.
     Ensure(Option<ProxyPlan>, Reply),
@@ -61,7 +61,7 @@ pub(crate) struct Running {
     next_check: Instant,
 }
 
-/// What happens to a server by itself.
+/// A change of a server that no order has caused.
 enum Seen {
     Lost,
     ProxyLost,
@@ -338,10 +338,10 @@ impl Owner {
     }
 }
 
-/// What a start has led to.
+/// The result of a start.
 enum Outcome {
     Ours(Box<Running>),
-    /// A server that somebody else started, and that answers.
+    /// A server that another program started, and that answers.
     Foreign(AppServer),
 }
 

@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_secs(3);
 /// How long it has to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a request says of the proxy, complete.
+/// The proxy that a request wants, with all members.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ProxyPlan {
     binary: PathBuf,

@@ -152,7 +152,8 @@ impl Shared {
         }
     }
 
-    /// Gives an order to the owner of a workspace and waits for its outcome. The order is carried out even if nobody waits.
+    /// Gives an order to the owner of a workspace and waits for its outcome. The order is executed even if nobody
+    /// waits.
     async fn order(
         self: &Arc<Self>,
         workspace: &Workspace,

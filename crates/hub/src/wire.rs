@@ -1,4 +1,4 @@
-//! What the Hub's requests and answers have in them.
+//! The params and results of the Hub's requests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

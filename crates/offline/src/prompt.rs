@@ -10,7 +10,7 @@ const POLITE: &[&str] = &["please", "then", "and", "now"];
 /// Parses a prompt.
 ///
 /// # Errors
-/// The first line that is not understood; then no part of the prompt is carried out.
+/// The first line that is not understood; then no part of the prompt is executed.
 pub(super) fn instructions(prompt: &str) -> Result<Vec<Instruction>, String> {
     let lines: Vec<&str> = prompt.lines().collect();
     let found = from_lines(&lines)?;
@@ -99,7 +99,7 @@ fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
     parts.iter().map(one).collect()
 }
 
-/// Returns the code block that begins on the next line that is not blank, and the lines after it.
+/// Returns the code block that starts on the next line that is not blank, and the lines after it.
 fn fence<'a>(following: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
     let Some(at) = following.iter().position(|line| !line.trim().is_empty()) else {
         return (None, following);

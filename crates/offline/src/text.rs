@@ -16,7 +16,7 @@ pub(super) fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     (ends && head.eq_ignore_ascii_case(phrase)).then(|| rest.trim_start())
 }
 
-/// Returns the text after the first of these phrases that `text` begins with.
+/// Returns the text after the first of these phrases that `text` starts with.
 pub(super) fn after_any<'a>(text: &'a str, phrases: &[&str]) -> Option<&'a str> {
     phrases.iter().find_map(|phrase| after(text, phrase))
 }
@@ -46,7 +46,7 @@ impl Named<'_> {
     }
 }
 
-/// Returns the quoted text that `text` begins with.
+/// Returns the quoted text that `text` starts with.
 pub(super) fn quoted(text: &str) -> Option<Named<'_>> {
     let named = |text: String, rest: &'_ str| (text, rest.len());
     let (content, left) = match text.chars().next()? {
@@ -112,7 +112,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// Returns the path that `text` begins with: quoted, or one word without closing punctuation.
+/// Returns the path that `text` starts with: quoted, or one word without closing punctuation.
 pub(super) fn path(text: &str) -> Option<Named<'_>> {
     if let Some(named) = quoted(text) {
         return (!named.text.trim().is_empty()).then_some(named);

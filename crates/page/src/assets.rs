@@ -30,18 +30,18 @@ struct Dist;
 
 /// The file that is served at `/`.
 const INDEX: &str = "index.html";
-/// Where files are whose names change with their content.
+/// The directory of files whose names change with their content.
 const HASHED: &str = "assets/";
 /// Files that are smaller are not worth compressing.
 const MIN_COMPRESSED: usize = 1024;
 
-/// What the page may do in a browser: no script, style, font or connection but ours, and no frame around it. Pictures may be
-/// in the page itself.
+/// The content security policy of the page: no script, style, font or connection but ours, and no frame around it.
+/// Pictures may be in the page itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
                       form-action 'none'";
 
-/// What the page may show in frames.
+/// The content that the page may show in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frames {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! Who gets in without the token: codes, devices, tickets, and the sockets that are open with them.
+//! Admits browsers without the token: codes, devices, tickets, and the sockets that are open with them.
 //!
 //! Codes and tickets are in memory, a few at a time; devices are in the [record](DeviceFile). A WebSocket ends when its
 //! device is revoked, by whichever server or command that was: [`Devices::watch`] looks once a second.
@@ -30,7 +30,7 @@ const WATCH: Duration = Duration::from_secs(1);
 const SECRET_BYTES: usize = 32;
 /// Letters of a code. 50 bits are enough: in its five minutes an attacker has some 15,000 late answers.
 const CODE_LETTERS: usize = 10;
-/// What codes are written with: none is taken for another (Crockford's base 32).
+/// The characters of codes: no character looks like another (Crockford's base 32).
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Longest name of a device, in characters.
 const MAX_LABEL: usize = 64;
@@ -46,7 +46,7 @@ struct Inner {
     /// Codes, each with the name that the device will have.
     codes: Mutex<OneTime<Option<String>>>,
     tickets: Mutex<OneTime<CancellationToken>>,
-    /// What ends the WebSockets of each device that has asked for one, by its id.
+    /// Tokens that end the WebSockets of each device that has asked for one, by the device's id.
     open: Mutex<HashMap<String, CancellationToken>>,
 }
 
@@ -62,7 +62,7 @@ pub struct Code {
 /// A paired device.
 #[derive(Debug, Clone)]
 pub struct Entered {
-    /// What it presents from now on.
+    /// The secret that it presents from now on.
     pub secret: String,
     /// The device.
     pub device: Device,

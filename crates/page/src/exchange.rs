@@ -28,13 +28,14 @@ struct Exchange {
     wants_secret: bool,
 }
 
-/// What a browser sends with its code.
+/// The body of a request that pairs a browser.
 #[derive(Deserialize)]
 struct Session {
     code: String,
 }
 
-/// Returns the page's router: its `files`, and what browsers get in by. Without `wants_secret` everybody gets a ticket.
+/// Returns the page's router: its `files`, and the routes for pairing and tickets. Without `wants_secret` every browser
+/// gets a ticket.
 pub fn router(
     files: Router,
     devices: Devices,

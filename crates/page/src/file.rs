@@ -27,7 +27,7 @@ const USE_MILLIS: i64 = 60_000;
 pub struct Device {
     /// Names it for its user.
     pub id: String,
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// When it was paired.
     pub created_at: UnixMillis,
@@ -51,7 +51,7 @@ pub(crate) struct Presented {
     pub(crate) takes_unnamed: bool,
 }
 
-/// Where the record is.
+/// The file with the record of devices.
 #[derive(Debug, Clone)]
 pub struct DeviceFile {
     state: PathBuf,
@@ -193,8 +193,8 @@ impl DeviceFile {
         })
     }
 
-    /// Removes the devices of pages with a name below `localhost` at this port. The caller is the one listener there: no
-    /// other has or will have one of these names.
+    /// Removes the devices of pages with a name under `localhost` at this port. The caller is the one listener there:
+    /// no other has or will have one of these names.
     ///
     /// # Errors
     /// The file cannot be read or written.

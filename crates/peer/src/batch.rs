@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::encode;
 
-/// Where the answer to a request goes.
+/// The destination of the answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyTo {
     /// Directly to the wire.

@@ -1,5 +1,5 @@
-//! What the current thread is polling. The handler: a handler that ends its own connection must not wait for
-//! itself. The reader: its messages must not wake the task that it is part of.
+//! Remembers the handler and the reader that the current thread polls. A handler that ends its own connection must not
+//! wait for itself. The reader's messages must not wake the task that the reader is part of.
 
 use std::cell::Cell;
 use std::sync::Arc;

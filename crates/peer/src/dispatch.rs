@@ -24,7 +24,7 @@ use crate::stats::Phase;
 pub(crate) struct Dispatcher<'a> {
     shared: &'a Arc<Shared>,
     handlers: Handlers,
-    /// Whether the framing keeps message boundaries.
+    /// Whether the framing preserves message boundaries.
     framed: bool,
     parse_errors_in_row: u32,
     /// Bytes of the connection up to the current message.

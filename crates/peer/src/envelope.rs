@@ -12,7 +12,7 @@ use crate::id::WireId;
 use crate::members::{Members, Next};
 use crate::options::{NullId, VersionCheck};
 
-/// How most messages begin.
+/// The beginning of most messages.
 const HEAD: &str = r#"{"jsonrpc":"2.0""#;
 const VERSION_TWO: &str = r#""2.0""#;
 
@@ -188,7 +188,7 @@ impl<'a> Envelope<'a> {
             Members::of(text)?
         };
         loop {
-            // The usual form; the general parser below accepts the others.
+            // The usual form; the general parser after it accepts the others.
             if members.skip(r#","id":"#) {
                 envelope.id = Some(members.short()?);
                 continue;

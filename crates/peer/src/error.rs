@@ -32,9 +32,9 @@ pub mod code {
 /// Not a [`std::error::Error`]: as an answer it is a value, and [`HandlerError`] converts from both.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorObject {
-    /// What kind of error.
+    /// The kind of error.
     pub code: i64,
-    /// One sentence for people.
+    /// One sentence for users.
     pub message: Cow<'static, str>,
     /// Anything more, as raw JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +140,7 @@ pub enum HandlerError {
     Foreign {
         /// The type that failed.
         type_name: &'static str,
-        /// What it said, causes included.
+        /// Its message, causes included.
         text: String,
     },
 }

@@ -193,7 +193,7 @@ impl PeerHandle {
     /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and reason. The first
     /// reason counts.
     pub fn close_with(&self, code: u16, reason: impl Into<std::borrow::Cow<'static, str>>) {
-        // In one step: of two that come at once, the one that begins the shutdown also says why.
+        // In one step: of two calls at once, the call that starts the shutdown also gives the reason.
         let reason = CloseReason::new(code, reason);
         self.shared.with(|state, after| {
             if state.phase == Phase::Active {

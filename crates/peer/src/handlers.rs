@@ -40,7 +40,7 @@ impl Mode {
     }
 }
 
-/// What a cancel does to a running handler.
+/// The effect of a cancel on a running handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelStyle {
     /// Drops its future at its next await point.

@@ -15,7 +15,7 @@
 //! use serde_json::{Value, json};
 //! use tokio::io::{duplex, split};
 //!
-//! /// The server. It is given its connection before the first message, to ask and tell the editor.
+//! /// The server. It gets its connection before the first message, to send requests and notifications to the editor.
 //! fn language_server(editor: PeerHandle) -> Handlers {
 //!     let exit = editor.clone();
 //!     Handlers::new()
@@ -87,18 +87,18 @@
 //! * **Transports.** [`Transport::lines`], [`Transport::content_length`] and [`Transport::websocket`] take any byte stream;
 //!   [`Peer::pair`] and [`Peer::pair_raw`] are for tests. `examples/server.rs` and `examples/client.rs` have all three.
 //! * **Order.** Handlers are started in the order their messages came. A [`Mode`] says what may run beside what: requests
-//!   are [`Mode::Concurrent`] unless told otherwise, notifications are ordered in one lane. Answers to one's own calls are never
-//!   held back, so a handler may wait for them in any mode.
+//!   are [`Mode::Concurrent`] unless registered otherwise, notifications are ordered in one lane. Answers to one's own
+//!   calls never wait behind other messages, so a handler may wait for them in any mode.
 //! * **Answers.** A handler returns its result or an error; anything that converts to [`HandlerError`] by `?` is `-32603`
 //!   with the type's name, the text going to the log only. A handler that hands a request on takes a [`Responder`]
 //!   ([`Handlers::on_call_deferred`]). Every request is answered exactly once, after a panic and a drop too.
 //! * **Cancelling.** `$/cancelRequest`, the end of input and a shutdown cancel [`CallContext::token`]; the handler is dropped unless its
 //!   [`Route`] says [`CancelStyle::Cooperative`]. Dropping the future of one's own call cancels it at the other side.
-//! * **Errors of calls.** [`CallError`] tells an error the other side sent from a time-out and from the end of the connection.
+//! * **Errors of calls.** [`CallError`] distinguishes an error of the other side, a time-out and the end of the connection.
 //! * **Bounds.** Every queue has one in items and in bytes, with what happens at it, in [`PeerOptions`]. A sender waits
 //!   for room; [`PeerHandle::try_notify`] does not. What comes in over a bound is answered with an error or dropped with a log
 //!   entry, and reading goes on.
-//! * **The end.** [`PeerHandle::shutdown`] returns when the last answer is written. Dropping the [`Peer`] begins it; dropping
+//! * **The end.** [`PeerHandle::shutdown`] returns when the last answer is written. Dropping the [`Peer`] starts it; dropping
 //!   handles does not. [`EofPolicy`] says what the end of input means for work that runs.
 //! * **Looking in.** [`PeerHandle::stats`] never waits; [`PeerOptions::log`] sees every message and incident. A [`Layer`]
 //!   wraps every handler and every send.

@@ -56,7 +56,7 @@ pub fn tee(first: LogFn, second: LogFn) -> LogFn {
     })
 }
 
-/// Where the library's entries go.
+/// The destination of the library's entries.
 #[derive(Clone)]
 pub(crate) struct Log {
     callback: Option<LogFn>,

@@ -56,7 +56,7 @@ const ENDS_RUN: [bool; 256] = {
 };
 
 impl<'a> Members<'a> {
-    /// Begins at the opening brace.
+    /// Starts at the opening brace.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         let mut members = Self {
             text,
@@ -138,7 +138,7 @@ impl<'a> Members<'a> {
         self.value().map(RawValue::get)
     }
 
-    /// Skips the string that begins here; says whether it has no escapes. A string with escapes is not checked
+    /// Skips the string that starts here. Returns whether it has no escapes. A string with escapes is not checked
     /// further.
     fn string(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();

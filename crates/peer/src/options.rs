@@ -43,7 +43,7 @@ pub enum Batches {
 pub enum ParseErrorReply {
     /// Never; it is only logged.
     Never,
-    /// Where the framing keeps message boundaries: not on lines.
+    /// Only if the framing preserves message boundaries: not on lines.
     #[default]
     WhenFramed,
     /// On every framing.
@@ -60,7 +60,7 @@ pub enum OversizeReply {
     Always,
 }
 
-/// What end of input does to running handlers.
+/// The effect of the end of input on running handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EofPolicy {
     /// Cancel them at once.
@@ -111,7 +111,7 @@ pub struct PeerOptions {
     /// `message` of our `-32600` answers; the reason goes to `data.detail`. Default
     /// `Invalid Request`.
     pub invalid_request_message: &'static str,
-    /// Deepest accepted JSON nesting. Default 120; above 126 typed decoding may fail on depth.
+    /// Deepest accepted JSON nesting. Default 120; with more than 126, typed decoding may fail on depth.
     pub max_depth: usize,
     /// Read errors in a row without a valid message, after which the connection ends. Default 100.
     pub max_consecutive_errors: u32,
@@ -140,7 +140,7 @@ pub struct PeerOptions {
     /// ends that each owe the other more answers than this, and do not read meanwhile, block each other:
     /// [`write_stall_timeout`](Self::write_stall_timeout) ends that.
     pub max_queue_bytes: usize,
-    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. The same
+    /// The largest answer that is sent, whatever is in the write queue; a larger one becomes an error. The same
     /// limit covers the gathered answers of all batches. Default 64 MiB.
     pub max_answer_bytes: usize,
     /// Counts the answers in the write queue together with those of other connections. The peer refuses nothing
@@ -148,8 +148,8 @@ pub struct PeerOptions {
     pub answer_budget: Option<Arc<AnswerBudget>>,
     /// Messages in the write queue: the same rules as for [`max_queue_bytes`](Self::max_queue_bytes). Default 65,536.
     pub max_queue_messages: usize,
-    /// Most bytes in one write; a larger message has a write of its own. Default 256 KiB, which keeps the framing's
-    /// buffer small and detects stalls early.
+    /// Most bytes in one write; a larger message has a write of its own. Default 256 KiB, so that the framing's
+    /// buffer is small and stalls are detected early.
     pub flush_bytes: usize,
     /// A write without progress for this long ends the connection. Default none: the peer waits without limit for
     /// another side that stops reading, even if both sides wait for each other.

@@ -2,7 +2,7 @@
 //!
 //! Limited in bytes and messages for senders that can wait. Answers are always accepted; the reader pauses when the
 //! queued answers reach the same limits. The reader counts answers only: two ends that both wait for room must go
-//! on reading each other, or neither would get room. So the queue holds at most twice its limits, and the answers
+//! on reading each other, or neither would get room. So the queue has at most twice its limits, and the answers
 //! to requests admitted before the pause. Messages that the writer has taken but not flushed still count. Flushed
 //! messages are subtracted at the next access, usually by the next message's sender.
 
@@ -16,7 +16,7 @@ use crate::budget::AnswerBudget;
 use crate::encode::Text;
 use crate::error::SendError;
 
-/// Most messages for which an empty queue keeps its allocation.
+/// Most messages for which an empty queue retains its allocation.
 const MAX_KEPT: usize = 1024;
 
 /// Most bytes of flushed answers that a quiet connection may leave counted in a shared budget.
@@ -86,7 +86,7 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: VecDeque<OutFrame>,
-    /// What is queued and in flight.
+    /// The messages queued and in flight.
     all: Load,
     /// The answers in that.
     answers: Load,

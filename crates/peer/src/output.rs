@@ -2,7 +2,7 @@
 //! counts.
 //!
 //! It has a mutex of its own, so that a sender that will wait anyway may write when the connection's task does not.
-//! It polls with the waker of the connection's task, which continues where the sender had to stop. It holds at most
+//! It polls with the waker of the connection's task, which continues where the sender had to stop. It has at most
 //! one batch, and one poll writes only a few, so that neither a sender nor the reader is delayed for long.
 
 use std::collections::VecDeque;

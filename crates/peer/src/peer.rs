@@ -14,7 +14,7 @@ use crate::options::PeerOptions;
 use crate::shared::Shared;
 use crate::writer::Stopped;
 
-/// One JSON-RPC connection. Dereferences to its [`PeerHandle`]; dropping it begins the shutdown.
+/// One JSON-RPC connection. Dereferences to its [`PeerHandle`]; dropping it starts the shutdown.
 #[derive(Debug)]
 pub struct Peer {
     handle: PeerHandle,
@@ -23,7 +23,7 @@ pub struct Peer {
 impl Peer {
     /// Starts a connection on `transport`.
     ///
-    /// `configure` gets the handle before the first byte is read and returns the handlers, which may keep it. Must
+    /// `configure` gets the handle before the first byte is read and returns the handlers, which may own it. Must
     /// be called within a tokio runtime; the connection and its handlers run there.
     ///
     /// # Errors

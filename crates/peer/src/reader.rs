@@ -21,7 +21,7 @@ use crate::shared::{InLine, Shared};
 use crate::stats::{Phase, millis};
 use crate::writer::describe;
 
-/// Most messages read in a row while their answers wait to be written (a guess). Well below the runtime's budget
+/// Most messages read in a row while their answers wait to be written (a guess). Far less than the runtime's budget
 /// for one poll, which the writing half shares.
 const MESSAGES_IN_ROW: u32 = 32;
 
@@ -30,7 +30,7 @@ enum Turn {
     Frame(Bytes),
     Error(FramingError),
     End,
-    /// Shutdown has begun.
+    /// Shutdown has started.
     Stop,
 }
 

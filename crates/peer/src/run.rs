@@ -148,8 +148,8 @@ impl Shared {
 
     /// Does the work that must not happen under the lock, including jobs to start.
     ///
-    /// Where inline jobs release one another in a long row, the rest runs on a task of its own, so that the code
-    /// that ended the first job is not delayed. Each lane keeps its order: its next job starts only when the one
+    /// If inline jobs release one another in a long row, the rest runs on a task of its own, so that the code
+    /// that ended the first job is not delayed. Each lane runs in its order: its next job starts only when the one
     /// before has ended.
     #[inline]
     pub(crate) fn settle(self: &Arc<Self>, after: &mut After) {

@@ -1,7 +1,7 @@
 //! The data shared by a connection's tasks and handles: the state behind its mutex, and notifications about its
 //! changes.
 //!
-//! The mutex is held for short sections that never wait. [`Shared::with`] locks it and does the follow-up work
+//! The mutex is locked for short sections that never wait. [`Shared::with`] locks it and does the follow-up work
 //! after unlocking.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) extensions: Extensions,
     /// Set once, before the first message.
     pub(crate) layers: OnceCell<Layers>,
-    /// Where handlers run.
+    /// The runtime of the handlers.
     pub(crate) runtime: Handle,
     started: Instant,
     /// The writing half's flags; see the queue.
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     changed: Notify,
     /// An earlier deadline was set.
     pub(crate) timer: Notify,
-    /// Cancelled when shutdown begins.
+    /// Cancelled when shutdown starts.
     pub(crate) stop: CancellationToken,
     /// Cancelled when handlers that do not end are dropped.
     pub(crate) abandon: CancellationToken,
@@ -156,7 +156,7 @@ impl Shared {
         }
     }
 
-    /// Whether shutdown has begun.
+    /// Whether shutdown has started.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
@@ -318,7 +318,7 @@ impl Shared {
         Ok(Some((value, write)))
     }
 
-    /// Begins the shutdown sequence.
+    /// Starts the shutdown sequence.
     pub(crate) fn begin_shutdown(self: &Arc<Self>) {
         self.with(|state, after| state.begin_shutdown(&self.options, after));
     }

@@ -47,7 +47,7 @@ pub(crate) struct After {
     pub(crate) write: bool,
     /// State that tasks wait for has changed.
     pub(crate) changed: bool,
-    /// Shutdown has begun.
+    /// Shutdown has started.
     pub(crate) stop: bool,
     /// No handler is left: flush and close.
     pub(crate) closing: bool,
@@ -82,7 +82,7 @@ impl After {
 struct Entry {
     ticket: Arc<Ticket>,
     track: Track,
-    /// Where to answer; taken by the answer.
+    /// The destination of the answer; taken by the answer.
     open: Option<ReplyTo>,
     is_call: bool,
     cancelled: bool,
@@ -114,7 +114,7 @@ pub(crate) struct NewRequest {
 }
 
 impl NewRequest {
-    /// Returns the bytes it holds while it has no answer.
+    /// Returns the bytes that it occupies while it has no answer.
     fn size(&self) -> usize {
         let params = self.params.as_ref().map_or(0, |params| params.get().len());
         params + self.method.len() + self.id.text_len()

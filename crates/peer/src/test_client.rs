@@ -108,7 +108,7 @@ fn frames(input: ReadHalf<DuplexStream>, framing: StreamFraming) -> Box<dyn Fram
 }
 
 impl Peer {
-    /// Starts one peer whose other end a script plays, over a pipe that holds `pipe_bytes` each way.
+    /// Starts one peer whose other end a script plays, over a pipe with room for `pipe_bytes` each way.
     ///
     /// # Errors
     ///

@@ -134,7 +134,7 @@ fn is_there(place: &Path) -> Result<bool, SearchBound> {
     }
 }
 
-/// Returns whether a directory belongs to the user and its mode keeps them from listing or entering it.
+/// Returns whether a directory belongs to the user and its mode stops the user from listing or entering it.
 fn is_closed(directory: &Path) -> bool {
     access(directory, AccessFlags::R_OK | AccessFlags::X_OK) == Err(Errno::EACCES) && is_own(directory)
 }

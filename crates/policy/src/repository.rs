@@ -154,7 +154,7 @@ fn is_harmless(config: &str) -> bool {
 /// Returns whether an index has nested repositories, whose configurations git reads too, or may store such entries
 /// elsewhere.
 ///
-/// Searches all bytes: an index says where git begins to read entries and extensions, and a parser here could begin at
+/// Searches all bytes: an index says where git starts to read entries and extensions, and a parser here could start at
 /// another place.
 fn has_repositories(index: &Path) -> bool {
     if symlink_metadata(index).is_err() {
@@ -167,7 +167,7 @@ fn has_repositories(index: &Path) -> bool {
     })
 }
 
-/// Returns whether `rest` begins with an extension that stores entries elsewhere: its name, and a length that fits into
+/// Returns whether `rest` starts with an extension that stores entries elsewhere: its name, and a length that fits into
 /// the rest. The length distinguishes it from a path such as `src/link.rs`.
 fn keeps_elsewhere(rest: &[u8]) -> bool {
     let Some((name, rest)) = rest.split_at_checked(4) else {

@@ -1,4 +1,4 @@
-//! What a policy says about a path that links lead to.
+//! The rulings of a policy about a path that links lead to.
 
 use std::path::Path;
 

@@ -14,7 +14,7 @@ const NAMES: [&str; 7] = [
 ];
 /// Endings of files with keys.
 const ENDINGS: [&str; 3] = [".pem", ".p12", ".pfx"];
-/// How names of private keys of SSH begin.
+/// The beginnings of names of private SSH keys.
 const KEYS: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 /// Endings of `.env` files that are written for others to read.
 const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];

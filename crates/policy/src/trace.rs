@@ -23,7 +23,7 @@ pub(crate) const MAX_LINKS: usize = 40;
 pub enum Standing {
     /// In the workspace.
     Inside,
-    /// In a `.git` or `.craft` of the workspace: hooks run programs, and the server keeps its state and keys there.
+    /// In a `.git` or `.craft` of the workspace: hooks run programs, and the server stores its state and keys there.
     Reserved,
     /// Elsewhere.
     Outside,

@@ -68,7 +68,7 @@ impl Prompts {
         if !matches!(exact, Err(PromptError::NotFound { .. })) {
             return exact;
         }
-        // Telephones begin a message with a capital letter.
+        // Telephones start a message with a capital letter.
         let mut commands = self.commands().into_iter();
         match commands.find(|command| command.name.eq_ignore_ascii_case(name)) {
             Some(command) => self.expand_exactly(&command.name, arguments),

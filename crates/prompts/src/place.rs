@@ -10,7 +10,7 @@ pub(crate) const MAX_FILE_BYTES: usize = 64 << 10;
 /// Most entries of one directory that are examined; further entries are ignored.
 pub(crate) const MAX_ENTRIES: usize = 500;
 
-/// What the texts of plugins call their own directory.
+/// The name for a plugin's own directory in the texts of plugins.
 const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
 /// The directory with commands and skills of Bobbin.
@@ -23,9 +23,9 @@ pub(crate) const SHARED: [&str; 2] = [".agents", ".claude"];
 pub(crate) struct Place {
     pub(crate) source: Source,
     root: PathBuf,
-    /// Where its skills are.
+    /// The directory of its skills.
     pub(crate) skills: Option<PathBuf>,
-    /// Where its commands are.
+    /// The directory of its commands.
     pub(crate) commands: Option<PathBuf>,
     /// The plugin that it belongs to.
     pub(crate) plugin: Option<PluginName>,
@@ -62,7 +62,7 @@ impl Place {
         Some(self.skills.as_ref()?.join(name).join("SKILL.md"))
     }
 
-    /// Returns what the names of its commands begin with.
+    /// Returns the prefix of the names of its commands.
     pub(crate) fn prefix(&self) -> String {
         self.plugin
             .as_ref()

@@ -264,7 +264,7 @@ impl Judge<'_> {
             .iter()
             .flat_map(|words| self.alternatives(words))
             .collect();
-        // The order of commands, and which of them move the shell, are not told apart.
+        // The order of commands is ignored, and so is which of them change the shell's directory.
         let moves = self.moves(commands.clone(), directories);
         let (standing, whole) = everywhere(&moves, directories, self.ground());
         let (standing, more) = everywhere(&guessed, &standing, self.ground());

@@ -32,7 +32,7 @@ pub enum Because {
     Rule(usize),
     /// The command does no more than the reading tools, which run without a question too.
     PlainRead,
-    /// An ambiguity keeps it from being allowed.
+    /// It is not allowed because of an ambiguity.
     Ambiguity(Ambiguity),
     /// It would only read, and searches a directory with something reserved in it.
     ShowsReserved,

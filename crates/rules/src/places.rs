@@ -1,4 +1,4 @@
-//! Where paths lead. The caller answers this and may read the disk.
+//! The targets of paths. The caller finds them and may read the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum PathStatus {
     Unknown,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Absolute, with every symbolic link followed; the best guess if the part is unknown.

@@ -109,7 +109,7 @@ const LAUNCHERS: &[&[&str]] = &[
 ];
 /// Directories in which a project's programs lie.
 const PROGRAMS: &[&str] = &["bin", ".bin"];
-/// Where a command's own temporary files go.
+/// The directory of a command's own temporary files.
 const TEMPORARY: &str = "/tmp/";
 
 /// Returns the programs of a line that tests, checks or builds the project, joined by `&&`; `None` if a command in it is

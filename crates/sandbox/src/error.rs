@@ -20,7 +20,7 @@ pub enum SandboxError {
         #[source]
         source: std::io::Error,
     },
-    /// The mode of a place of the user's keeps even them from looking.
+    /// A place belongs to the user, and its mode stops even the user from looking into it.
     #[error(
         "{} cannot be looked at, which a command could undo: open it with `chmod u+rwx`, and end background commands that \
          close it", .0.display()

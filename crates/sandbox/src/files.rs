@@ -63,7 +63,7 @@ fn handled(number: u8, reach: Reach) -> Result<RulesetCreated, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(version))?;
-    // It knows ports and no addresses, so it cannot tell a loopback from the network.
+    // Landlock knows ports and no addresses, so it cannot distinguish a loopback from the network.
     if number >= 4 && reach == Reach::Pairs {
         rules = rules.handle_access(AccessNet::from_all(version))?;
     }

@@ -63,7 +63,7 @@ pub(crate) fn kind(path: &Path) -> Result<Kind, SandboxError> {
     )
 }
 
-/// Returns `Ok` if the mode that kept this user from a place cannot be changed by a command: it is of another user's.
+/// Returns `Ok` if a command cannot change the mode that closes a place to this user: another user owns the place.
 ///
 /// # Errors
 /// [`SandboxError::Closed`]: a command could have taken this right away, and could restore it.

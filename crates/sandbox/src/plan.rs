@@ -11,7 +11,7 @@ use crate::{Files, Network, Profile};
 /// How one command is confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What the command may do.
+    /// The command's access to files and network.
     pub profile: Profile,
     /// Places it may write under [`Files::WorkspaceWrite`], absolute. Missing places are left out, and so are
     /// places behind a link that a command could have made: [`Plan::written`].
@@ -26,7 +26,7 @@ pub struct Plan {
     pub keep: Vec<PathBuf>,
     /// Places whose files it may not read although they are in a writable place, absolute. Only
     /// [`Outer::Bubblewrap`] can enforce this. If such a place is in a directory of `keep`, the command sees that
-    /// directory as of its start, without these places and without entries whose names begin with theirs.
+    /// directory as of its start, without these places and without entries whose names start with theirs.
     #[serde(with = "crate::serialized::paths")]
     pub blank: Vec<PathBuf>,
     /// Places where services of the machine listen, absolute: hidden from a command whose network is its own.
@@ -46,11 +46,11 @@ pub struct Plan {
     pub git_settings: GitSettings,
     /// The promised version of Landlock: exactly this version is requested of the kernel.
     pub landlock: u8,
-    /// What the plan promises to put around the helper.
+    /// The layer that the plan promises around the helper.
     pub outer: Outer,
 }
 
-/// What a command may do with settings of git repositories in its writable places: configuration, hooks, and files that
+/// A command's access to settings of git repositories in its writable places: configuration, hooks, and files that
 /// say where these are. Only [`Outer::Bubblewrap`] can make them read-only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GitSettings {
@@ -71,21 +71,21 @@ pub enum Outer {
     Bubblewrap,
 }
 
-/// What a command's sockets reach.
+/// The addresses that a command's sockets reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Only each other, in pairs.
     Pairs,
-    /// What listens in the command's own network and in its own view of the files.
+    /// Sockets in the command's own network and in its own view of the files.
     Own,
     /// Addresses of the machine and of others, and each other in pairs; no socket with a name.
     Addresses,
     Everything,
 }
 
-/// Where every program expects temporary files.
+/// The directory in which every program expects temporary files.
 const TEMPORARY: &str = "/tmp";
-/// Where programs share memory as files.
+/// The directory in which programs share memory as files.
 pub(crate) const SHARED_FILES: &str = "/dev/shm";
 
 impl Plan {

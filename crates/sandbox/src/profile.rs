@@ -1,4 +1,4 @@
-//! What a command may do: its files and its network.
+//! The files and the network that a command may use.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum Network {
     On,
 }
 
-/// What a command may do.
+/// The files and the network that a command may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Profile {
     /// Its files.

@@ -1,4 +1,4 @@
-//! What a command does not write of the git repositories in its writable places: settings that name programs.
+//! The parts of git repositories that a command may not write in its writable places: settings that name programs.
 //!
 //! A user's git runs programs that a repository's configuration and hooks name, and shells and editors run git by
 //! themselves. So a command that wrote these would run its own code outside of the sandbox. A commit needs the rest:
@@ -321,7 +321,7 @@ fn complete(git: &Path, names: &[&str]) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Returns whether a directory has what git keeps in a repository. One of these is enough: a command can move the others
+/// Returns whether a directory has a part of a git repository. One such part is enough: a command can move the others
 /// away and back.
 fn is_repository(git: &Path) -> Result<bool, SandboxError> {
     let (directory, _) = match open(git) {

@@ -53,7 +53,7 @@ pub(crate) fn restrict() -> Result<(), SandboxError> {
     }
     for capability in (0..64).filter(|capability| KEPT & (1 << capability) == 0) {
         // SAFETY: takes integers only. Fails for numbers the kernel does not know, and without the right to drop;
-        // the result is checked below.
+        // the next lines check the result.
         unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
     }
     // SAFETY: takes integers only. Kernels before 4.3 have no ambient set.

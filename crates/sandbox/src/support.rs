@@ -1,11 +1,11 @@
-//! What this machine can confine, found out without restricting anything.
+//! Finds out how far this machine can confine commands, without restricting anything.
 
 use crate::{Files, Network, Outer, Profile};
 
 /// The first version of Landlock that prevents truncating files. Earlier versions do not count.
 const FIRST_THAT_HOLDS: u8 = 3;
 
-/// What this machine can confine.
+/// The means of confinement that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
     /// Landlock's version, up to the newest we use; 0 without Landlock.

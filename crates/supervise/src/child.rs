@@ -30,7 +30,7 @@ pub struct Streams {
     pub output: Paced<pipe::Receiver>,
 }
 
-/// What is left of a child.
+/// The end of a child, for a report.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// How it exited, where that was seen.

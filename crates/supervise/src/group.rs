@@ -1,6 +1,6 @@
 //! Services by name, their tasks, and their common end.
 //!
-//! Owns the tasks and joins them. The mutex is held for look-ups and for [`Service::changed`] of a new or removed
+//! Owns the tasks and joins them. The mutex is locked for look-ups and for [`Service::changed`] of a new or removed
 //! service only.
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes that are read of one stream in a microsecond (guess: several times what a useful service sends).
 const BYTES_PER_MICROSECOND: u64 = 8;
-/// What a line costs besides its bytes: a thousand a second are read.
+/// The cost of a line besides its bytes: a thousand a second are read.
 const LINE: Duration = Duration::from_millis(1);
 /// How far ahead of that rate a child may be: 32 MB, or 4000 lines.
 const BURST: Duration = Duration::from_secs(4);
@@ -35,7 +35,7 @@ pub(crate) struct Pace {
     /// When what was read would have arrived at the rate.
     due: Instant,
     over_since: Option<Instant>,
-    /// What a line costs.
+    /// The cost of a line.
     line: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a supervisor needs of a service: a trait, and the values it speaks of.
+//! The trait of a service that a supervisor runs, and the values of the trait.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use std::time::Duration;
 /// The supervisor calls the methods from the one task of the service. It drops a future when something else is
 /// requested, so dropping a [`Connection`](Service::Connection) must release everything behind it.
 pub trait Service: Sized + Send + Sync + 'static {
-    /// What callers use while the service runs.
+    /// The value that callers use while the service runs.
     type Handle: Clone + Send + Sync + 'static;
-    /// What the task owns while the service runs: its process, its connection.
+    /// The value that the task owns while the service runs: its process, its connection.
     type Connection: Send;
 
     /// Returns the name for the log.

@@ -1,6 +1,6 @@
 //! One service as its callers see it: its handle, what is requested of it, waiting for it.
 //!
-//! Its task writes the handle, callers write requests. One short mutex, held while [`Service::changed`] runs so that
+//! Its task writes the handle, callers write requests. One short mutex, locked while [`Service::changed`] runs so that
 //! changes arrive in order, and none after the removal.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::run::STABLE;
 use crate::service::pause_after;
 use crate::{Failure, Service, Status};
 
-/// What a group does with a service that it is given.
+/// The time at which a group starts a new service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// Starts it.
@@ -22,14 +22,14 @@ pub enum Start {
     OnRequest,
 }
 
-/// What is requested of a service. Another number is another request.
+/// A request to a service. Another number is another request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
     number: u64,
     pub(crate) wanted: Wanted,
 }
 
-/// What a service is to do.
+/// The state that is requested of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// To run.

@@ -1,4 +1,4 @@
-//! What a child writes to its standard error: its last lines for reports of failures, and each line for a sink.
+//! A child's standard error: its last lines for reports of failures, and each line for a sink.
 //!
 //! Read until the end of the stream. Bounded by one buffer, one line and [`MAX_LINES`] lines. Without a sink the lines
 //! go to the log and are read at a bounded rate. With one, all is read at once, and lines over the rate are lost.
@@ -19,10 +19,10 @@ const MAX_LINES: usize = 30;
 const MAX_LINE: usize = 1024;
 /// Longest line for a sink; the rest of it is dropped.
 const MAX_SINK_LINE: usize = 8 << 10;
-/// Bytes read at once: what a pipe holds.
+/// Bytes read at once: the size of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// What a sink gets.
+/// A line for a sink, or the number of lost lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A line that is not empty, of at most 8 KiB.

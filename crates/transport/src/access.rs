@@ -1,8 +1,9 @@
-//! Who may connect: the host and the origin that a request names, and the token. All three are checked, always.
+//! Admits connections by three checks: of the host and the origin that a request names, and of the token. All three are
+//! always done.
 //!
-//! The host and the origin are what keeps web pages out, of other origins and of names that were pointed at this
-//! machine; the token, or a ticket in its place, is what keeps other users out. Wrong ones are answered late, and later the
-//! more there were. The files of our own page have no secret, so only host and origin are checked for them.
+//! The checks of host and origin exclude web pages of other origins, and of names that were pointed at this machine.
+//! The check of the token, or of a ticket in its place, excludes other users. Wrong tokens are answered late, and later
+//! the more there were. The files of our own page have no secret, so only host and origin are checked for them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::guesses::Guesses;
 /// Shortest token in bytes where other machines can guess.
 const MIN_TOKEN_BYTES: usize = 16;
 
-/// Where clients with a token connect.
+/// The path at which clients with a token connect.
 const WEB_SOCKET: &str = "/ws";
 
 const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` opens the page at its address of now. \
@@ -33,7 +34,7 @@ const FOREIGN_HOST: &str = "The Host header names another server. `bobbin open` 
 const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the origin in AppServer.AllowedOrigins of your \
                               own ~/.craft/config.json.\n";
 const OTHER_ADDRESS: &str = "This server has its page at another address. `bobbin open` opens it.\n";
-/// What a browser is shown at an address of the listener that is not the page's: no script, no secret, and not the name.
+/// The text at addresses of the listener other than the page's: no script, no secret, and not the page's name.
 const SIGN: &str = "<!doctype html><meta charset=\"utf-8\"><title>Bobbin</title>\
                     <p>Bobbin runs here. Its page is at another address, because other people have accounts on this \
                     machine.</p><p>Type <code>bobbin open</code> in a terminal to open it.</p>\n";
@@ -42,10 +43,10 @@ const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Author
 const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
 const WRONG_TICKET: &str = "The ticket was used, is too old or was never given. Ask for another one.\n";
 
-/// What the server's user says about who may connect.
+/// The user's settings for connections.
 #[derive(Clone, Default)]
 pub struct Admission {
-    /// What clients present; `None` or empty: nothing.
+    /// The token that clients present; `None` or empty: they need none.
     pub token: Option<String>,
     /// Origins of pages beside the listener's own, as `https://tea.example`.
     pub origins: Vec<String>,
@@ -53,15 +54,15 @@ pub struct Admission {
     pub hosts: Vec<String>,
 }
 
-/// Takes what a browser presents in place of the token: it sends no header with a WebSocket, and an address with the token
-/// would be in its history.
+/// Takes tickets, which browsers present in place of the token: a browser sends no header with a WebSocket, and an
+/// address with the token would be in its history.
 pub trait Tickets: Send + Sync + 'static {
-    /// Takes a ticket, once. Returns what is cancelled when its client may no longer be connected; `None` for a ticket that
-    /// does not count.
+    /// Takes a ticket, once. Returns a token that is cancelled when its client may no longer be connected; `None` for a
+    /// ticket that does not count.
     fn redeem(&self, ticket: &[u8]) -> Option<CancellationToken>;
 }
 
-/// Who may connect to a listener. Clones share the count of wrong tokens.
+/// Decides which clients may connect to a listener. Clones share the count of wrong tokens.
 #[derive(Clone)]
 pub struct Access {
     address: SocketAddr,
@@ -79,14 +80,14 @@ pub(crate) enum Scheme {
     Https,
 }
 
-/// What is cancelled when a client may no longer be connected: in the extensions of its request.
+/// The token that is cancelled when a client may no longer be connected: in the extensions of its request.
 #[derive(Clone)]
 pub(crate) struct Until(pub(crate) CancellationToken);
 
 /// Why a listener is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// Nothing keeps other machines out.
+    /// Other machines can connect without a token.
     #[error(
         "{0} can be reached from other machines and wants a token; remove the empty one or listen on 127.0.0.1"
     )]
@@ -357,7 +358,7 @@ fn is_loopback(authority: &str) -> bool {
 fn split(authority: &str) -> Option<(&str, u16)> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
-        // Nothing but an address stands in brackets.
+        // Only an address is in brackets.
         host.parse::<std::net::Ipv6Addr>().ok()?;
         (host, port.strip_prefix(':').or(port.is_empty().then_some("80"))?)
     } else {

@@ -35,7 +35,7 @@ const PROGRESS: Duration = Duration::from_secs(30);
 const HANDSHAKE: u8 = 22;
 const NO_TLS: &str = "This address speaks TLS: use https:// or wss://.\n";
 
-/// What every connection of a listener is served with.
+/// The router and the TLS of every connection of a listener.
 pub(crate) struct Http {
     pub(crate) router: Router,
     pub(crate) tls: Option<Arc<Tls>>,
@@ -107,7 +107,7 @@ where
         .map_err(io::Error::other)
 }
 
-/// Waits for a connection to end, as long as it keeps within the limits.
+/// Waits for a connection to end, as long as it stays within the limits.
 async fn within_limits(counts: &Counts, served: impl Future<Output = ()>) {
     tokio::pin!(served);
     let (mut written, mut limit) = (0, TIMEOUT);

@@ -1,4 +1,4 @@
-//! Where connections come from: this process's stdio, the HTTP listener, a socket file.
+//! The sources of connections: this process's stdio, the HTTP listener, a socket file.
 //!
 //! A connection is handed to a [`Connections`] handler as a framed transport; what is spoken over it is
 //! not known here.

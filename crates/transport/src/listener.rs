@@ -1,8 +1,9 @@
-//! The HTTP listener: serves a router to those who may connect, our page to browsers, and two probes to everybody.
+//! The HTTP listener: serves a router to admitted clients, our page to browsers, and two probes to all.
 //!
 //! Owns every connection's task and joins them. A connection is plain HTTP at first, limited as `http` says. At most
-//! [`MAX_HTTP`] are open; one more takes the place of the oldest that has had its time, so that a silent crowd keeps nobody out. An upgrade makes it
-//! a WebSocket (`web_socket`): at most [`MAX_WEB_SOCKETS`] are open; one more is answered 503.
+//! [`MAX_HTTP`] are open. One more takes the place of the oldest that has had its time, so that many silent connections
+//! cannot exclude others. An upgrade makes it a WebSocket (`web_socket`): at most [`MAX_WEB_SOCKETS`] are open; one
+//! more is answered 503.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -29,7 +30,7 @@ use tokio_util::task::TaskTracker;
 use crate::http::Http;
 use crate::{Access, Tls, WebSockets, access, bind_loopbacks};
 
-/// WebSockets at once: far above what a workspace sees, far below what a machine bears.
+/// WebSockets at once: far more than a workspace has, far fewer than a machine can serve.
 const MAX_WEB_SOCKETS: usize = 4096;
 /// Plain HTTP connections at once. A client takes a few milliseconds to its upgrade; so many new ones in that time are an
 /// attack, and take a quarter of the usual 1,024 descriptors.
@@ -79,7 +80,7 @@ impl Listener {
         Self::of(vec![socket]).map_err(failed)
     }
 
-    /// Binds a loopback address together with the other ones to which names below `localhost` lead.
+    /// Binds a loopback address together with the other ones to which names under `localhost` lead.
     ///
     /// # Errors
     /// [`ListenError::Bind`].
@@ -147,7 +148,7 @@ impl Listener {
         self.address
     }
 
-    /// Serves `router` to those that `access` lets in, and the probes to everybody, until `stop`. Then waits for the
+    /// Serves `router` to clients that `access` admits, and the probes to all, until `stop`. Then waits for the
     /// connections to end.
     ///
     /// `/healthz` answers as long as the process lives, `/readyz` says what `is_ready` says.
@@ -255,7 +256,8 @@ impl Places {
     }
 }
 
-/// Returns the next connection of any socket. The sockets come first in turn, so that a crowd at one holds up no other.
+/// Returns the next connection of any socket. The sockets come first in turn, so that many connections at one socket do
+/// not delay the others.
 ///
 /// # Cancel safety
 /// Safe.

@@ -3,8 +3,8 @@
 //! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] at once; one more is closed at once, and
 //! so is one of another user. The directory may be deeper than a socket's address is long.
 //!
-//! A client's first message is the content of the key file beside the socket. Not every sandbox keeps a process of the same user
-//! from connecting to a socket whose path it knows; reading a file in the state directory is refused to all of them.
+//! A client's first message is the content of the key file beside the socket. A sandboxed process of the same user may
+//! be able to connect to a socket whose path it knows, but every sandbox refuses to read files in the state directory.
 
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
@@ -42,7 +42,7 @@ pub struct LocalListener {
     key: Key,
 }
 
-/// What clients send first.
+/// The content of a client's first message.
 #[derive(Clone, Copy)]
 struct Key([u8; KEY_BYTES]);
 

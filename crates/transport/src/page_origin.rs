@@ -1,27 +1,28 @@
 //! The addresses at which the listener serves its page to browsers.
 //!
-//! A browser gives an origin's storage, and the origin's service worker, to whatever answers at its port. Where other
-//! people can run programs on the machine, an origin that lasts longer than the listener would hand its secret to them.
+//! A browser gives an origin's storage, and the origin's service worker, to whatever answers at its port. If other
+//! users can run programs on the machine, an origin that lasts longer than the listener would give its secret to them.
 
 use std::net::{IpAddr, SocketAddr};
 
 /// Random bytes of a fresh name: 80 bits.
 const LABEL_BYTES: usize = 10;
-/// What names are written with.
+/// The characters of names.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Where browsers find the page over plain HTTP. With TLS the certificate names the server, and nothing is restricted.
+/// The addresses at which browsers find the page over plain HTTP. With TLS the certificate names the server, and
+/// nothing is restricted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PageOrigin {
-    /// At every name of the listener. These stay the same.
+    /// Every name of the listener. The names stay the same.
     #[default]
     Stable,
-    /// At the listener's address, as a number. `localhost` could lead to another address of the machine, where another
+    /// The listener's address, as a number. `localhost` could lead to another address of the machine, where another
     /// program can listen.
     Numeric,
-    /// At `LABEL.localhost` alone. The label is random, and no later listener has it again.
+    /// `LABEL.localhost` alone. The label is random, and no later listener has it again.
     Fresh(String),
-    /// Nowhere: browsers use TLS.
+    /// None: browsers use TLS.
     Encrypted,
 }
 

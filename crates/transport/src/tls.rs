@@ -29,7 +29,7 @@ pub enum TlsError {
         /// Why.
         source: io::Error,
     },
-    /// Everybody on this machine can read the key.
+    /// Other users of this machine can read the key.
     #[error("other users can read the key {}: run `chmod o-r` on it, or make a new one", .0.display())]
     PublicKeyFile(PathBuf),
     /// A file has no PEM of the kind that is wanted.
@@ -37,7 +37,7 @@ pub enum TlsError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
         /// Why.
         source: pem::Error,
@@ -63,7 +63,7 @@ pub struct Tls {
 
 struct Loaded {
     config: Arc<ServerConfig>,
-    /// What the files were when they were last looked at.
+    /// The identities of the files at the last look.
     seen: [Option<Seen>; 2],
 }
 

@@ -88,7 +88,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Works on files below `root`, with this index.
+    /// Works on files under `root`, with this index.
     pub(crate) fn on(mut self, root: &'a Path, index: &'a Path) -> Self {
         self.tree = Some((root, index));
         self

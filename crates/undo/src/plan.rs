@@ -1,4 +1,4 @@
-//! What the calls of a Turn did to each file, and what an undo does about it. Pure.
+//! The effects of a Turn's calls on each file, and the steps of an undo. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ pub(crate) enum Now {
     Other,
 }
 
-/// What an undo does about a file.
+/// The step of an undo for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Nothing: the file is in its earlier state.

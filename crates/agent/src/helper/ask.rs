@@ -22,7 +22,7 @@ const MAX_ANSWER_BYTES: usize = 16 << 10;
 
 /// An answer of a model, and what it used.
 pub(crate) struct Answer {
-    /// What it says.
+    /// The text of the answer.
     pub(crate) text: String,
     /// Its tokens; none where they are not known.
     pub(crate) usage: TokenUsage,

@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// Bytes of the length in front of each message.
 const LENGTH: usize = 4;
 
-/// What a parent is for: the first message to it.
+/// The task of a parent: the first message to it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Runs a child. After this message, each byte asks the child to end, and the end of the socket kills the child.
@@ -50,7 +50,7 @@ pub(crate) enum NetworkOrder {
     Joined,
 }
 
-/// What a parent reports, in this order; `Failed` is the last.
+/// A report of a parent, in this order; `Failed` is the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
     /// The child runs, confined as ordered.

@@ -9,10 +9,10 @@ use bobbin_agent_api::tool::{Tool, ToolSource};
 
 use crate::agent::tool::ActionTool;
 
-/// Where the numbers of our runs begin: those of clients are smaller.
+/// The first number of our runs; the numbers of clients are smaller.
 const FIRST_CLIENT: u64 = 1 << 32;
 
-/// What confines the runners of the agent's calls.
+/// The confinement of the runners that the agent's calls start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunnerSandbox {
     /// Nothing: commands are not to be confined either.
@@ -38,7 +38,7 @@ pub struct Hosts {
     pub outside: Arc<Host>,
 }
 
-/// What a call needs.
+/// The values that every call of an action uses.
 pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     pub(crate) sandbox: SandboxNow,

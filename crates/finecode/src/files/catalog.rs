@@ -1,4 +1,4 @@
-//! What a project offers: its actions, their handlers, services. Made of a merged table.
+//! The actions, handlers and services of a project, made of a merged table.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(crate) struct Action {
     pub(crate) handlers: Vec<Handler>,
 }
 
-/// What a project offers.
+/// The actions, handlers and services of a project.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Catalog {
     pub(crate) actions: Vec<Action>,

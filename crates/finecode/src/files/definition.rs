@@ -21,7 +21,7 @@ pub(crate) enum Enabled {
     Invalid,
 }
 
-/// What a project's own files and its user's settings say.
+/// The configuration of a project from its own files and from its user's settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub(crate) dir: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct Definition {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// Tells a change of files.
+/// Fingerprints of files, compared to find a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint(Vec<(PathBuf, Option<String>)>);
 

@@ -1,6 +1,6 @@
 //! How tables of configuration merge: objects deeply, lists are replaced, the later one wins.
 //!
-//! Lists whose items have a name merge by it, and keep their order: handlers of an action, `action_handler` by its
+//! Lists whose items have a name merge by it and stay in their order: handlers of an action, `action_handler` by its
 //! source, `service` by its interface.
 
 use serde_json::{Value, json};

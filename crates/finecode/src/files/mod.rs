@@ -22,7 +22,7 @@ pub struct Problem {
     pub file: PathBuf,
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
-    /// What is wrong: a sentence for the user.
+    /// A sentence for the user.
     pub message: String,
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::group::{APPLY_EDIT, CAPABILITY, FineCode};
 
-/// What a client declares; `true` is one that applies no edits.
+/// The capabilities that a client declares. `true` is a client that applies no edits.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Declared {

@@ -232,7 +232,7 @@ fn result(
             text: outcome.text,
             ..failed(outcome.status.name(), None)
         },
-        // Not an error: somebody wanted it.
+        // Not an error: a client has cancelled the run.
         Err(RunError::Cancelled) => failed("cancelled", None),
         Err(error) => failed("failed", Some(error.to_string())),
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_with::skip_serializing_none;
 
-/// JSON that is carried as it is: of an action's own type.
+/// JSON of an action's own type, passed on unchanged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ActionJson(pub Box<RawValue>);
@@ -50,7 +50,7 @@ pub struct FineCodeProject {
     pub name: String,
     /// `valid`, `noConfig`, `invalid` or `untrusted`.
     pub status: String,
-    /// What is wrong with its configuration: sentences with file and line.
+    /// Errors of its configuration: sentences with file and line.
     pub problems: Vec<String>,
 }
 
@@ -117,11 +117,11 @@ pub struct FineCodeActionRunParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FineCodeActionRunResult {
-    /// What came of it in each project.
+    /// The result in each project.
     pub results: Vec<FineCodeRunResult>,
 }
 
-/// What came of a run in one project.
+/// The result of a run in one project.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -182,7 +182,7 @@ pub struct FineCodeRunner {
     pub status: String,
     /// Why it does not run.
     pub problem: Option<String>,
-    /// Where it writes its log.
+    /// The path of its log.
     pub log_file: Option<String>,
 }
 
@@ -221,9 +221,9 @@ pub struct FineCodeProgressNotification {
     pub run_id: String,
     /// `begin`, `report` or `end`.
     pub kind: String,
-    /// What is done; with `begin`.
+    /// The work that is in progress; with `begin`.
     pub title: Option<String>,
-    /// What is done right now.
+    /// The present step of the work.
     pub message: Option<String>,
     /// How much is done.
     pub percentage: Option<f64>,
@@ -263,9 +263,9 @@ pub struct FineCodeMessageNotification {
     pub env: String,
     /// `info`, `warning` or `error`.
     pub level: String,
-    /// What is said.
+    /// The text of the message.
     pub text: String,
-    /// Where the runner waits for a debugger.
+    /// The address at which the runner waits for a debugger.
     pub debugger: Option<String>,
 }
 

@@ -22,12 +22,12 @@ use crate::wire::{
 
 /// How long a runner may take to merge results, which need no handler.
 const MERGE: Duration = Duration::from_mins(2);
-/// After which silence users are told what is waited for.
+/// The silence after which users are notified which runner the run waits for.
 const NOTICE: Duration = Duration::from_secs(10);
-/// Most bytes of partial results that are kept to be merged.
+/// Most bytes of partial results that are stored to be merged.
 const MAX_PARTIALS: usize = 64 << 20;
 
-/// What is called.
+/// An action or a segment that a runner is to run.
 pub(crate) struct Call<'a> {
     pub(crate) conn: &'a Arc<Conn>,
     pub(crate) action: &'a str,
@@ -39,7 +39,7 @@ pub(crate) struct Call<'a> {
     pub(crate) progress: bool,
 }
 
-/// What a segment gets of the one before it.
+/// A segment's handlers, with the result and context of the segment before.
 #[derive(Default)]
 pub(crate) struct Segment<'a> {
     pub(crate) handlers: &'a [String],
@@ -168,7 +168,7 @@ impl Inner {
         Ok((answer, partials))
     }
 
-    /// Waits for the end of a run for as long as its runner gives signs of life. Users are told once what is waited for.
+    /// Waits for the end of a run for as long as its runner gives signs of life. Users are notified once.
     async fn unless_silent<T>(
         &self,
         conn: &Conn,
@@ -184,7 +184,7 @@ impl Inner {
         loop {
             let silence = conn.silence();
             if silence >= limit {
-                // It would hold what it holds for ever: the next run gets a new one.
+                // The run would occupy this runner for ever, so the next run gets a new runner.
                 conn.give_up();
                 return Err(RunError::Silent {
                     project: conn.project_name.clone(),
@@ -251,7 +251,7 @@ fn options_of(all: &Options<'_>, conn: &Conn) -> serde_json::Value {
     options(all, conn.speech.dialect)
 }
 
-/// Partial results that are kept to be merged. `None` once they are too large.
+/// Partial results that are stored to be merged. `None` once they are too large.
 struct Kept(Mutex<Option<Vec<Json>>>, AtomicUsize);
 
 impl Default for Kept {

@@ -25,7 +25,7 @@ use crate::progress::{Combined, Progress};
 use crate::project::Project;
 use crate::wire::{DevEnv, Format, Trigger};
 
-/// What a caller asks for.
+/// The run that a caller requests.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     /// The name or import path of the action.
@@ -40,15 +40,15 @@ pub struct RunRequest {
     pub formats: Vec<Format>,
     /// Whether the sink gets partial results.
     pub partial_results: bool,
-    /// Who started it.
+    /// The starter of the run.
     pub trigger: Trigger,
-    /// Where it was started.
+    /// The kind of program that started the run.
     pub dev_env: DevEnv,
     /// The client on whose behalf it runs.
     pub client: Option<ClientId>,
 }
 
-/// What happens during a run.
+/// A partial result, or progress, of a run.
 #[derive(Debug, Clone)]
 pub enum RunEvent {
     /// A part of a result, to be merged by who knows its type.
@@ -92,7 +92,7 @@ impl Status {
     }
 }
 
-/// What came of a run in one project.
+/// The result of a run in one project.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// How it ended.
@@ -122,7 +122,7 @@ pub(crate) struct Context {
     pub(crate) progress: Arc<Combined>,
 }
 
-/// What the caller of a run gets while it is in one project.
+/// Delivers partial results and progress of a run in one project to its caller.
 pub(crate) struct Delivery<'a> {
     pub(crate) context: &'a Context,
     project: PathBuf,

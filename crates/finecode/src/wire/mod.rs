@@ -8,7 +8,7 @@ pub(crate) use send::{Options, RunParams, SegmentParams, options, workspace_resu
 
 use serde::{Deserialize, Serialize};
 
-/// Who started a run.
+/// The starter of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -21,7 +21,7 @@ pub enum Trigger {
     Unknown,
 }
 
-/// Where a run was started.
+/// The kind of program that started a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DevEnv {

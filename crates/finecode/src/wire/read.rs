@@ -1,4 +1,4 @@
-//! What is read: every form, whatever the dialect.
+//! Messages that are read: every form, whatever the dialect.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ enum StyledPart {
 }
 
 impl Formatted {
-    /// Reads formats, which may be a string that holds them.
+    /// Reads formats, which may be JSON inside a string.
     fn read(formats: &RawValue) -> Option<Self> {
         if let Ok(inner) = serde_json::from_str::<String>(formats.get()) {
             return Self::plain(&inner);
@@ -195,7 +195,7 @@ pub(crate) fn read_progress(value: &str) -> Option<Progress> {
     })
 }
 
-/// What a runner knows of an action.
+/// An action as a runner describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Meta {
     #[serde(alias = "canonicalSource")]
@@ -239,7 +239,7 @@ pub(crate) struct Nested {
     pub(crate) concurrently: Option<bool>,
 }
 
-/// Who started the asking run, in both spellings.
+/// The trigger and the depth of the asking run, in both spellings.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct NestedMeta {
     pub(crate) trigger: Option<super::Trigger>,

@@ -1,4 +1,4 @@
-//! What is sent: strictly in the form of the connection's dialect.
+//! Messages that are sent: strictly in the form of the connection's dialect.
 
 use bobbin_finecode_wire::{Dialect, Json};
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub(crate) struct RunParams<'a> {
     pub(crate) options: Value,
 }
 
-/// What `actions/runHandlers` has beside.
+/// The additional params of `actions/runHandlers`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SegmentParams<'a> {

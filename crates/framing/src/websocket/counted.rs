@@ -1,7 +1,7 @@
 //! A byte stream that counts the bytes read and written.
 //!
-//! A WebSocket reports only whole frames. This stream under the WebSocket counts every read and write, which tells
-//! a slow connection from a stalled one. Two numbers; it knows nothing of frames.
+//! A WebSocket reports only whole frames. This stream under the WebSocket counts every read and write, which
+//! distinguishes a slow connection from a stalled one. Two numbers; it knows nothing of frames.
 
 use std::io;
 use std::pin::Pin;

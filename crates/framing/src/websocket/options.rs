@@ -72,8 +72,8 @@ impl Default for WebSocketOptions {
 /// `max_message_bytes` limits incoming messages; a larger one closes with 1009. Outgoing messages may have any
 /// size, since they are sent in fragments.
 ///
-/// The stream keeps the buffer of a large incoming frame until the connection ends. So a connection that once
-/// received a message of some size may hold that much memory from then on.
+/// The stream retains the buffer of a large incoming frame until the connection ends. So a connection that once
+/// received a message of some size may occupy that much memory from then on.
 pub fn websocket_config(max_message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)

@@ -1,4 +1,4 @@
-//! Decides when to send a ping, and when its answer is missing. Holds times and numbers; touches no socket.
+//! Decides when to send a ping, and when its answer is missing. Has times and numbers only; touches no socket.
 //!
 //! A slow connection is not a dead one. The wait for an answer starts when the ping was sent and restarts whenever
 //! bytes move in either direction. If bytes only leave, it restarts for two minutes at most: the system buffers

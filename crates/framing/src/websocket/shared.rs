@@ -106,7 +106,7 @@ where
     }
 }
 
-/// Longest close text: a control frame holds 125 bytes, and the code takes two.
+/// Longest close text: a control frame takes 125 bytes, and the code takes two.
 const MAX_CLOSE_TEXT: usize = 123;
 
 pub(super) fn close_frame(reason: &CloseReason) -> CloseFrame {

@@ -1,7 +1,7 @@
 //! The writing half: sends frames, then a close frame, and waits for the other side to hang up.
 //!
 //! A large message is sent in fragments (RFC 6455 section 5.4). Each fragment is passed to the stream once the one
-//! before it is sent. So the stream's buffer holds at most one fragment, and pings and pongs can be sent between
+//! before it is sent. So the stream's buffer has at most one fragment, and pings and pongs can be sent between
 //! fragments.
 
 use std::collections::VecDeque;
@@ -113,7 +113,7 @@ where
                     let _refused = Pin::new(&mut socket.stream).start_send(Message::Close(Some(frame)));
                 }
                 Closing::Said => {
-                    // As above: a stream that is closed both ways has nothing to flush.
+                    // Again, a stream that is closed both ways has nothing to flush.
                     let _closed = ready!(Pin::new(&mut socket.stream).poll_flush(cx));
                     self.closing = Closing::Flushed;
                 }

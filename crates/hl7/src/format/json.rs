@@ -1,4 +1,4 @@
-//! JSON. A number is read as it is written, so `1.50` keeps its zero.
+//! JSON. A number is read as it is written, so the zero of `1.50` stays.
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ use crate::value::Value;
 /// The deepest nesting that is read; a message's structure has seven levels.
 const MAX_DEPTH: usize = 8;
 
-/// What a message is written in.
+/// A notation of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -90,7 +90,7 @@ fn too_deep() -> Reason {
 
 /// Appends a text in double quotes, in the notation that YAML and TOML have in common.
 ///
-/// What a reader of either could refuse, or take as a line end, is written as a number.
+/// Writes a character as a number if a reader of JSON or YAML could refuse it or take it as a line end.
 fn quote(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {

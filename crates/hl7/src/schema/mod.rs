@@ -14,7 +14,7 @@ use serde::Serialize;
 pub use overrides::Overrides;
 pub use validate::{Finding, Findings, MAX_FINDINGS, Rule};
 
-/// What is known about the fields of each segment.
+/// The known properties of the fields of each segment.
 ///
 /// ```
 /// use bobbin_hl7::{Message, Overrides, Schema};
@@ -35,7 +35,7 @@ pub struct Schema {
     segments: BTreeMap<String, Vec<FieldSchema>>,
 }
 
-/// What is known about a field, or about a component of it.
+/// The known properties of a field, or of a component of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct FieldSchema {
     /// The field's number.
@@ -43,7 +43,7 @@ pub struct FieldSchema {
     /// The component's number, if this is about a component.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub component: Option<u8>,
-    /// What is known.
+    /// The known properties.
     #[serde(flatten)]
     pub properties: Properties,
 }
@@ -51,7 +51,7 @@ pub struct FieldSchema {
 /// The properties of a field. What is absent is not known or not restricted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Properties {
-    /// What the field is called.
+    /// The name of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A heading under which editors show it.
@@ -72,10 +72,10 @@ pub struct Properties {
     /// A regular expression that the whole value matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// What kind of text it is.
+    /// The kind of text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datatype: Option<DataType>,
-    /// What editors show in an empty field.
+    /// The text that editors show in an empty field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
     /// The codes that it may hold, each with its meaning.

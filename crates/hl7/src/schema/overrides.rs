@@ -22,7 +22,7 @@ pub struct Overrides {
     pub(super) segments: BTreeMap<String, Vec<Override>>,
 }
 
-/// What an extension says about one field or component.
+/// An extension's properties of one field or component.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Override {
     field: u8,
@@ -40,7 +40,7 @@ pub(super) struct Override {
     template: State<String>,
 }
 
-/// What an override does with a property.
+/// The effect of an override on a property.
 #[derive(Debug, Clone, Default, PartialEq)]
 enum State<T> {
     #[default]

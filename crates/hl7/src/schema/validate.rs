@@ -16,7 +16,7 @@ pub const MAX_FINDINGS: usize = 1000;
 /// The text by which a sender says that a value is to be deleted. It is no value of the field's kind.
 const DELETE: &str = "\"\"";
 
-/// What a validation has found.
+/// The findings of a validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
     /// The findings, in the order of the message.
@@ -28,12 +28,12 @@ pub struct Findings {
 /// A place that is not as the schema says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where. `None` is a line that no path can name; the message says which.
+    /// The place. `None` is a line that no path can name; the message says which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
     /// Which rule it is about.
     pub rule: Rule,
-    /// What is wrong, for a user. It has no text of the message in it.
+    /// The error, for a user. It has no text of the HL7 message in it.
     pub message: String,
 }
 

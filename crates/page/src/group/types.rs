@@ -19,7 +19,7 @@ pub struct DeviceListResult {
 pub struct DeviceInfo {
     /// Names it in `device/revoke`.
     pub id: String,
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// When it was paired.
     pub created_at: Timestamp,
@@ -32,7 +32,7 @@ pub struct DeviceInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceInviteParams {
-    /// What the device will be called; what it calls itself when left out. At most 64 characters count.
+    /// The name that the device gets; without it, the name that the browser gives itself. At most 64 characters count.
     pub label: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the words of a line expand to, as far as known: variables that the line sets, names of files.
+//! Expands the words of a line as far as known: variables that the line sets, names of files.
 
 use std::path::{Path, PathBuf};
 

@@ -61,7 +61,7 @@ impl PathPattern {
         &self.text
     }
 
-    /// Returns the place of fitting paths, as far as the pattern tells.
+    /// Returns the place of fitting paths, as far as the pattern determines it.
     pub(crate) fn place(&self, root: &Path) -> RefusedPlace {
         let (base, rest) = match &self.base {
             Base::Workspace => (root, self.text.strip_prefix("./").unwrap_or(&self.text)),
@@ -82,7 +82,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether an entry under a directory may fit, as far as the pattern tells.
+    /// Whether an entry under a directory may fit, as far as the pattern determines it.
     pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
         let (RefusedPlace::All(begins) | RefusedPlace::Within(begins)) = self.place(root);
         begins.starts_with(directory) || directory.starts_with(&begins)

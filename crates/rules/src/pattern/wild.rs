@@ -13,7 +13,7 @@ pub(super) enum Element<T> {
     One(T),
 }
 
-/// What may follow a pattern.
+/// The text that may follow a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// Nothing.

@@ -35,7 +35,7 @@ pub(super) enum Operands {
     Search,
     /// Texts; it reads its input.
     Input,
-    /// Texts that begin with `+`.
+    /// Texts that start with `+`.
     Format,
 }
 

@@ -96,7 +96,7 @@ enum After {
     Nothing,
 }
 
-/// The token where a word may begin.
+/// The token at a place where a word may start.
 enum Here {
     /// A word, and whether any of it was quoted.
     Word(Word, bool),

@@ -107,7 +107,7 @@ fn bare(text: &str) -> Word {
     word
 }
 
-/// Whether a quoted text begins with the shell's directory: [`behind_here`].
+/// Whether a quoted text starts with the shell's directory: [`behind_here`].
 pub(super) fn begins_here(node: Node<'_>, source: &str) -> bool {
     let is_first = node
         .parent()

@@ -13,7 +13,7 @@ struct Hazards {
     letters: &'static str,
     /// One letter after one dash, but only before the first operand.
     early: &'static str,
-    /// Words that begin with one dash or none, whole.
+    /// Words that start with one dash or none, whole.
     words: &'static [&'static str],
     /// Options with two dashes, which may be abbreviated.
     long: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Scripts and old option styles, where letters after a dash do not tell what a program does: `sed`, `tar`, `make`,
+//! Scripts and old option styles, where letters after a dash do not say what a program does: `sed`, `tar`, `make`,
 //! `uniq`. Like the other hazards, they matter only to rules that allow.
 
 /// Long options of `sed` that neither write nor give a script.

@@ -13,7 +13,7 @@ use crate::{Files, Plan, PlannedMounts, SandboxError};
 /// another process before the helper.
 const OURS: [i32; 2] = [2, 3];
 
-/// The kinds of namespaces whose numbers tell views apart.
+/// The kinds of namespaces whose numbers differ between views.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Namespace {
     User,

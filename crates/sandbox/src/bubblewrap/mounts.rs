@@ -40,7 +40,7 @@ struct PlannedMount {
     access: Access,
 }
 
-/// What is mounted.
+/// The content of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Content {
     /// A file or directory of the machine, by its device and number.

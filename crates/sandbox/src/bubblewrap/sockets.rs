@@ -1,7 +1,8 @@
 //! The sockets of the machine that have a name among the files, found when a command starts.
 //!
-//! A network of its own keeps a command from addresses and from abstract names, and not from sockets among the files: to
-//! connect to one takes no more than a path to it. Sockets of commands are in networks of their own and not listed.
+//! A command with a network of its own reaches no addresses and no abstract names, but it reaches sockets among the
+//! files: to connect to such a socket takes no more than a path to it. Sockets of commands are in networks of their own
+//! and not listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -46,7 +47,7 @@ fn names(list: &[u8]) -> Vec<(String, PathBuf)> {
             }
             rest = after;
         }
-        // One blank, then the name as it is; `@` begins names that are not among the files.
+        // One blank, then the name as it is. Names that are not among the files start with `@`.
         let name = rest.get(1..)?;
         let is_file = !name.is_empty() && !name.starts_with(b"@");
         is_file.then(|| Some((number?.to_owned(), OsStr::from_bytes(name).into())))?

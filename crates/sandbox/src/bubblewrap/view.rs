@@ -44,7 +44,7 @@ pub fn view_of(plan: &Plan, directory: &Path, network: CommandNetwork) -> Result
     })
 }
 
-/// Where the network of a command without the machine's comes from.
+/// The origin of a command's network, if it does not have the machine's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandNetwork {
     /// Bubblewrap makes it.
@@ -129,7 +129,7 @@ impl View {
                 (blank, Mount::Blank),
                 (write, Mount::Write),
                 (around(&plan.hide), Mount::Blank),
-                // Hidden as a whole, even if writable: its entries cannot be told apart.
+                // Hidden as a whole, even if writable: single entries of it cannot be hidden.
                 (beyond_kept, Mount::Blank),
                 (beyond_blank, Mount::Blank),
             ] {
@@ -268,8 +268,8 @@ impl View {
     }
 }
 
-/// Adds what keeps a command from the services of the machine: no path leads to a socket on which one listens, unless
-/// the plan names that socket as a writable place.
+/// Adds the mounts that hide the services of the machine from a command: no path leads to a socket on which a service
+/// listens, unless the plan names that socket as a writable place.
 fn separate(
     plan: &Plan,
     write: &[PathBuf],
