@@ -39,7 +39,7 @@ impl Contents {
     }
 
     /// Returns whether an entry in a directory fits, links lead out of it, or a bound was reached.
-    pub(crate) fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+    pub(crate) fn contains(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
         let until = *self.until.get_or_init(|| Instant::now() + self.time);
         if fits(directory) {
             return true;
@@ -116,13 +116,13 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_mins(1);
 
-    fn holds(workspace: &Workspace, directory: &str, leaves_out: LeavesOut, name: &str) -> bool {
+    fn contains(workspace: &Workspace, directory: &str, leaves_out: LeavesOut, name: &str) -> bool {
         let look = Look {
             leaves_out,
             links: false,
         };
         let fits = |path: &Path| path.file_name().is_some_and(|found| found == name);
-        Contents::within(MINUTE).holds(&workspace.root().join(directory), look, &fits)
+        Contents::within(MINUTE).contains(&workspace.root().join(directory), look, &fits)
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
             // A directory that is named itself is searched.
             ("named", "key", AsRipgrep, true),
         ] {
-            let found = holds(&workspace, directory, leaves_out, name);
+            let found = contains(&workspace, directory, leaves_out, name);
             assert_eq!(found, is_shown, "{directory} {leaves_out:?}");
         }
     }
@@ -169,10 +169,10 @@ mod tests {
         for number in 0..MAX_ENTRIES {
             workspace.write(&format!("many/{number}"), "");
         }
-        assert!(!holds(&workspace, "few", LeavesOut::Nothing, "key"));
-        assert!(holds(&workspace, "many", LeavesOut::Nothing, "key"));
+        assert!(!contains(&workspace, "few", LeavesOut::Nothing, "key"));
+        assert!(contains(&workspace, "many", LeavesOut::Nothing, "key"));
         let over = Contents::within(Duration::ZERO);
-        assert!(over.holds(&workspace.root().join("few"), Look::default(), &|_| false));
+        assert!(over.contains(&workspace.root().join("few"), Look::default(), &|_| false));
     }
 
     #[test]
@@ -182,13 +182,13 @@ mod tests {
         for number in 0..MAX_ENTRIES {
             workspace.write(&format!("many/{number}.bin"), "");
         }
-        assert!(!holds(&workspace, "many", LeavesOut::AsRipgrep, "key"));
+        assert!(!contains(&workspace, "many", LeavesOut::AsRipgrep, "key"));
         let many = workspace.root().join("many");
         let look = Look {
             leaves_out: LeavesOut::AsRipgrep,
             links: false,
         };
-        assert!(Contents::within(Duration::from_nanos(1)).holds(&many, look, &|_| false));
+        assert!(Contents::within(Duration::from_nanos(1)).contains(&many, look, &|_| false));
     }
 
     #[test]
@@ -198,12 +198,12 @@ mod tests {
         symlink(workspace.outside(), workspace.root().join("sub/leak")).unwrap();
         let sub = workspace.root().join("sub");
         let below = Contents::within(MINUTE);
-        assert!(!below.holds(&sub, Look::default(), &|_| false));
+        assert!(!below.contains(&sub, Look::default(), &|_| false));
         let look = Look {
             links: true,
             ..Look::default()
         };
-        assert!(below.holds(&sub, look, &|_| false));
+        assert!(below.contains(&sub, look, &|_| false));
     }
 
     #[test]
@@ -212,6 +212,6 @@ mod tests {
         let odd = workspace.root().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
         std::fs::create_dir(&odd).unwrap();
         std::fs::write(odd.join("key"), "").unwrap();
-        assert!(holds(&workspace, ".", LeavesOut::AsRipgrep, "key"));
+        assert!(contains(&workspace, ".", LeavesOut::AsRipgrep, "key"));
     }
 }

@@ -21,4 +21,4 @@ pub use programs::Programs;
 pub use reserved::{Reserved, ordinary};
 pub use rules_policy::RulesPolicy;
 pub use ruling::ruling;
-pub use trace::{Standing, Trace, resolve, trace};
+pub use trace::{Trace, TraceStatus, resolve, trace};

@@ -40,13 +40,13 @@ pub(crate) fn refused(rules: &RuleSet, root: &Path) -> Result<Vec<PathBuf>, Sear
 /// # Errors
 /// A bound was reached.
 pub(crate) fn found(root: &Path, fits: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, SearchBound> {
-    let mut found = Found::default();
-    search_below(vec![root.to_owned()], root, MAX_ENTRIES, fits, &mut found)?;
+    let mut found = FoundPlaces::default();
+    search_under(vec![root.to_owned()], root, MAX_ENTRIES, fits, &mut found)?;
     Ok(found.places)
 }
 
 fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, SearchBound> {
-    let mut found = Found::default();
+    let mut found = FoundPlaces::default();
     let mut tops = Vec::new();
     for place in rules.refused(root) {
         match place {
@@ -67,22 +67,22 @@ fn search(rules: &RuleSet, root: &Path, most: usize) -> Result<Vec<PathBuf>, Sea
     let of_root = rules.path(PathUse::Read, root, root);
     let refuses_all = of_root.is_some_and(|(judgement, _)| judgement == Judgement::Deny);
     let is_refused = |path: &Path| (refuses_all && path.starts_with(root)) || rules.refuses_entry(path, root);
-    search_below(tops, root, most, &is_refused, &mut found)?;
+    search_under(tops, root, most, &is_refused, &mut found)?;
     Ok(found.places)
 }
 
 /// Adds the entries under these directories that fit.
-fn search_below(
+fn search_under(
     tops: Vec<PathBuf>,
     root: &Path,
     most: usize,
     fits: &dyn Fn(&Path) -> bool,
-    found: &mut Found,
+    found: &mut FoundPlaces,
 ) -> Result<(), SearchBound> {
     let mut deeper = VecDeque::from(tops);
     let mut looks = 0;
     while let Some(directory) = deeper.pop_front() {
-        // Those of other users are closed to a command, too.
+        // Closed directories of other users are closed to a command, too.
         if is_closed(&directory) {
             return Err(SearchBound::Closed);
         }
@@ -152,13 +152,13 @@ fn is_left_alone(place: &Path) -> bool {
 
 /// The places of a search, each once.
 #[derive(Debug, Default)]
-struct Found {
+struct FoundPlaces {
     places: Vec<PathBuf>,
     /// They, and the directories of the workspace on the way to them.
     mounts: HashSet<PathBuf>,
 }
 
-impl Found {
+impl FoundPlaces {
     fn add(&mut self, place: PathBuf, root: &Path) -> Result<(), SearchBound> {
         let way = place.ancestors().skip(1);
         let way = way.take_while(|parent| *parent != root && parent.starts_with(root));

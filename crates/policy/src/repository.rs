@@ -162,14 +162,14 @@ fn has_repositories(index: &Path) -> bool {
     }
     let bytes = bytes(index, MAX_INDEX_BYTES);
     bytes.is_none_or(|bytes| {
-        let is_found = |(at, word): (usize, &[u8])| word == REPOSITORY || keeps_elsewhere(&bytes[at..]);
+        let is_found = |(at, word): (usize, &[u8])| word == REPOSITORY || stores_elsewhere(&bytes[at..]);
         bytes.windows(4).enumerate().any(is_found)
     })
 }
 
 /// Returns whether `rest` starts with an extension that stores entries elsewhere: its name, and a length that fits into
 /// the rest. The length distinguishes it from a path such as `src/link.rs`.
-fn keeps_elsewhere(rest: &[u8]) -> bool {
+fn stores_elsewhere(rest: &[u8]) -> bool {
     let Some((name, rest)) = rest.split_at_checked(4) else {
         return false;
     };

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::trace::{Standing, Trace, real_path, trace};
+use crate::trace::{Trace, TraceStatus, real_path, trace};
 
 /// Most bytes read of a file that names git's directory.
 const MAX_FILE_BYTES: u64 = 4096;
@@ -26,10 +26,10 @@ impl Reserved {
         for name in [".git", ".craft"] {
             let place = real_path(&root.join(name), None).map(|trace| trace.path).ok();
             let Some(place) = place else { continue };
-            if let Some(kept) = named_in(&place, "gitdir:") {
+            if let Some(directory) = named_in(&place, "gitdir:") {
                 // Work trees share most of a repository.
-                places.extend(named_in(&kept.join("commondir"), ""));
-                places.push(kept);
+                places.extend(named_in(&directory.join("commondir"), ""));
+                places.push(directory);
             }
             places.push(place);
         }
@@ -41,15 +41,15 @@ impl Reserved {
         }
     }
 
-    /// Returns which part of the machine a resolved path lies in.
-    pub fn standing(&self, trace: &Trace) -> Standing {
+    /// Returns the part of the machine in which a resolved path lies.
+    pub fn status(&self, trace: &Trace) -> TraceStatus {
         if !trace.path.starts_with(&self.root) {
-            return Standing::Outside;
+            return TraceStatus::Outside;
         }
         if self.covers(&trace.path) || trace.through_reserved {
-            Standing::Reserved
+            TraceStatus::Reserved
         } else {
-            Standing::Inside
+            TraceStatus::Inside
         }
     }
 
@@ -64,7 +64,7 @@ impl Reserved {
 /// of git or of the server.
 pub fn ordinary(root: &Path, path: &Path) -> Option<Trace> {
     let trace = trace(root, path.to_str()?, None).ok()?;
-    (Reserved::of(root).standing(&trace) == Standing::Inside).then_some(trace)
+    (Reserved::of(root).status(&trace) == TraceStatus::Inside).then_some(trace)
 }
 
 /// Returns whether a name belongs to git or to the server. Ignores case, as some file systems do.

@@ -10,18 +10,19 @@ use std::sync::Arc;
 use bobbin_agent_api::policy::{
     AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, SearchBound, WritableProgram,
 };
-use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
+use bobbin_rules::{Because, Look, PathUse, Places, ResolvedPath, Rule, RuleSet};
 
 use crate::contents::{Contents, MAX_ENTRIES};
 use crate::programs::Programs;
 use crate::reserved::Reserved;
 use crate::run_later::is_run_later;
 use crate::secrets::is_secret;
-use crate::trace::{Standing, trace};
+use crate::trace::{TraceStatus, trace};
 use crate::{refused, repository};
 
 /// A [`Policy`] made of rules. Without rules, it allows commands that can do no more than the reading tools, and asks
-/// about all others, about reading files whose names promise secrets, and about writing files that other programs run.
+/// about all others. It also asks about reading files whose names promise secrets, and about writing files that other
+/// programs run.
 #[derive(Debug, Default)]
 pub struct RulesPolicy {
     rules: RuleSet,
@@ -182,7 +183,7 @@ impl Policy for RulesPolicy {
             .iter()
             .any(|place| bytes.starts_with(place.as_os_str().as_encoded_bytes()) && path.starts_with(place));
         let reason = match access {
-            _ if is_guarded && !self.is_output(path) => "keys are kept there",
+            _ if is_guarded && !self.is_output(path) => "keys are stored there",
             PathAccess::Read if is_secret(path) => "a file of this name usually has secrets in it",
             PathAccess::Write if is_run_later(path, root) => {
                 "other programs run what a file of this name says, outside of the sandbox"
@@ -253,19 +254,19 @@ impl Places for Disk<'_> {
         self.root
     }
 
-    fn find(&self, directory: &Path, text: &str) -> Option<Place> {
+    fn find(&self, directory: &Path, text: &str) -> Option<ResolvedPath> {
         let trace = trace(directory, text, Some(directory)).ok()?;
-        let standing = match self.reserved.standing(&trace) {
+        let status = match self.reserved.status(&trace) {
             // The path was resolved for this process, but another one uses it.
             _ if trace.through_processes => bobbin_rules::PathStatus::Unknown,
-            Standing::Inside if self.is_guarded(&trace.path) => bobbin_rules::PathStatus::Reserved,
-            Standing::Inside => bobbin_rules::PathStatus::Inside,
-            Standing::Reserved => bobbin_rules::PathStatus::Reserved,
-            Standing::Outside => bobbin_rules::PathStatus::Outside,
+            TraceStatus::Inside if self.is_guarded(&trace.path) => bobbin_rules::PathStatus::Reserved,
+            TraceStatus::Inside => bobbin_rules::PathStatus::Inside,
+            TraceStatus::Reserved => bobbin_rules::PathStatus::Reserved,
+            TraceStatus::Outside => bobbin_rules::PathStatus::Outside,
         };
-        Some(Place {
+        Some(ResolvedPath {
             path: trace.path,
-            standing,
+            status,
         })
     }
 
@@ -292,8 +293,8 @@ impl Places for Disk<'_> {
         repository::is_plain(self.root)
     }
 
-    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
-        self.contents.holds(directory, look, fits)
+    fn contains(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+        self.contents.contains(directory, look, fits)
     }
 }
 

@@ -38,7 +38,7 @@ const DIRECTORIES: [&str; 24] = [
     // Machines that build, with the secrets they have.
     ".circleci",
     ".buildkite",
-    // Where the workspace is a home.
+    // For a workspace that is a home.
     ".ssh",
     ".gnupg",
 ];
@@ -132,8 +132,8 @@ const OF_REPOSITORY: [&str; 4] = ["config", "config.worktree", "commondir", "hoo
 
 /// Whether a path is a git directory's settings or hooks, by the `HEAD` beside them. Looks at the disk, once for each name.
 fn is_of_repository(inside: &Path, root: &Path) -> bool {
-    let mut above = inside.ancestors();
-    above.any(|part| {
+    let mut ancestors = inside.ancestors();
+    ancestors.any(|part| {
         let is_known = |name: &OsStr| OF_REPOSITORY.iter().any(|known| name.eq_ignore_ascii_case(known));
         let beside = part
             .file_name()

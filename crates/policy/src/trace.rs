@@ -18,9 +18,9 @@ const MAX_PATH_BYTES: usize = 4096;
 /// Most links followed in one path (as in Linux).
 pub(crate) const MAX_LINKS: usize = 40;
 
-/// Which part of the machine a resolved path lies in.
+/// The part of the machine in which a resolved path lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TraceStatus {
     /// In the workspace.
     Inside,
     /// In a `.git` or `.craft` of the workspace: hooks run programs, and the server stores its state and keys there.

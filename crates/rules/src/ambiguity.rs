@@ -40,7 +40,7 @@ pub enum Ambiguity {
     /// The shell changes its directory in a way that is not followed.
     Whereabouts,
     /// A path in the line leads to a different place in each process.
-    Place,
+    PathTarget,
     /// The command changes how the shell treats later commands, or runs a text; its name.
     ShellState(String),
     /// A shell takes its commands from another source.
@@ -54,7 +54,7 @@ pub enum Ambiguity {
     /// Its arguments mention something that another rule is about; that rule.
     Mentions(usize),
     /// It reads a directory that contains something a rule for paths refuses; that rule.
-    Below(usize),
+    RefusedContents(usize),
 }
 
 impl fmt::Display for Ambiguity {
@@ -88,8 +88,8 @@ impl fmt::Display for Ambiguity {
             Self::HiddenCommands => {
                 "a shell takes its commands from where they are not seen, and rules refuse some: write them in the line"
             }
-            Self::Whereabouts => "it is not known which directory the shell stands in after it",
-            Self::Place => "where a path in it leads is known only when it runs",
+            Self::Whereabouts => "the shell's directory after it is not known",
+            Self::PathTarget => "where a path in it leads is known only when it runs",
             Self::ShellState(name) => {
                 return write!(
                     f,
@@ -107,7 +107,7 @@ impl fmt::Display for Ambiguity {
             Self::Hazard(option) => {
                 return write!(f, "the option {option} makes it do more than the rule says");
             }
-            Self::Below(_) => "a directory that it reads has files in it which a rule for paths keeps back",
+            Self::RefusedContents(_) => "a rule for paths refuses files in a directory that it reads",
             Self::Mentions(_) => "its arguments name something that another rule is about",
         })
     }

@@ -54,7 +54,7 @@ pub(crate) fn of_words(words: &[&str], places: &dyn Places) -> Option<String> {
     let is_inside = |part: &str| {
         let place = places.find(places.root(), part);
         // A path that cannot exist is opened by no program either.
-        place.is_none_or(|place| place.standing == PathStatus::Inside)
+        place.is_none_or(|place| place.status == PathStatus::Inside)
     };
     let mut parts = words.iter().flat_map(|word| word.split(['=', ':']));
     parts
@@ -93,7 +93,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Look, Place};
+    use crate::{Look, ResolvedPath};
 
     /// A disk on which no path of these lines can exist: the spelling decides.
     struct Spelled;
@@ -103,7 +103,7 @@ mod tests {
             Path::new("/w")
         }
 
-        fn find(&self, _directory: &Path, _text: &str) -> Option<Place> {
+        fn find(&self, _directory: &Path, _text: &str) -> Option<ResolvedPath> {
             None
         }
 
@@ -123,7 +123,7 @@ mod tests {
             false
         }
 
-        fn holds(&self, _directory: &Path, _look: Look, _fits: &dyn Fn(&Path) -> bool) -> bool {
+        fn contains(&self, _directory: &Path, _look: Look, _fits: &dyn Fn(&Path) -> bool) -> bool {
             false
         }
     }

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 
 use expand::Variables;
 
+use crate::cwd::{MAX_NESTED, Machine, Move, everywhere, is_lost, moved};
 use crate::reads::ReadContext;
 use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
-use crate::stands::{Cwd, MAX_NESTED, Move, everywhere, is_lost, moved};
 use crate::work::Work;
 use crate::{Ambiguity, Because, Judgement, Part, Places, RuleSet, Verdict};
 
@@ -45,7 +45,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         parts: Vec::new(),
         ambiguities: Vec::new(),
         looks: 0,
-        looks_below: 0,
+        contents_lookups: 0,
         walks: 0,
         reads_commands: false,
         shell_input: false,
@@ -67,7 +67,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         judgement = judgement.max(judge.text(&line.replace("\\\n", ""), &root, false, 1));
     }
     if judge.work.is_over() {
-        judge.worry(Ambiguity::TooMuch);
+        judge.ambiguous(Ambiguity::TooMuch);
     }
     judge.verdict(judgement)
 }
@@ -83,7 +83,7 @@ struct Judge<'a> {
     ambiguities: Vec<Ambiguity>,
     looks: usize,
     /// Number of searched directories.
-    looks_below: usize,
+    contents_lookups: usize,
     /// Number of directories walked through.
     walks: usize,
     /// Whether a command in the current text may take commands from its input.
@@ -112,7 +112,7 @@ struct Judge<'a> {
 }
 
 /// The place of a command in the line.
-struct Found<'a> {
+struct CommandContext<'a> {
     directories: &'a [PathBuf],
     has_input: bool,
     /// Whether the line is plain. Only plain lines can be allowed.
@@ -123,8 +123,8 @@ struct Found<'a> {
 }
 
 impl Judge<'_> {
-    fn ground(&self) -> Cwd<'_> {
-        Cwd {
+    fn machine(&self) -> Machine<'_> {
+        Machine {
             places: self.places,
             home: self.rules.home(),
         }
@@ -134,7 +134,7 @@ impl Judge<'_> {
     fn text(&mut self, text: &str, directories: &[PathBuf], has_input: bool, nested: usize) -> Judgement {
         self.bytes_read += text.len();
         if nested > MAX_NESTED || self.bytes_read > MAX_BYTES {
-            return self.worry(Ambiguity::TooMuch);
+            return self.ambiguous(Ambiguity::TooMuch);
         }
         let reading = read(text);
         let plain = if reading.ambiguities.is_empty() {
@@ -160,45 +160,48 @@ impl Judge<'_> {
         let mut judgement = Judgement::Allow;
         let all: Vec<Vec<Word>> = steps.iter().map(|step| step.words.clone()).collect();
         let is_wild_move = |words: &Vec<Word>| {
-            words.iter().any(|word| !word.exact) && is_lost(words, directories, self.ground())
+            words.iter().any(|word| !word.exact) && is_lost(words, directories, self.machine())
         };
         if all.iter().any(is_wild_move) {
-            judgement = self.worry(Ambiguity::Whereabouts);
+            judgement = self.ambiguous(Ambiguity::Whereabouts);
         }
         let all = self.moves(all, directories);
-        let (everywhere, whole) = everywhere(&all, directories, self.ground());
+        let (everywhere, whole) = everywhere(&all, directories, self.machine());
         if !whole {
-            judgement = judgement.max(self.worry(Ambiguity::TooMuch));
+            judgement = judgement.max(self.ambiguous(Ambiguity::TooMuch));
         }
         // After a step that moves to an unknown directory, all directories are unknown.
-        let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.ground()));
-        let mut standing = if lost { everywhere } else { directories.to_vec() };
+        let lost = !whole
+            || all
+                .iter()
+                .any(|words| is_lost(words, &everywhere, self.machine()));
+        let mut cwds = if lost { everywhere } else { directories.to_vec() };
         let straight = steps
             .iter()
             .all(|step| matches!(step.link, Link::First | Link::And));
         for step in steps {
             for redirect in &step.redirects {
-                let spot = ReadContext {
+                let context = ReadContext {
                     places: self.places,
-                    directories: &standing,
+                    directories: &cwds,
                     has_input: false,
-                    keeps_back: false,
+                    has_path_rules: false,
                     shows_reserved: Cell::default(),
                 };
-                if redirect.reads && !spot.is_inside(&redirect.target.text) {
-                    judgement = judgement.max(self.worry(Ambiguity::Redirection));
+                if redirect.reads && !context.is_inside(&redirect.target.text) {
+                    judgement = judgement.max(self.ambiguous(Ambiguity::Redirection));
                 }
-                judgement = judgement.max(self.redirect(redirect, &standing));
+                judgement = judgement.max(self.redirect(redirect, &cwds));
             }
-            let mut words = self.with_names(&step.words, &standing);
+            let mut words = self.with_names(&step.words, &cwds);
             let has_names = words.len() != step.words.len() || words != step.words;
             if words.iter().any(|word| !word.exact) {
-                judgement = judgement.max(self.live(&words, &standing, nested));
+                judgement = judgement.max(self.live(&words, &cwds, nested));
                 words = words.into_iter().map(|word| Word::exact(word.text)).collect();
             }
             let words = &words;
-            let found = Found {
-                directories: &standing,
+            let found = CommandContext {
+                directories: &cwds,
                 has_input: step.link == Link::Pipe
                     || step.redirects.iter().any(|redirect| redirect.reads)
                     || (has_input && step.link == Link::First),
@@ -210,8 +213,8 @@ impl Judge<'_> {
             if std::mem::take(&mut self.shell_input) {
                 self.hidden_commands();
             }
-            if !lost && let Move::To(moved) = moved(words, &standing, self.ground()) {
-                standing = if straight { moved } else { joined(standing, moved) };
+            if !lost && let Move::To(moved) = moved(words, &cwds, self.machine()) {
+                cwds = if straight { moved } else { joined(cwds, moved) };
             }
         }
         judgement
@@ -219,7 +222,7 @@ impl Judge<'_> {
 
     /// Judges a command of a plain line with its patterns expanded to file names.
     fn live(&mut self, words: &[Word], directories: &[PathBuf], nested: usize) -> Judgement {
-        let found = Found {
+        let found = CommandContext {
             directories,
             has_input: true,
             plain: false,
@@ -239,11 +242,11 @@ impl Judge<'_> {
     fn rough(&mut self, text: &str, reading: &Reading, directories: &[PathBuf], nested: usize) -> Judgement {
         let mut judgement = Judgement::Ask;
         for ambiguity in &reading.ambiguities {
-            self.worry(ambiguity.clone());
+            self.ambiguous(ambiguity.clone());
         }
         if reading.ambiguities.is_empty() {
             let is_live = reading.commands.iter().flatten().any(|word| !word.exact);
-            self.worry(if is_live {
+            self.ambiguous(if is_live {
                 Ambiguity::Pattern
             } else {
                 Ambiguity::Disagreement
@@ -266,35 +269,35 @@ impl Judge<'_> {
             .collect();
         // The order of commands is ignored, and so is which of them change the shell's directory.
         let moves = self.moves(commands.clone(), directories);
-        let (standing, whole) = everywhere(&moves, directories, self.ground());
-        let (standing, more) = everywhere(&guessed, &standing, self.ground());
+        let (cwds, whole) = everywhere(&moves, directories, self.machine());
+        let (cwds, more) = everywhere(&guessed, &cwds, self.machine());
         if !whole || !more {
-            self.worry(Ambiguity::TooMuch);
+            self.ambiguous(Ambiguity::TooMuch);
         }
         let outer = std::mem::take(&mut self.reads_commands);
         for words in &commands {
-            let found = Found {
-                directories: &standing,
+            let found = CommandContext {
+                directories: &cwds,
                 has_input: true,
                 plain: false,
                 has_names: true,
                 nested,
             };
-            let words = self.with_names(words, &standing);
+            let words = self.with_names(words, &cwds);
             judgement = judgement.max(self.command(&words, &found));
         }
         for words in &guessed {
-            judgement = judgement.max(self.guess(words, &standing));
+            judgement = judgement.max(self.guess(words, &cwds));
         }
         for redirect in &reading.redirects {
             for words in self.alternatives(std::slice::from_ref(&redirect.target)) {
-                for target in self.with_names(&words, &standing) {
+                for target in self.with_names(&words, &cwds) {
                     self.hidden_path(&target);
                     let redirect = Redirect {
                         target,
                         ..redirect.clone()
                     };
-                    judgement = judgement.max(self.redirect(&redirect, &standing));
+                    judgement = judgement.max(self.redirect(&redirect, &cwds));
                 }
             }
         }
@@ -304,7 +307,7 @@ impl Judge<'_> {
                 self.hidden_commands();
             }
             for input in &reading.inputs {
-                judgement = judgement.max(self.text(input, &standing, false, nested + 1));
+                judgement = judgement.max(self.text(input, &cwds, false, nested + 1));
             }
         }
         judgement
@@ -332,7 +335,7 @@ impl Judge<'_> {
         Judgement::Deny
     }
 
-    fn worry(&mut self, ambiguity: Ambiguity) -> Judgement {
+    fn ambiguous(&mut self, ambiguity: Ambiguity) -> Judgement {
         if !self.ambiguities.contains(&ambiguity) && self.ambiguities.len() < MAX_PARTS {
             self.ambiguities.push(ambiguity);
         }

@@ -97,8 +97,8 @@ impl Verdict {
                 ambiguity,
                 Ambiguity::TooMuch
                     | Ambiguity::Unreadable
-                    | Ambiguity::Place
-                    | Ambiguity::Below(_)
+                    | Ambiguity::PathTarget
+                    | Ambiguity::RefusedContents(_)
                     | Ambiguity::Hidden(_)
                     | Ambiguity::HiddenCommands
             )

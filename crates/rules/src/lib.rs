@@ -1,4 +1,4 @@
-//! Which commands and paths an agent may use: the rules of users, and a judgement of each command line.
+//! Decides which commands and paths an agent may use: the rules of users, and a judgement of each command line.
 //!
 //! Two readers read a line: a parser for all of a shell's language, and a small reader that knows only plain
 //! commands. Everything that the parser finds, at any depth, is compared with the rules that refuse or ask. A line
@@ -8,6 +8,7 @@
 //! resolves paths. Limits: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
 
 mod ambiguity;
+mod cwd;
 mod git_settings;
 mod head;
 mod judge;
@@ -21,13 +22,12 @@ mod rule;
 mod set;
 mod shell;
 mod single_program;
-mod stands;
 mod work;
 mod wrapper;
 
 pub use ambiguity::Ambiguity;
 pub use judgement::{Because, Judgement, Part, Verdict};
 pub use pattern::RefusedPlace;
-pub use places::{LeavesOut, Look, PathStatus, PathUse, Place, Places};
+pub use places::{LeavesOut, Look, PathStatus, PathUse, Places, ResolvedPath};
 pub use rule::{Rule, RuleError, RuleText, Subject};
 pub use set::RuleSet;

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cwd::{Machine, said};
 use crate::shell::Word;
-use crate::stands::{Cwd, said};
 use crate::wrapper::{name, without_git_options};
 
 /// Programs that remove or move the files that they name.
@@ -28,14 +28,14 @@ const ACTS: &[&str] = &["-delete", "-exec", "-execdir"];
 const GIT: &str = ".git";
 
 /// Returns whether a command that runs in one of these directories takes away what cannot be brought back.
-pub(crate) fn loses(words: &[Word], directories: &[PathBuf], ground: Cwd<'_>) -> bool {
+pub(crate) fn loses(words: &[Word], directories: &[PathBuf], machine: Machine<'_>) -> bool {
     let Some(program) = words.first().map(name) else {
         return false;
     };
     let has_git = |word: &Word| {
         directories
             .iter()
-            .any(|directory| covers_git(word, directory, ground))
+            .any(|directory| covers_git(word, directory, machine))
     };
     match program.as_str() {
         "find" => find(words, has_git),
@@ -46,8 +46,8 @@ pub(crate) fn loses(words: &[Word], directories: &[PathBuf], ground: Cwd<'_>) ->
 
 /// Whether a word names a `.git`, something in it, or a directory around it. Locks in it are left behind by programs
 /// that failed, and are nothing to lose.
-fn covers_git(word: &Word, directory: &Path, ground: Cwd<'_>) -> bool {
-    let places = ground.places;
+fn covers_git(word: &Word, directory: &Path, machine: Machine<'_>) -> bool {
+    let places = machine.places;
     let last = word.text.rsplit('/').next().unwrap_or_default();
     if word.text.starts_with('-') || last.rsplit('.').next() == Some("lock") {
         return false;
@@ -56,7 +56,7 @@ fn covers_git(word: &Word, directory: &Path, ground: Cwd<'_>) -> bool {
     if !word.exact && last.starts_with('.') && last.contains(['*', '?', '[']) {
         return true;
     }
-    let text = said(word, &word.text, ground.home);
+    let text = said(word, &word.text, machine.home);
     let Some(place) = places.find(directory, &text) else {
         return false;
     };
@@ -113,19 +113,19 @@ fn git(words: &[Word]) -> bool {
         let mut clusters = clusters.filter_map(|word| word.strip_prefix('-'));
         clusters.any(|letters| letters.contains(wanted))
     };
-    let begins = |start: &str| rest.iter().any(|word| word.starts_with(start));
+    let any_starts = |start: &str| rest.iter().any(|word| word.starts_with(start));
     match *subcommand {
-        "clean" => letter(&['x', 'X']) && !letter(&['n']) && !begins("--dry"),
+        "clean" => letter(&['x', 'X']) && !letter(&['n']) && !any_starts("--dry"),
         "stash" => has(&["drop", "clear"]),
         "branch" => {
-            let deletes = letter(&['d']) || begins("--del");
-            letter(&['D']) || (deletes && (letter(&['f']) || begins("--forc")))
+            let deletes = letter(&['d']) || any_starts("--del");
+            letter(&['D']) || (deletes && (letter(&['f']) || any_starts("--forc")))
         }
         "reflog" => has(&["expire", "delete"]),
-        "gc" => begins("--prune"),
+        "gc" => any_starts("--prune"),
         "prune" => !letter(&['n']),
-        "tag" => letter(&['d']) || begins("--del"),
-        "update-ref" => letter(&['d']) || begins("--stdin"),
+        "tag" => letter(&['d']) || any_starts("--del"),
+        "update-ref" => letter(&['d']) || any_starts("--stdin"),
         "filter-branch" | "filter-repo" => true,
         _ => false,
     }

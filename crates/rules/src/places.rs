@@ -26,14 +26,14 @@ pub enum PathStatus {
 
 /// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ResolvedPath {
     /// Absolute, with every symbolic link followed; the best guess if the part is unknown.
     pub path: PathBuf,
     /// The part of the machine that it is in.
-    pub standing: PathStatus,
+    pub status: PathStatus,
 }
 
-/// Which entries of a directory a program skips by default.
+/// The entries of a directory that a program skips by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeavesOut {
     /// None: it reads all entries.
@@ -45,7 +45,7 @@ pub enum LeavesOut {
     AsAg,
 }
 
-/// Which entries under a directory a program reads.
+/// The entries under a directory that a program reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
     /// The skipped entries.
@@ -60,7 +60,7 @@ pub trait Places {
     fn root(&self) -> &Path;
 
     /// Returns where a path leads when it is used in `directory`; `None` when it can lead nowhere.
-    fn find(&self, directory: &Path, text: &str) -> Option<Place>;
+    fn find(&self, directory: &Path, text: &str) -> Option<ResolvedPath>;
 
     /// Whether there is a directory at a resolved path.
     fn is_directory(&self, path: &Path) -> bool;
@@ -76,5 +76,5 @@ pub trait Places {
     fn is_plain_repository(&self) -> bool;
 
     /// Whether an entry under a directory fits. Also true if there are too many entries to check.
-    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool;
+    fn contains(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool;
 }

@@ -120,11 +120,11 @@ pub(crate) fn programs(line: &str, places: &dyn Places) -> Option<String> {
         return None;
     }
     let mut found = Vec::new();
-    let is_kept = |redirect: &crate::shell::Redirect| {
+    let is_temporary = |redirect: &crate::shell::Redirect| {
         let target = &redirect.target;
         !redirect.reads && target.exact && target.text.starts_with(TEMPORARY) && !target.text.contains("..")
     };
-    if !reading.redirects.iter().all(is_kept) || !sets_nothing_else(&reading) {
+    if !reading.redirects.iter().all(is_temporary) || !sets_nothing_else(&reading) {
         return None;
     }
     for words in &reading.commands {
@@ -303,18 +303,20 @@ fn prepares(words: &[Word]) -> bool {
 
 fn only_reads(words: &[Word], places: &dyn Places) -> bool {
     let root = [places.root().to_owned()];
-    let spot = ReadContext {
+    let context = ReadContext {
         places,
         directories: &root,
         has_input: true,
-        keeps_back: false,
+        has_path_rules: false,
         shows_reserved: Cell::default(),
     };
     let texts = texts(words);
-    // What a loop or a variable prints is no file.
+    // A loop or a variable may print anything: the words are no files.
     let prints = matches!(texts.first(), Some(&"echo" | &"printf")) && !texts.contains(&"-v");
     prints
-        || (words.iter().all(|word| word.exact) && is_plain_read(&texts, &spot) && !spot.shows_reserved.get())
+        || (words.iter().all(|word| word.exact)
+            && is_plain_read(&texts, &context)
+            && !context.shows_reserved.get())
 }
 
 fn texts(words: &[Word]) -> Vec<&str> {
@@ -324,7 +326,7 @@ fn texts(words: &[Word]) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Place;
+    use crate::ResolvedPath;
     use std::path::{Path, PathBuf};
 
     struct Folder;
@@ -334,14 +336,14 @@ mod tests {
             Path::new("/w")
         }
 
-        fn find(&self, directory: &Path, text: &str) -> Option<Place> {
+        fn find(&self, directory: &Path, text: &str) -> Option<ResolvedPath> {
             let path: PathBuf = directory.join(text);
-            let standing = if path.starts_with("/w") && !text.starts_with("..") && !text.contains(".env") {
+            let status = if path.starts_with("/w") && !text.starts_with("..") && !text.contains(".env") {
                 crate::PathStatus::Inside
             } else {
                 crate::PathStatus::Outside
             };
-            Some(Place { path, standing })
+            Some(ResolvedPath { path, status })
         }
 
         fn is_directory(&self, _path: &Path) -> bool {
@@ -360,7 +362,7 @@ mod tests {
             true
         }
 
-        fn holds(&self, _directory: &Path, _look: crate::Look, _fits: &dyn Fn(&Path) -> bool) -> bool {
+        fn contains(&self, _directory: &Path, _look: crate::Look, _fits: &dyn Fn(&Path) -> bool) -> bool {
             false
         }
     }

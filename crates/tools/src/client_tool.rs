@@ -17,7 +17,7 @@ use bobbin_model::{
     ApprovalKind, DynamicApproval, DynamicOperation, DynamicTool, DynamicToolError, Json, Scope, ToolAnswer,
     TurnId,
 };
-use bobbin_policy::{Reserved, Standing, trace};
+use bobbin_policy::{Reserved, TraceStatus, trace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -168,7 +168,7 @@ impl ClientTool {
 fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Result<May, ToolRefusal> {
     let command = command.trim();
     let trace = trace(&environment.root, directory, None)?;
-    let outside = Reserved::of(&environment.root).standing(&trace) != Standing::Inside;
+    let outside = Reserved::of(&environment.root).status(&trace) != TraceStatus::Inside;
     let directory = trace.path;
     let ruled = environment.policy.command(command, &directory);
     let ask = |why: &str| Permission::Ask {

@@ -18,7 +18,7 @@ use bobbin_agent_api::tool::{OutsideWorkspace, Permission, ToolEnvironment, Tool
 use bobbin_files::shown;
 use bobbin_model::{ApprovalKind, Scope};
 
-use bobbin_policy::{Reserved, Standing, resolve, ruling, trace};
+use bobbin_policy::{Reserved, TraceStatus, resolve, ruling, trace};
 
 /// The use of a path by a call, in the words of AppServer protocol 04 §1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub fn locate(
     let root = &environment.root;
     let text = &*expanded(text, environment.policy.home())?;
     let trace = trace(root, text, None)?;
-    let standing = Reserved::of(root).standing(&trace);
+    let status = Reserved::of(root).status(&trace);
     let is_output = environment.policy.is_output(&trace.path) && !trace.through_reserved;
     let path = trace.path.clone();
     let ask = |place: &str| Permission::Ask {
@@ -150,22 +150,22 @@ pub fn locate(
     if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
         return Err(ToolRefusal::denied(ruling.reason));
     }
-    let permission = match standing {
-        Standing::Inside if rule_asks => ask("a file that a rule speaks of"),
-        Standing::Inside if said == Some(Judgement::Ask) => ask(&why),
-        Standing::Inside => Permission::Free,
-        Standing::Reserved if access.changes() => {
+    let permission = match status {
+        TraceStatus::Inside if rule_asks => ask("a file that a rule speaks of"),
+        TraceStatus::Inside if said == Some(Judgement::Ask) => ask(&why),
+        TraceStatus::Inside => Permission::Free,
+        TraceStatus::Reserved if access.changes() => {
             return Err(ToolRefusal::denied(format_args!(
                 "{text} belongs to git or to the server and cannot be changed by a tool"
             )));
         }
-        Standing::Reserved if said == Some(Judgement::Allow) => Permission::Free,
-        Standing::Reserved if access == Access::Read && !rule_asks && is_attachment(root, &path) => {
+        TraceStatus::Reserved if said == Some(Judgement::Allow) => Permission::Free,
+        TraceStatus::Reserved if access == Access::Read && !rule_asks && is_attachment(root, &path) => {
             Permission::Free
         }
-        Standing::Reserved => ask("a file that belongs to git or to the server"),
-        Standing::Outside if !access.changes() && said.is_none() && is_output => Permission::Free,
-        Standing::Outside => match environment.outside_workspace {
+        TraceStatus::Reserved => ask("a file that belongs to git or to the server"),
+        TraceStatus::Outside if !access.changes() && said.is_none() && is_output => Permission::Free,
+        TraceStatus::Outside => match environment.outside_workspace {
             OutsideWorkspace::Ask if said == Some(Judgement::Allow) => Permission::Free,
             OutsideWorkspace::Ask => ask("a file outside the workspace"),
             OutsideWorkspace::Refuse => {

@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-use super::{Found, Judge, MAX_PARTS, shown};
+use super::{CommandContext, Judge, MAX_PARTS, shown};
+use crate::cwd::{chosen, is_lost};
 use crate::git_settings::changes_git_settings;
 use crate::loses::loses;
 use crate::pattern::Reach;
 use crate::reads::{ReadContext, is_plain_read};
 use crate::rule::Kind;
 use crate::shell::Word;
-use crate::stands::{chosen, is_lost};
 use crate::wrapper::{
     changes_the_shell, hazard, inner_commands, runs_a_script, takes_subcommand, without_git_options,
 };
@@ -17,15 +17,15 @@ use crate::{Ambiguity, Because, Judgement, Part};
 
 impl Judge<'_> {
     /// Judges one command and the commands it runs, and records them for the explanation.
-    pub(super) fn command(&mut self, words: &[Word], found: &Found<'_>) -> Judgement {
+    pub(super) fn command(&mut self, words: &[Word], found: &CommandContext<'_>) -> Judgement {
         if self.parts.len() >= MAX_PARTS {
-            return self.worry(Ambiguity::TooMuch);
+            return self.ambiguous(Ambiguity::TooMuch);
         }
         if words[0].exact && !self.programs.contains(&words[0].text) {
             self.programs.push(words[0].text.clone());
         }
         self.changes_git_settings |= changes_git_settings(words);
-        self.loses |= loses(words, found.directories, self.ground());
+        self.loses |= loses(words, found.directories, self.machine());
         let at = self.parts.len();
         self.parts.push(Part {
             text: shown(words),
@@ -38,7 +38,7 @@ impl Judge<'_> {
         judgement
     }
 
-    fn decide(&mut self, words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
+    fn decide(&mut self, words: &[Word], found: &CommandContext<'_>) -> (Judgement, Because) {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         let bare = without_git_options(words).unwrap_or_default();
         let bare: Vec<&str> = bare.iter().map(|word| word.text.as_str()).collect();
@@ -56,11 +56,11 @@ impl Judge<'_> {
             }
         };
         let chosen = if self.has_path_rules() {
-            chosen(words, found.directories, self.ground())
+            chosen(words, found.directories, self.machine())
         } else {
             found.directories.to_vec()
         };
-        let inside = Found {
+        let inside = CommandContext {
             directories: &chosen,
             ..*found
         };
@@ -68,11 +68,11 @@ impl Judge<'_> {
             self.rule_asks = true;
             raise(judgement, Because::Rule(rule));
         }
-        if let Some((rule, is_shown)) = self.below(words, &bare, &chosen) {
+        if let Some((rule, is_shown)) = self.refused_contents(words, &bare, &chosen) {
             self.rule_asks = true;
-            let ambiguity = Ambiguity::Below(rule);
+            let ambiguity = Ambiguity::RefusedContents(rule);
             if is_shown {
-                self.worry(ambiguity.clone());
+                self.ambiguous(ambiguity.clone());
             }
             raise(Judgement::Ask, Because::Ambiguity(ambiguity));
         }
@@ -119,7 +119,7 @@ impl Judge<'_> {
         if !words[0].exact || words[0].text.is_empty() {
             raise(Judgement::Ask, Because::Ambiguity(Ambiguity::DynamicName));
         }
-        if is_lost(words, found.directories, self.ground()) {
+        if is_lost(words, found.directories, self.machine()) {
             self.hidden_moves(words);
             raise(Judgement::Ask, Because::Ambiguity(Ambiguity::Whereabouts));
         }
@@ -172,12 +172,17 @@ impl Judge<'_> {
     }
 
     /// Whether a rule, or the table of reading commands, allows a command with no ambiguity.
-    fn allowed(&mut self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
-        let spot = ReadContext {
+    fn allowed(
+        &mut self,
+        texts: &[&str],
+        words: &[Word],
+        found: &CommandContext<'_>,
+    ) -> (Judgement, Because) {
+        let context = ReadContext {
             places: self.places,
             directories: found.directories,
             has_input: found.has_input,
-            keeps_back: self.has_path_rules(),
+            has_path_rules: self.has_path_rules(),
             shows_reserved: Cell::default(),
         };
         let exact = words.iter().all(|word| word.exact);
@@ -201,8 +206,8 @@ impl Judge<'_> {
                 return (Judgement::Ask, Because::Ambiguity(Ambiguity::Pattern));
             }
             Because::Rule(rule)
-        } else if exact && is_plain_read(texts, &spot) {
-            if spot.shows_reserved.get() {
+        } else if exact && is_plain_read(texts, &context) {
+            if context.shows_reserved.get() {
                 Because::ShowsReserved
             } else {
                 Because::PlainRead

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use super::Judge;
 use super::paths::{MAX_LOOKS, named_by};
 use super::searcher::{Searcher, follows, searcher};
+use crate::cwd::said;
 use crate::pattern::Mask;
 use crate::rule::Kind;
 use crate::shell::{Word, pieces};
-use crate::stands::said;
 use crate::{Ambiguity, Judgement, Look, PathUse};
 
 /// Most directories walked through for one line.
@@ -36,7 +36,7 @@ const TAKES_ALL: &[&str] = &[
 impl Judge<'_> {
     /// Returns a rule that refuses a file under a directory that a command reads, and whether the command is known
     /// to show that file.
-    pub(super) fn below(
+    pub(super) fn refused_contents(
         &mut self,
         words: &[Word],
         bare: &[&str],
@@ -73,11 +73,11 @@ impl Judge<'_> {
                 let text = said(word, text, self.rules.home());
                 for from in directories {
                     // Counted separately from the lookups for the words themselves.
-                    if self.looks_below == MAX_LOOKS {
-                        self.worry(Ambiguity::TooMuch);
+                    if self.contents_lookups == MAX_LOOKS {
+                        self.ambiguous(Ambiguity::TooMuch);
                         return None;
                     }
-                    self.looks_below += 1;
+                    self.contents_lookups += 1;
                     places.extend(self.places.find(from, &text).map(|place| place.path));
                 }
             }
@@ -90,7 +90,7 @@ impl Judge<'_> {
                 let is_named = named.as_ref().is_none_or(|named| named.fits(&name));
                 is_named && searcher.as_ref().is_none_or(|searcher| searcher.may_read(path))
             };
-            if let Some(rule) = self.kept_back_below(&place, look, &may_read) {
+            if let Some(rule) = self.refusing_rule(&place, look, &may_read) {
                 let takes_all = finds || TAKES_ALL.contains(&name.as_str());
                 return Some((rule, takes_all || searcher.is_some()));
             }
@@ -117,7 +117,7 @@ impl Judge<'_> {
         searcher(name, &all[1..], git, exact, is_directory)
     }
 
-    fn kept_back_below(
+    fn refusing_rule(
         &mut self,
         directory: &Path,
         look: Look,
@@ -148,7 +148,7 @@ impl Judge<'_> {
         self.walks += 1;
         let covered = |path: &Path| patterns.iter().any(|(_, pattern)| pattern.covers(path, root));
         let fits = |path: &Path| may_read(path) && covered(path);
-        self.places.holds(directory, look, &fits).then_some(*first)
+        self.places.contains(directory, look, &fits).then_some(*first)
     }
 }
 

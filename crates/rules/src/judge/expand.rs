@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::Judge;
 use crate::Ambiguity;
+use crate::cwd::{everywhere, is_lost};
 use crate::pattern::Mask;
 use crate::shell::{Link, Piece, Reading, Word, here_document, steps};
-use crate::stands::{everywhere, is_lost};
 use crate::wrapper::name;
 
 /// Most commands that one command expands to because a variable has several values.
@@ -74,19 +74,19 @@ impl Judge<'_> {
         for word in words {
             let mut values = self.values_of(word);
             if values.len() * all.len() > MAX_ALTERNATIVES {
-                self.worry(Ambiguity::TooMuch);
+                self.ambiguous(Ambiguity::TooMuch);
                 values = vec![vec![word.clone()]];
             }
             // The usual case: without alternatives, nothing is copied.
             if let [end] = values.as_slice() {
-                for begin in &mut all {
-                    begin.extend_from_slice(end);
+                for start in &mut all {
+                    start.extend_from_slice(end);
                 }
                 continue;
             }
-            let longer = all.iter().flat_map(|begin| {
+            let longer = all.iter().flat_map(|start| {
                 let ends = values.iter();
-                ends.map(|end| begin.iter().chain(end).cloned().collect())
+                ends.map(|end| start.iter().chain(end).cloned().collect())
             });
             all = longer.collect();
         }
@@ -133,14 +133,14 @@ impl Judge<'_> {
                 ends
             };
             if let [end] = ends.as_slice() {
-                for begin in &mut all {
-                    begin.extend_from_slice(end);
+                for start in &mut all {
+                    start.extend_from_slice(end);
                 }
                 continue;
             }
-            let longer = all.iter().flat_map(|begin| {
+            let longer = all.iter().flat_map(|start| {
                 let ends = ends.iter();
-                ends.map(|end| begin.iter().chain(end).cloned().collect())
+                ends.map(|end| start.iter().chain(end).cloned().collect())
             });
             all = longer.take(MAX_ALTERNATIVES + 1).collect();
         }
@@ -156,7 +156,7 @@ impl Judge<'_> {
                 for directory in directories {
                     match self.names(directory, &word.pieces) {
                         Some(more) => names.extend(more),
-                        None => drop(self.worry(Ambiguity::TooMuch)),
+                        None => drop(self.ambiguous(Ambiguity::TooMuch)),
                     }
                 }
             }
@@ -164,7 +164,7 @@ impl Judge<'_> {
             names.dedup();
             if all.is_empty() && names.len() > 1 {
                 // A set counts as any character here, so the program is not known.
-                self.worry(Ambiguity::DynamicName);
+                self.ambiguous(Ambiguity::DynamicName);
             }
             if names.is_empty() {
                 all.push(word.clone());
@@ -178,14 +178,14 @@ impl Judge<'_> {
     /// Expands patterns in commands that move the shell, repeated because one move may start where another ended.
     pub(super) fn moves(&mut self, commands: Vec<Vec<Word>>, directories: &[PathBuf]) -> Vec<Vec<Word>> {
         let is_wild = |words: &[Word], judge: &Self| {
-            words.iter().any(Word::is_wild) && is_lost(words, directories, judge.ground())
+            words.iter().any(Word::is_wild) && is_lost(words, directories, judge.machine())
         };
         if !commands.iter().any(|words| is_wild(words, self)) {
             return commands;
         }
         let mut moves = commands.clone();
         for _ in 0..2 {
-            let (from, _) = everywhere(&moves, directories, self.ground());
+            let (from, _) = everywhere(&moves, directories, self.machine());
             moves.clone_from(&commands);
             for words in &commands {
                 if is_wild(words, self) {
@@ -203,23 +203,23 @@ impl Judge<'_> {
         let mut found = vec![String::new()];
         for (at, part) in parts(pieces).iter().enumerate() {
             let mut longer = Vec::new();
-            for begin in found {
-                let begin = if at == 0 { begin } else { begin + "/" };
+            for start in found {
+                let start = if at == 0 { start } else { start + "/" };
                 if let [Piece::Text(text)] = part.as_slice() {
-                    longer.push(begin + text);
+                    longer.push(start + text);
                     continue;
                 }
                 if part.is_empty() {
-                    longer.push(begin);
+                    longer.push(start);
                     continue;
                 }
-                let names = self.listed(directory, if begin.is_empty() { "." } else { &begin })?;
+                let names = self.listed(directory, if start.is_empty() { "." } else { &start })?;
                 let mask = Mask::of(part);
-                let begins = matches!(part.first(), Some(Piece::Text(text)) if text.starts_with('.'));
-                let shows_hidden = begins || self.shows_all;
+                let is_dot = matches!(part.first(), Some(Piece::Text(text)) if text.starts_with('.'));
+                let shows_hidden = is_dot || self.shows_all;
                 let fits = |name: &&str| (shows_hidden || !name.starts_with('.')) && mask.fits(name);
                 let names = names.iter().map(String::as_str).chain([".", ".."]);
-                longer.extend(names.filter(fits).map(|name| format!("{begin}{name}")));
+                longer.extend(names.filter(fits).map(|name| format!("{start}{name}")));
                 if longer.len() > MAX_NAMES {
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! Words that are known only at run time, and that a rule may refuse.
 //!
-//! Such a line needs a question anyway. Where no user can be asked, the line is not run, but only if a rule may
+//! Such a line needs a question anyway. If no user can be asked, the line is not run, but only if a rule may
 //! refuse the word: `cargo build $FLAGS` runs where `git push` is refused.
 
 use super::Judge;
@@ -58,7 +58,7 @@ impl Judge<'_> {
             _ => false,
         });
         if refused {
-            self.worry(Ambiguity::Hidden(text));
+            self.ambiguous(Ambiguity::Hidden(text));
             return;
         }
         if let Some(bare) = without_git_options(words) {
@@ -77,7 +77,7 @@ impl Judge<'_> {
         if let Some(word) = words.iter().find(|word| word.is_wild())
             && self.refuses_paths()
         {
-            self.worry(Ambiguity::Hidden(word.text.clone()));
+            self.ambiguous(Ambiguity::Hidden(word.text.clone()));
         }
     }
 
@@ -86,13 +86,13 @@ impl Judge<'_> {
         if word.exact || word.is_wild() || is_place(word) || !self.refuses_paths() {
             return;
         }
-        self.worry(Ambiguity::Hidden(word.text.clone()));
+        self.ambiguous(Ambiguity::Hidden(word.text.clone()));
     }
 
     /// Records that a command takes its commands from an unknown source.
     pub(super) fn hidden_commands(&mut self) {
         if self.refuses_commands() || self.refuses_paths() {
-            self.worry(Ambiguity::HiddenCommands);
+            self.ambiguous(Ambiguity::HiddenCommands);
         }
     }
 
@@ -115,7 +115,7 @@ impl Judge<'_> {
             };
             let makes = text.to_ascii_lowercase().starts_with("alias.");
             if sets || makes {
-                self.worry(Ambiguity::Hidden(text.to_owned()));
+                self.ambiguous(Ambiguity::Hidden(text.to_owned()));
                 return;
             }
             before = text;

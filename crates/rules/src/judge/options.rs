@@ -79,7 +79,7 @@ impl<'a> Options<'a> {
     }
 
     /// Whether a name with one of these prefixes is present.
-    pub(super) fn begins(&self, wanted: &[&str]) -> bool {
+    pub(super) fn has_prefix(&self, wanted: &[&str]) -> bool {
         let mut names = self.names.iter();
         names.any(|(name, _)| wanted.iter().any(|start| name.starts_with(start)))
     }

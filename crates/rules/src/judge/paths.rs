@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{Judge, shown};
+use crate::cwd::said;
 use crate::rule::Kind;
 use crate::shell::{Redirect, Word};
-use crate::stands::said;
 use crate::{Ambiguity, Because, Judgement, Part, PathStatus, PathUse};
 
 /// Most path lookups for one line: one word from one directory each.
@@ -33,15 +33,15 @@ impl Judge<'_> {
                 let text = said(word, text, self.rules.home());
                 for directory in directories {
                     if self.looks == MAX_LOOKS {
-                        self.worry(Ambiguity::TooMuch);
+                        self.ambiguous(Ambiguity::TooMuch);
                         return highest;
                     }
                     self.looks += 1;
                     let Some(place) = self.places.find(directory, &text) else {
                         continue;
                     };
-                    if place.standing == PathStatus::Unknown {
-                        self.worry(Ambiguity::Place);
+                    if place.status == PathStatus::Unknown {
+                        self.ambiguous(Ambiguity::PathTarget);
                     }
                     let read = self.path_rule(PathUse::Read, &place.path);
                     // It is unknown whether the command would write.
@@ -66,7 +66,7 @@ impl Judge<'_> {
                 let Some(place) = self.places.find(directory, &target.text) else {
                     return false;
                 };
-                let known = matches!(place.standing, PathStatus::Inside | PathStatus::Outside);
+                let known = matches!(place.status, PathStatus::Inside | PathStatus::Outside);
                 let rule = self.path_rule(PathUse::Write, &place.path);
                 known && matches!(rule, Some((Judgement::Allow, _)))
             })
@@ -86,7 +86,7 @@ impl Judge<'_> {
         let target = &redirect.target;
         let mut judgement = Judgement::Allow;
         if redirect.writes && !self.may_write(redirect, directories) {
-            judgement = self.worry(Ambiguity::Redirection);
+            judgement = self.ambiguous(Ambiguity::Redirection);
         }
         if !self.has_path_rules() {
             return judgement;
@@ -98,15 +98,15 @@ impl Judge<'_> {
         let text = said(target, &target.text, self.rules.home());
         for directory in directories {
             if self.looks == MAX_LOOKS {
-                return judgement.max(self.worry(Ambiguity::TooMuch));
+                return judgement.max(self.ambiguous(Ambiguity::TooMuch));
             }
             self.looks += 1;
             let Some(place) = self.places.find(directory, &text) else {
                 continue;
             };
             let is_output = !redirect.reads && OUTPUTS.contains(&target.text.as_str());
-            if place.standing == PathStatus::Unknown && !is_output {
-                judgement = judgement.max(self.worry(Ambiguity::Place));
+            if place.status == PathStatus::Unknown && !is_output {
+                judgement = judgement.max(self.ambiguous(Ambiguity::PathTarget));
             }
             for used in uses.into_iter().flatten() {
                 if let Some((said, rule)) = self.path_rule(used, &place.path)

@@ -139,7 +139,7 @@ pub(super) fn searcher<'a>(
     };
     let words = git.unwrap_or(words).iter().copied();
     let options = Options::read(words, program.flags, program.valued);
-    let goes_down = program.always || options.letter("rRd") || options.begins(&["rec", "der", "di"]);
+    let goes_down = program.always || options.letter("rRd") || options.has_prefix(&["rec", "der", "di"]);
     if !goes_down {
         return None;
     }
@@ -162,7 +162,7 @@ pub(super) fn searcher<'a>(
         program.leaves_out
     };
     let follows = program.links.is_none_or(|letters| options.letter(letters))
-        || (!of_git && options.begins(&["fo", "der"]));
+        || (!of_git && options.has_prefix(&["fo", "der"]));
     Some(Searcher {
         reads_here: !(is_clear && names_paths),
         look: Look {
@@ -196,12 +196,14 @@ fn lifts(leaves_out: LeavesOut, options: &Options<'_>) -> bool {
         LeavesOut::AsRipgrep => {
             let mut globs = options.values('g', GLOBS);
             options.letter("u.t")
-                || options.begins(&["no-ig"])
+                || options.has_prefix(&["no-ig"])
                 || options.named(&["hidden", "ignore-file", "type", "unrestricted"])
                 || globs.any(|glob| !glob.starts_with('!'))
         }
         // Its option names may be abbreviated.
-        LeavesOut::AsAg => options.letter("uUatp") || options.begins(&["ag", "al", "hi", "pat", "sk", "u"]),
+        LeavesOut::AsAg => {
+            options.letter("uUatp") || options.has_prefix(&["ag", "al", "hi", "pat", "sk", "u"])
+        }
     }
 }
 
@@ -223,11 +225,11 @@ pub(super) fn follows(name: &str, words: &[&str]) -> bool {
     let Some((_, letters, names)) = FOLLOWERS.iter().find(|(known, ..)| *known == name) else {
         return false;
     };
-    let keeps_links = |word: &&str| {
+    let stores_links = |word: &&str| {
         word.strip_prefix('-')
             .is_some_and(|letters| letters.contains('y') && letters.chars().all(|c| "rqy9".contains(c)))
     };
-    if name == "zip" && words.iter().any(keeps_links) {
+    if name == "zip" && words.iter().any(stores_links) {
         return false;
     }
     let options = Options::read(words.iter().copied(), letters, "");
@@ -236,6 +238,6 @@ pub(super) fn follows(name: &str, words: &[&str]) -> bool {
         .first()
         .filter(|first| name.ends_with("tar") && !first.starts_with('-'));
     options.letter(letters)
-        || options.begins(names)
+        || options.has_prefix(names)
         || bundle.is_some_and(|first| first.contains(|letter| letters.contains(letter)))
 }

@@ -63,7 +63,7 @@ impl Mask {
     pub(super) fn meets(&self, glob: &Glob, ignores_case: bool, work: &Work) -> bool {
         let (mine, theirs) = (&self.elements, glob.elements());
         // Row by row: whether the rests of both can be one text.
-        let mut below = vec![false; theirs.len() + 1];
+        let mut next = vec![false; theirs.len() + 1];
         for at in (0..=mine.len()).rev() {
             let mut row = vec![false; theirs.len() + 1];
             for other in (0..=theirs.len()).rev() {
@@ -72,11 +72,11 @@ impl Mask {
                 }
                 row[other] = match (mine.get(at), theirs.get(other)) {
                     (None, None) => true,
-                    (Some(Element::Any), None) => below[other],
+                    (Some(Element::Any), None) => next[other],
                     (None, Some(Element::Any)) => row[other + 1],
                     // The wildcard matches one more character, or ends.
                     (Some(Element::Any), Some(_)) | (Some(_), Some(Element::Any)) => {
-                        below[other] || row[other + 1]
+                        next[other] || row[other + 1]
                     }
                     (Some(Element::One(mine)), Some(Element::One(theirs))) => {
                         let same = match (mine, theirs) {
@@ -84,14 +84,14 @@ impl Mask {
                             (Some(mine), Some(theirs)) => mine == theirs,
                             _ => true,
                         };
-                        same && below[other + 1]
+                        same && next[other + 1]
                     }
                     (None, Some(_)) | (Some(_), None) => false,
                 };
             }
-            below = row;
+            next = row;
         }
-        below[0]
+        next[0]
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) ->
     let masks: Vec<Mask> = words.iter().map(Mask::of_word).collect();
     let program = words.first().map(Mask::of_program);
     // Row by row from the end: whether the rest of the command may fit the rest of the pattern.
-    let mut below = vec![Matched::default(); words.len() + 1];
+    let mut next = vec![Matched::default(); words.len() + 1];
     for at in (0..=pattern.len()).rev() {
         let mut row = vec![Matched::default(); words.len() + 1];
         for word in (0..=words.len()).rev() {
@@ -116,7 +116,7 @@ pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) ->
                 continue;
             };
             let Some(known) = words.get(word) else {
-                let rest = matches!(element, Element::Any) && below[word].from;
+                let rest = matches!(element, Element::Any) && next[word].from;
                 row[word] = Matched {
                     from: rest,
                     inside: rest,
@@ -132,20 +132,20 @@ pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) ->
                 Element::One(glob) => masks[word].meets(glob, false, work),
             };
             let is_any = matches!(element, Element::Any);
-            let skips = is_any && (below[word].from);
-            let mut from = skips || (fits && (below[word + 1].from || (is_any && row[word + 1].from)));
+            let skips = is_any && (next[word].from);
+            let mut from = skips || (fits && (next[word + 1].from || (is_any && row[word + 1].from)));
             let mut inside = false;
             if known.is_wild() {
                 // The word may become several fitting words.
-                from |= fits && !is_any && below[word].from;
+                from |= fits && !is_any && next[word].from;
             } else if known.may_be_many() {
                 // Inside a word that may become several, any word may follow, or none.
-                inside = row[word + 1].from || below[word].inside || below[word + 1].from;
+                inside = row[word + 1].from || next[word].inside || next[word + 1].from;
                 from |= inside;
             }
             row[word] = Matched { from, inside };
         }
-        below = row;
+        next = row;
     }
-    below[0].from
+    next[0].from
 }

@@ -73,19 +73,19 @@ impl PathPattern {
         let special = |part: &str| part.contains(['*', '?', '[', '{', '\\']);
         let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
         let known = parts.iter().take_while(|part| !special(part)).count();
-        let mut begins = base.to_owned();
-        begins.extend(&parts[..known]);
+        let mut start = base.to_owned();
+        start.extend(&parts[..known]);
         // All entries of a directory mean the directory.
         match parts[known..] {
-            [] | ["**"] if known > 0 => RefusedPlace::All(begins),
-            _ => RefusedPlace::Within(begins),
+            [] | ["**"] if known > 0 => RefusedPlace::All(start),
+            _ => RefusedPlace::Within(start),
         }
     }
 
     /// Whether an entry under a directory may fit, as far as the pattern determines it.
     pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
-        let (RefusedPlace::All(begins) | RefusedPlace::Within(begins)) = self.place(root);
-        begins.starts_with(directory) || directory.starts_with(&begins)
+        let (RefusedPlace::All(start) | RefusedPlace::Within(start)) = self.place(root);
+        start.starts_with(directory) || directory.starts_with(&start)
     }
 
     /// Whether a resolved path itself fits.

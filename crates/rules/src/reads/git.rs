@@ -252,7 +252,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
 ];
 
 /// Whether git only reads in the workspace; `rest` are the words after the program.
-pub(super) fn is_plain_read(rest: &[&str], spot: &ReadContext<'_>) -> bool {
+pub(super) fn is_plain_read(rest: &[&str], context: &ReadContext<'_>) -> bool {
     if rest == ["--version"] {
         return true;
     }
@@ -266,7 +266,7 @@ pub(super) fn is_plain_read(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let Some(known) = SUBCOMMANDS.iter().find(|known| known.name == *name) else {
         return false;
     };
-    if spot.keeps_back && known.operands == Operands::Contents {
+    if context.has_path_rules && known.operands == Operands::Contents {
         // The output may include files that a rule for paths refuses.
         return false;
     }
@@ -277,9 +277,9 @@ pub(super) fn is_plain_read(rest: &[&str], spot: &ReadContext<'_>) -> bool {
         Operands::None => operands.is_empty(),
         Operands::Word(word) => operands == [word],
         // A revision is a path that does not exist.
-        Operands::Names | Operands::Contents => operands.iter().all(|operand| spot.is_inside(operand)),
+        Operands::Names | Operands::Contents => operands.iter().all(|operand| context.is_inside(operand)),
     };
-    fits && spot.directories == [spot.places.root().to_owned()] && spot.places.is_plain_repository()
+    fits && context.directories == [context.places.root().to_owned()] && context.places.is_plain_repository()
 }
 
 /// Returns the operands; `None` if an option is not listed.
@@ -311,7 +311,7 @@ fn operands<'a>(known: &Subcommand, rest: &[&'a str]) -> Option<Vec<&'a str>> {
             continue;
         }
         let fits = |option: &&&str| match option.strip_suffix('*') {
-            Some(begin) => word.len() > begin.len() && word.starts_with(begin),
+            Some(start) => word.len() > start.len() && word.starts_with(start),
             None => *option == word,
         };
         if !counts && !all().any(|option| fits(&option)) {

@@ -10,8 +10,8 @@ mod table;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
+use crate::cwd::{Machine, is_lost};
 use crate::shell::Word;
-use crate::stands::{Cwd, is_lost};
 use crate::{LeavesOut, Look, PathStatus, Places};
 use table::{Operands, PROGRAMS, Program};
 
@@ -24,7 +24,7 @@ pub(crate) struct ReadContext<'a> {
     /// Whether its input is another command's output, or a file that was already checked.
     pub(crate) has_input: bool,
     /// Whether rules refuse some files.
-    pub(crate) keeps_back: bool,
+    pub(crate) has_path_rules: bool,
     /// Whether a search of a directory would show something reserved; found out while a command is judged. A command that
     /// only reads apart from that can run where these entries are hidden.
     pub(crate) shows_reserved: Cell<bool>,
@@ -33,7 +33,7 @@ pub(crate) struct ReadContext<'a> {
 impl ReadContext<'_> {
     /// Whether a path leads into the workspace from every directory.
     pub(crate) fn is_inside(&self, text: &str) -> bool {
-        self.all(text, |place| place.standing == PathStatus::Inside)
+        self.all(text, |place| place.status == PathStatus::Inside)
     }
 
     /// Whether a path leads to something in the workspace that is no directory.
@@ -41,11 +41,11 @@ impl ReadContext<'_> {
         self.is_inside(text) && self.all(text, |place| !self.places.is_directory(&place.path))
     }
 
-    fn all(&self, text: &str, holds: impl Fn(&crate::Place) -> bool) -> bool {
+    fn all(&self, text: &str, fits: impl Fn(&crate::ResolvedPath) -> bool) -> bool {
         !self.directories.is_empty()
             && self.directories.iter().all(|directory| {
                 let place = self.places.find(directory, text);
-                place.is_some_and(|place| holds(&place))
+                place.is_some_and(|place| fits(&place))
             })
     }
 
@@ -57,7 +57,7 @@ impl ReadContext<'_> {
         };
         let is_reserved = |path: &Path| self.places.is_reserved(path);
         let is_open = self.all(text, |place| {
-            !(self.places.is_directory(&place.path) && self.places.holds(&place.path, look, &is_reserved))
+            !(self.places.is_directory(&place.path) && self.places.contains(&place.path, look, &is_reserved))
         });
         self.shows_reserved.set(self.shows_reserved.get() || !is_open);
     }
@@ -72,7 +72,7 @@ impl ReadContext<'_> {
 }
 
 /// Whether a command only reads inside of the workspace.
-pub(crate) fn is_plain_read(words: &[&str], spot: &ReadContext<'_>) -> bool {
+pub(crate) fn is_plain_read(words: &[&str], context: &ReadContext<'_>) -> bool {
     let Some((name, rest)) = words.split_first() else {
         return false;
     };
@@ -80,44 +80,44 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &ReadContext<'_>) -> bool {
         // Changing the directory only reads; later commands are judged from the new directory.
         "cd" => {
             let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
-            let ground = Cwd {
-                places: spot.places,
+            let machine = Machine {
+                places: context.places,
                 home: None,
             };
-            let stays_known = !is_lost(&words, spot.directories, ground);
-            matches!(rest, [path] if stays_known && spot.is_inside(path))
+            let stays_known = !is_lost(&words, context.directories, machine);
+            matches!(rest, [path] if stays_known && context.is_inside(path))
         }
-        "awk" => special::awk(rest, spot),
-        "find" => special::find(rest, spot),
-        "git" => git::is_plain_read(rest, spot),
-        "jq" => special::jq(rest, spot),
+        "awk" => special::awk(rest, context),
+        "find" => special::find(rest, context),
+        "git" => git::is_plain_read(rest, context),
+        "jq" => special::jq(rest, context),
         "printenv" => special::printenv(rest),
-        "sed" => special::sed(rest, spot),
+        "sed" => special::sed(rest, context),
         "[" | "test" => special::test(name, rest),
-        _ if rest == ["--version"] => special::tells_its_version(name),
+        _ if rest == ["--version"] => special::prints_its_version(name),
         _ => {
             let program = PROGRAMS.iter().find(|known| known.names.contains(name));
-            program.is_some_and(|program| program.is_plain_read(rest, spot))
+            program.is_some_and(|program| program.is_plain_read(rest, context))
         }
     }
 }
 
 impl Program {
-    fn is_plain_read(&self, rest: &[&str], spot: &ReadContext<'_>) -> bool {
+    fn is_plain_read(&self, rest: &[&str], context: &ReadContext<'_>) -> bool {
         let Some(given) = self.given(rest) else {
             return false;
         };
         let operands = given.operands.as_slice();
-        let files = |files: &[&str]| files.len() > 1 && files.iter().all(|file| spot.is_file(file));
+        let files = |files: &[&str]| files.len() > 1 && files.iter().all(|file| context.is_file(file));
         match self.operands {
             Operands::None => operands.is_empty(),
             Operands::Texts => true,
             Operands::Format => operands.iter().all(|operand| operand.starts_with('+')),
-            Operands::Input => !operands.is_empty() && spot.has_input,
+            Operands::Input => !operands.is_empty() && context.has_input,
             // Without a path it reads the current directory, which may be reserved.
-            Operands::Paths if operands.is_empty() => spot.is_inside("."),
-            Operands::Paths | Operands::PathsOrInput => spot.may_read(operands),
-            Operands::OnePathOrInput => operands.len() < 2 && spot.may_read(operands),
+            Operands::Paths if operands.is_empty() => context.is_inside("."),
+            Operands::Paths | Operands::PathsOrInput => context.may_read(operands),
+            Operands::OnePathOrInput => operands.len() < 2 && context.may_read(operands),
             Operands::Files => files(operands),
             Operands::PatternThenPaths | Operands::Search => {
                 let behind = usize::from(!given.has_pattern);
@@ -126,7 +126,7 @@ impl Program {
                 };
                 let searches = self.operands == Operands::Search || given.goes_down;
                 if !searches {
-                    return spot.may_read(paths);
+                    return context.may_read(paths);
                 }
                 let leaves_out = match self.operands {
                     // A glob or a type may include hidden files.
@@ -135,10 +135,10 @@ impl Program {
                 };
                 let here = ["."];
                 let paths = if paths.is_empty() { &here[..] } else { paths };
-                let is_inside = paths.iter().all(|path| spot.is_inside(path));
+                let is_inside = paths.iter().all(|path| context.is_inside(path));
                 if is_inside {
                     for path in paths {
-                        spot.search(path, leaves_out);
+                        context.search(path, leaves_out);
                     }
                 }
                 is_inside

@@ -4,7 +4,7 @@ use super::ReadContext;
 use crate::wrapper::hazard;
 
 /// Programs that print their version before they read anything.
-const TELL_THEIR_VERSION: &[&str] = &[
+const PRINT_THEIR_VERSION: &[&str] = &[
     "bash", "cmake", "gcc", "git", "make", "node", "python", "python3", "ruby", "sqlite3",
 ];
 /// Words of `find` without a value: tests, and printing.
@@ -86,12 +86,12 @@ const TESTS: &[&str] = &[
     "-z", "-a", "-o", "-eq", "-ge", "-gt", "-le", "-lt", "-ne", "-ef", "-nt", "-ot",
 ];
 
-pub(super) fn tells_its_version(name: &str) -> bool {
-    TELL_THEIR_VERSION.contains(&name)
+pub(super) fn prints_its_version(name: &str) -> bool {
+    PRINT_THEIR_VERSION.contains(&name)
 }
 
 /// Whether a script only prints, and every file is in the workspace.
-pub(super) fn awk(rest: &[&str], spot: &ReadContext<'_>) -> bool {
+pub(super) fn awk(rest: &[&str], context: &ReadContext<'_>) -> bool {
     let mut words = rest.iter();
     let mut options = 0;
     // `-v` sets variables, and some variables name files to read.
@@ -107,13 +107,16 @@ pub(super) fn awk(rest: &[&str], spot: &ReadContext<'_>) -> bool {
         return false;
     };
     let is_file = |file: &&str| !file.contains('=') && *file != "-";
-    is_harmless("awk", rest) && !script.starts_with('-') && files.iter().all(is_file) && spot.may_read(files)
+    is_harmless("awk", rest)
+        && !script.starts_with('-')
+        && files.iter().all(is_file)
+        && context.may_read(files)
 }
 
 /// Whether it only shows names under directories of the workspace.
-pub(super) fn find(rest: &[&str], spot: &ReadContext<'_>) -> bool {
-    let begins = |word: &&&str| word.starts_with(['-', '(', ')', '!', ',']);
-    let starts = rest.iter().take_while(|word| !begins(word)).count();
+pub(super) fn find(rest: &[&str], context: &ReadContext<'_>) -> bool {
+    let is_expression = |word: &&&str| word.starts_with(['-', '(', ')', '!', ',']);
+    let starts = rest.iter().take_while(|word| !is_expression(word)).count();
     let mut words = rest[starts..].iter();
     while let Some(word) = words.next() {
         let known = FIND_FLAGS.contains(word) || (FIND_VALUES.contains(word) && words.next().is_some());
@@ -122,11 +125,11 @@ pub(super) fn find(rest: &[&str], spot: &ReadContext<'_>) -> bool {
         }
     }
     let starts = &rest[..starts];
-    starts.iter().all(|start| spot.is_inside(start)) && (!starts.is_empty() || spot.is_inside("."))
+    starts.iter().all(|start| context.is_inside(start)) && (!starts.is_empty() || context.is_inside("."))
 }
 
 /// Whether a filter reads only the given files, all in the workspace.
-pub(super) fn jq(rest: &[&str], spot: &ReadContext<'_>) -> bool {
+pub(super) fn jq(rest: &[&str], context: &ReadContext<'_>) -> bool {
     let is_flag = |word: &&&str| {
         let letters = word.strip_prefix('-').unwrap_or_default();
         !letters.is_empty() && letters.chars().all(|letter| "acCeMnrsSj".contains(letter))
@@ -138,7 +141,7 @@ pub(super) fn jq(rest: &[&str], spot: &ReadContext<'_>) -> bool {
     let reads_more = ["env", "ENV", "import", "include", "modulemeta", "input_filename"];
     let has_none = !reads_more.iter().any(|name| filter.contains(name)) && !filter.starts_with('-');
     let plain = |file: &&str| !file.starts_with('-');
-    has_none && files.iter().all(plain) && spot.may_read(files)
+    has_none && files.iter().all(plain) && context.may_read(files)
 }
 
 /// Whether it only shows variables without secrets.
@@ -147,7 +150,7 @@ pub(super) fn printenv(rest: &[&str]) -> bool {
 }
 
 /// Whether a script only prints, deletes and replaces lines, and every file is in the workspace.
-pub(super) fn sed(rest: &[&str], spot: &ReadContext<'_>) -> bool {
+pub(super) fn sed(rest: &[&str], context: &ReadContext<'_>) -> bool {
     let (mut files, mut has_script) = (Vec::new(), false);
     let mut words = rest.iter();
     while let Some(word) = words.next() {
@@ -163,7 +166,7 @@ pub(super) fn sed(rest: &[&str], spot: &ReadContext<'_>) -> bool {
         }
     }
     let files = files.get(usize::from(!has_script)..);
-    files.is_some_and(|files| is_harmless("sed", rest) && spot.may_read(files))
+    files.is_some_and(|files| is_harmless("sed", rest) && context.may_read(files))
 }
 
 /// Whether it only tests files and compares texts.

@@ -138,7 +138,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    fn worry(&mut self, ambiguity: Ambiguity) {
+    fn ambiguous(&mut self, ambiguity: Ambiguity) {
         if !self.ambiguities.contains(&ambiguity) {
             self.ambiguities.push(ambiguity);
         }

@@ -1,8 +1,8 @@
 //! The second reader: plain commands only, in the part of the language that every POSIX shell reads in the same
 //! way.
 //!
-//! A plain line has words of plain characters and of `*`, `?` and `[a-z]`, quotes without expansions, `&&`, `||`,
-//! `;`, line breaks and `|` between commands, redirections, comments, and variables before a command that only
+//! A plain line has words of plain characters and of `*`, `?` and `[a-z]`, and quotes without expansions. It has `&&`,
+//! `||`, `;`, line breaks and `|` between commands, redirections, and comments. Variables before a command may only
 //! change how it prints. A line is allowed only if this reader and the parser find the same commands. So a mistake
 //! of one reader leads to a question, not to a command that runs.
 
@@ -135,8 +135,9 @@ impl Reader<'_> {
             };
             let text = word.text.as_str();
             // In some shells `time` is a keyword, and the next word starts a command.
-            let begins = step.words.is_empty() || (step.words.len() == 1 && step.words[0].text == "time");
-            if begins {
+            let starts_command =
+                step.words.is_empty() || (step.words.len() == 1 && step.words[0].text == "time");
+            if starts_command {
                 let reserved = !quoted && RESERVED.contains(&text);
                 if let Some((name, _)) = text.split_once('=')
                     && step.words.is_empty()
@@ -229,21 +230,21 @@ impl Reader<'_> {
 
     /// Reads a word; `None` when it is not plain.
     fn word(&mut self) -> Option<Here> {
-        let (mut pieces, mut word, mut quoted, mut begun) = (Vec::new(), String::new(), false, false);
+        let (mut pieces, mut word, mut quoted, mut started) = (Vec::new(), String::new(), false, false);
         while let Some(c) = self.rest.chars().next() {
             if matches!(c, ' ' | '\t' | '\n' | ';' | '|') || self.rest.starts_with("&&") {
                 break;
             }
             // A comment.
-            if c == '#' && !begun {
+            if c == '#' && !started {
                 break;
             }
             // A digit before an arrow belongs to the arrow; a word that runs into an arrow is not plain.
             if matches!(c, '<' | '>') {
                 return None;
             }
-            let is_first = !begun;
-            begun = true;
+            let is_first = !started;
+            started = true;
             if is_first && let Some(rest) = behind_here(self.line, self.rest) {
                 word.push('.');
                 self.rest = rest;
@@ -293,7 +294,7 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
-        if !begun {
+        if !started {
             return Some(Here::Nothing);
         }
         let word = if pieces.is_empty() {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use super::plain::is_harmless;
-use super::word::{begins_here, word};
+use super::word::{starts_here, word};
 use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Piece, Reading, Redirect, Word};
 use crate::Ambiguity;
 
@@ -27,25 +27,25 @@ const MAX_TIME: Duration = Duration::from_millis(100);
 pub(crate) fn read(line: &str) -> Reading {
     let mut reading = Reading::default();
     if line.len() > MAX_LINE_BYTES {
-        reading.worry(Ambiguity::TooMuch);
+        reading.ambiguous(Ambiguity::TooMuch);
         return reading;
     }
     if line.matches("<<").count() > MAX_HERE_DOCUMENTS {
         // The parser's time grows with the square of the number of here-documents.
-        reading.worry(Ambiguity::TooMuch);
+        reading.ambiguous(Ambiguity::TooMuch);
         return reading;
     }
     if line.trim().is_empty() || line.contains(is_strange) {
-        reading.worry(Ambiguity::Character);
+        reading.ambiguous(Ambiguity::Character);
     }
     let mut parser = Parser::new();
     if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-        reading.worry(Ambiguity::Unreadable);
+        reading.ambiguous(Ambiguity::Unreadable);
         return reading;
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut go_on = |_: &ParseState| {
-        if begun.elapsed() > MAX_TIME {
+        if started.elapsed() > MAX_TIME {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -61,7 +61,7 @@ pub(crate) fn read(line: &str) -> Reading {
     );
     match tree {
         Some(tree) => Walk::new(line, &mut reading).walk(tree.root_node()),
-        None => reading.worry(Ambiguity::TooMuch),
+        None => reading.ambiguous(Ambiguity::TooMuch),
     }
     reading
 }
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         loop {
             nodes += 1;
             if nodes > MAX_NODES || depth > MAX_DEPTH || self.words > MAX_WORDS {
-                return self.reading.worry(Ambiguity::TooMuch);
+                return self.reading.ambiguous(Ambiguity::TooMuch);
             }
             self.look(cursor.node());
             if cursor.goto_first_child() {
@@ -125,11 +125,11 @@ impl<'a> Walk<'a> {
 
     fn look(&mut self, node: Node<'_>) {
         if node.is_error() || node.is_missing() {
-            return self.reading.worry(Ambiguity::Unreadable);
+            return self.reading.ambiguous(Ambiguity::Unreadable);
         }
         if !node.is_named() {
             if node.kind() == "&" {
-                self.reading.worry(Ambiguity::Background);
+                self.reading.ambiguous(Ambiguity::Background);
             }
             return;
         }
@@ -159,11 +159,11 @@ impl<'a> Walk<'a> {
             "test_command" if self.test(node) => {}
             "declaration_command" | "unset_command" | "test_command" => {
                 self.command(node);
-                self.reading.worry(Ambiguity::Compound);
+                self.reading.ambiguous(Ambiguity::Compound);
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" | "heredoc_start" | "heredoc_end" | "heredoc_content" => {
-                self.reading.worry(Ambiguity::HereDocument);
+                self.reading.ambiguous(Ambiguity::HereDocument);
             }
             "heredoc_body" => {
                 let text = self.line.get(node.byte_range()).unwrap_or_default();
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
                 let is_quoted = mark.is_some_and(|mark| mark.contains(['\'', '"', '\\']));
                 // The grammar has no node for a command in backquotes there.
                 if !is_quoted && text.contains('`') {
-                    self.reading.worry(Ambiguity::Unreadable);
+                    self.reading.ambiguous(Ambiguity::Unreadable);
                 }
                 self.input(node, text.to_owned());
             }
@@ -184,24 +184,24 @@ impl<'a> Walk<'a> {
                 self.input(node, text.unwrap_or_default());
             }
             "command_substitution" | "process_substitution" => {
-                self.reading.worry(Ambiguity::Substitution);
+                self.reading.ambiguous(Ambiguity::Substitution);
                 // Backquotes nested in backquotes.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains("\\`")) {
-                    self.reading.worry(Ambiguity::Unreadable);
+                    self.reading.ambiguous(Ambiguity::Unreadable);
                 }
             }
             "simple_expansion" if self.is_here(node) => {}
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
-                self.reading.worry(Ambiguity::Expansion);
+                self.reading.ambiguous(Ambiguity::Expansion);
                 // As for a here-document.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains('`')) {
-                    self.reading.worry(Ambiguity::Unreadable);
+                    self.reading.ambiguous(Ambiguity::Unreadable);
                 }
                 // `${x:=y}`
                 self.reading.sets_more |= self.line[node.byte_range()].contains('=');
             }
-            "brace_expression" | "extglob_pattern" | "regex" => self.reading.worry(Ambiguity::Pattern),
-            "variable_assignments" => self.reading.worry(Ambiguity::Assignment),
+            "brace_expression" | "extglob_pattern" | "regex" => self.reading.ambiguous(Ambiguity::Pattern),
+            "variable_assignments" => self.reading.ambiguous(Ambiguity::Assignment),
             "variable_assignment" => self.assignment(node),
             "subshell"
             | "compound_statement"
@@ -216,20 +216,20 @@ impl<'a> Walk<'a> {
             | "do_group"
             | "case_statement"
             | "case_item" => {
-                self.reading.worry(Ambiguity::Compound);
+                self.reading.ambiguous(Ambiguity::Compound);
                 if node.kind() == "for_statement" {
                     self.loop_over(node);
                 }
             }
-            other => self.reading.worry(Ambiguity::Unusual(other.replace('_', " "))),
+            other => self.reading.ambiguous(Ambiguity::Unusual(other.replace('_', " "))),
         }
     }
 
     /// Whether an expansion is the shell's directory at the beginning of a word.
     fn is_here(&self, node: Node<'_>) -> bool {
-        let begins = |around: Node<'_>| around.start_byte() + 1 == node.start_byte();
+        let opens = |around: Node<'_>| around.start_byte() + 1 == node.start_byte();
         node.parent()
-            .is_some_and(|around| begins(around) && begins_here(around, self.line))
+            .is_some_and(|around| opens(around) && starts_here(around, self.line))
     }
 
     fn command(&mut self, node: Node<'_>) {
@@ -259,7 +259,7 @@ impl<'a> Walk<'a> {
             }
             end = child.end_byte();
         }
-        self.keep(words);
+        self.add_command(words);
     }
 
     /// Reads `[ … ]` as a command; `false` if it has more than words.
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         }
         let is_command = words.first() == Some(&Word::exact("["));
         if is_command {
-            self.keep(words);
+            self.add_command(words);
         }
         is_command
     }
@@ -304,7 +304,7 @@ impl<'a> Walk<'a> {
         let name = name.unwrap_or_default();
         let in_front = node.parent().is_some_and(|parent| parent.kind() == "command");
         if !(in_front && value.exact && !is_added && is_harmless(name)) {
-            self.reading.worry(Ambiguity::Assignment);
+            self.reading.ambiguous(Ambiguity::Assignment);
         }
         let value = if is_added {
             Word::of(vec![Piece::Unknown])
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
 
     fn set(&mut self, name: &str, value: Word) {
         if self.reading.assignments.len() == MAX_WORDS {
-            return self.reading.worry(Ambiguity::TooMuch);
+            return self.reading.ambiguous(Ambiguity::TooMuch);
         }
         self.reading.assignments.push((name.to_owned(), value));
     }
@@ -336,13 +336,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn keep(&mut self, words: Vec<Word>) {
+    fn add_command(&mut self, words: Vec<Word>) {
         self.words += words.len();
         if words.is_empty() {
             return;
         }
         if self.reading.commands.len() == MAX_COMMANDS {
-            return self.reading.worry(Ambiguity::TooMuch);
+            return self.reading.ambiguous(Ambiguity::TooMuch);
         }
         // Variables and substitutions have their own nodes, which report them.
         let is_pattern = |word: &Word| {
@@ -350,7 +350,7 @@ impl<'a> Walk<'a> {
             !word.exact && pieces.any(|piece| *piece == Piece::Unknown)
         };
         if words.iter().any(is_pattern) {
-            self.reading.worry(Ambiguity::Pattern);
+            self.reading.ambiguous(Ambiguity::Pattern);
         }
         self.reading.commands.push(words);
     }
@@ -374,10 +374,10 @@ impl<'a> Walk<'a> {
             }
             let writes = operator != "<";
             if !matches!(operator, "<" | ">" | ">>") {
-                self.reading.worry(Ambiguity::Redirection);
+                self.reading.ambiguous(Ambiguity::Redirection);
             }
             if !target.exact {
-                self.reading.worry(Ambiguity::Pattern);
+                self.reading.ambiguous(Ambiguity::Pattern);
             }
             self.words += 1;
             self.reading.redirects.push(Redirect {
@@ -389,9 +389,9 @@ impl<'a> Walk<'a> {
     }
 
     fn input(&mut self, node: Node<'_>, text: String) {
-        self.reading.worry(Ambiguity::HereDocument);
+        self.reading.ambiguous(Ambiguity::HereDocument);
         if node.has_error() {
-            self.reading.worry(Ambiguity::Unreadable);
+            self.reading.ambiguous(Ambiguity::Unreadable);
         }
         if self.reading.inputs.len() < MAX_COMMANDS {
             self.reading.inputs.push(text);

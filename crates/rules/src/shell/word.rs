@@ -108,7 +108,7 @@ fn bare(text: &str) -> Word {
 }
 
 /// Whether a quoted text starts with the shell's directory: [`behind_here`].
-pub(super) fn begins_here(node: Node<'_>, source: &str) -> bool {
+pub(super) fn starts_here(node: Node<'_>, source: &str) -> bool {
     let is_first = node
         .parent()
         .is_none_or(|around| around.kind() != "concatenation" || around.start_byte() == node.start_byte());
@@ -119,7 +119,7 @@ pub(super) fn begins_here(node: Node<'_>, source: &str) -> bool {
 /// Removes the double quotes.
 fn quoted(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
-    let is_here = begins_here(node, source);
+    let is_here = starts_here(node, source);
     let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
         return Word::unknown(text);
     };

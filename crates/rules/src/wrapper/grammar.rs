@@ -45,12 +45,12 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
     if !wrapper.marks.is_empty() {
         return marked(wrapper, words);
     }
-    let Some(begin) = begin(wrapper, words) else {
+    let Some(start) = command_index(wrapper, words) else {
         return open(wrapper, words);
     };
-    let command = &words[begin..];
+    let command = &words[start..];
     // Under another path or spelling, it may be another program.
-    let bare = begin == 1 + wrapper.operands;
+    let bare = start == 1 + wrapper.operands;
     let known = words[0] == Word::exact(wrapper.name);
     let light = known
         && match wrapper.weight {
@@ -59,7 +59,7 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
             Severity::Heavy | Severity::Open => false,
         };
     // An option from a variable may be another option, or a command.
-    let exact = words[..begin].iter().all(|word| word.exact);
+    let exact = words[..start].iter().all(|word| word.exact);
     InnerCommands {
         commands: if command.is_empty() {
             Vec::new()
@@ -86,7 +86,7 @@ fn open(wrapper: &Wrapper, words: &[Word]) -> InnerCommands {
 }
 
 /// Returns the index of the command; `None` if an option is unknown.
-fn begin(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
+fn command_index(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let text = word.text.as_str();

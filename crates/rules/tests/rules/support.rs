@@ -2,7 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bobbin_rules::{Judgement, LeavesOut, Look, PathStatus, Place, Places, RuleSet, RuleText, Verdict};
+use bobbin_rules::{
+    Judgement, LeavesOut, Look, PathStatus, Places, ResolvedPath, RuleSet, RuleText, Verdict,
+};
 
 /// `/w`, with two symbolic links: one into the workspace and one out of it.
 pub(crate) struct Mind;
@@ -29,7 +31,7 @@ impl Places for Mind {
         Path::new("/w")
     }
 
-    fn find(&self, directory: &Path, text: &str) -> Option<Place> {
+    fn find(&self, directory: &Path, text: &str) -> Option<ResolvedPath> {
         if text.is_empty() || text.contains('\0') {
             return None;
         }
@@ -51,13 +53,13 @@ impl Places for Mind {
             }
             through_processes |= path.starts_with("/proc");
         }
-        let standing = match path.strip_prefix("/w") {
+        let status = match path.strip_prefix("/w") {
             _ if through_processes => PathStatus::Unknown,
             Err(_) => PathStatus::Outside,
             Ok(inside) if inside.starts_with(".git") || inside.starts_with(".craft") => PathStatus::Reserved,
             Ok(_) => PathStatus::Inside,
         };
-        Some(Place { path, standing })
+        Some(ResolvedPath { path, status })
     }
 
     fn is_directory(&self, path: &Path) -> bool {
@@ -85,7 +87,7 @@ impl Places for Mind {
         true
     }
 
-    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+    fn contains(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
         let links = || {
             LINKS
                 .iter()

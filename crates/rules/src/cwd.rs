@@ -1,7 +1,7 @@
 //! The shell's directory: what `cd` and similar commands do to later commands.
 //!
 //! A shell follows `cd` by names: `..` removes the last name, even if that name was a link. A command follows the
-//! links. Where both give the same place, the directory is known. Otherwise there are only guesses, by name and by
+//! links. If both give the same place, the directory is known. Otherwise there are only guesses, by name and by
 //! links, which count for rules that refuse or ask. Limit: [`MAX_DIRECTORIES`].
 
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::wrapper::{inner_commands, name};
 /// resolved from each.
 pub(crate) const MAX_DIRECTORIES: usize = 32;
 /// How many of them stay when there are more: the line is not allowed then anyway.
-const KEPT: usize = 8;
+const REMAINING: usize = 8;
 /// Most texts within texts, such as `sh -c` in `sh -c`.
 pub(crate) const MAX_NESTED: usize = 4;
 /// Commands that change the shell's directory.
@@ -51,7 +51,7 @@ pub(crate) enum Move {
 
 /// Facts about the machine.
 #[derive(Clone, Copy)]
-pub(crate) struct Cwd<'a> {
+pub(crate) struct Machine<'a> {
     /// Resolves paths.
     pub(crate) places: &'a dyn Places,
     /// The home directory; `None` if unknown.
@@ -80,8 +80,8 @@ pub(crate) fn said(word: &Word, text: &str, home: Option<&Path>) -> String {
 }
 
 /// Returns the effect of a command on a shell in one of these directories.
-pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Move {
-    let Cwd { places, home } = ground;
+pub(crate) fn moved(words: &[Word], from: &[PathBuf], machine: Machine<'_>) -> Move {
+    let Machine { places, home } = machine;
     let Some(targets) = targets(words, 0) else {
         return Move::No;
     };
@@ -104,8 +104,8 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Move {
 }
 
 /// Whether a command moves the shell to an unknown directory.
-pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> bool {
-    targets(words, 0).is_some() && known(words, from, ground.places).is_none()
+pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], machine: Machine<'_>) -> bool {
+    targets(words, 0).is_some() && known(words, from, machine.places).is_none()
 }
 
 /// Returns the directories to which `cd` leads from each of these, if its names and the links agree.
@@ -122,10 +122,14 @@ fn known(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Option<Vec<Pa
 }
 
 /// Returns every directory in which any of these commands may run, in any order, and whether the list is complete.
-pub(crate) fn everywhere(commands: &[Vec<Word>], from: &[PathBuf], ground: Cwd<'_>) -> (Vec<PathBuf>, bool) {
+pub(crate) fn everywhere(
+    commands: &[Vec<Word>],
+    from: &[PathBuf],
+    machine: Machine<'_>,
+) -> (Vec<PathBuf>, bool) {
     let mut all = from.to_vec();
     for words in commands {
-        let (Move::To(more) | Move::Perhaps(more)) = moved(words, &all, ground) else {
+        let (Move::To(more) | Move::Perhaps(more)) = moved(words, &all, machine) else {
             continue;
         };
         for directory in more {
@@ -133,7 +137,7 @@ pub(crate) fn everywhere(commands: &[Vec<Word>], from: &[PathBuf], ground: Cwd<'
                 continue;
             }
             if all.len() == MAX_DIRECTORIES {
-                all.truncate(KEPT.max(from.len()));
+                all.truncate(REMAINING.max(from.len()));
                 return (all, false);
             }
             all.push(directory);
@@ -143,7 +147,7 @@ pub(crate) fn everywhere(commands: &[Vec<Word>], from: &[PathBuf], ground: Cwd<'
 }
 
 /// Returns the directories to which a command's own options take it, besides its starting directories.
-pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Vec<PathBuf> {
+pub(crate) fn chosen(words: &[Word], from: &[PathBuf], machine: Machine<'_>) -> Vec<PathBuf> {
     let mut named = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
         let text = word.text.as_str();
@@ -160,9 +164,9 @@ pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Cwd<'_>) -> Vec<P
     }
     let mut all = from.to_vec();
     for (word, text) in named {
-        let text = said(word, text, ground.home);
+        let text = said(word, text, machine.home);
         for directory in from {
-            if let Some(place) = ground.places.find(directory, &text)
+            if let Some(place) = machine.places.find(directory, &text)
                 && all.len() < MAX_DIRECTORIES
                 && !all.contains(&place.path)
             {
