@@ -29,7 +29,7 @@ use super::listener::{Heard, Listener};
 use super::offered::searches_web;
 use super::one_item::OpenCall;
 use super::past::PastTurns;
-use super::pictures::Tell;
+use super::pictures::PictureNotice;
 use super::recording::Recording;
 use super::refused::{Refused, failure};
 use super::subagent_limits::watch_over;
@@ -212,15 +212,15 @@ impl TurnRun {
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
         let (watch, stop, limits) = (self.watch.clone(), self.stop.clone(), self.settings.limits);
-        let below = watch_over(self.turn.clone(), limits, self.ledger.clone(), watch.clone());
+        let subagents = watch_over(self.turn.clone(), limits, self.ledger.clone(), watch.clone());
         let result = {
             let rounds = self.rounds();
-            tokio::pin!(rounds, below);
+            tokio::pin!(rounds, subagents);
             let over = tokio::select! {
                 biased;
                 result = &mut rounds => Ok(result),
                 () = watch.over() => Err(limits.over_time()),
-                over = &mut below => Err(over),
+                over = &mut subagents => Err(over),
             };
             match over {
                 Ok(result) => result,
@@ -241,7 +241,7 @@ impl TurnRun {
         if is_over(&self.turn.at_start().turn.items) {
             return Ok(());
         }
-        let reading = self.begin_instructions();
+        let reading = self.read_instructions();
         self.read_conversation().await?;
         let git = tokio::select! {
             biased;
@@ -251,8 +251,12 @@ impl TurnRun {
         self.instruct(reading, git.as_deref()).await;
         // A resumed Turn has notified the user before.
         let is_new = self.turn.at_start().turn.items.len() == 1;
-        self.read_pictures(if is_new { Tell::New } else { Tell::No })
-            .await?;
+        self.read_pictures(if is_new {
+            PictureNotice::New
+        } else {
+            PictureNotice::No
+        })
+        .await?;
         self.take_tools();
         if !self.turn.at_start().started_calls.is_empty() {
             let changes = self.recording.resume().await;
@@ -296,7 +300,7 @@ impl TurnRun {
         let said = self.turn.guidance().await?;
         self.messages.extend(messages(&said));
         Box::pin(self.hooks_of_prompt(&said)).await?;
-        Ok(self.read_pictures(Tell::Yes).await?)
+        Ok(self.read_pictures(PictureNotice::Yes).await?)
     }
 
     /// Returns what git says of the Thread's folder, if its user trusts it.
@@ -310,7 +314,7 @@ impl TurnRun {
     }
 
     /// Starts to read the project's instructions and skills.
-    fn begin_instructions(&self) -> JoinHandle<(Vec<Guide>, Vec<Skill>)> {
+    fn read_instructions(&self) -> JoinHandle<(Vec<Guide>, Vec<Skill>)> {
         let turn = self.turn.clone();
         let (workspace, root) = (turn.workspace().to_owned(), turn.environment().root.clone());
         let policy = turn.environment().policy.clone();
@@ -365,7 +369,7 @@ impl TurnRun {
         let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools, self.ledger.now().rounds);
         let request = ModelRequest {
             turn: turn.turn(),
-            begins: !std::mem::replace(&mut self.asked, true),
+            is_first: !std::mem::replace(&mut self.asked, true),
             conversation: Some(turn.thread().as_str()),
             model: turn.environment().config.model.as_deref(),
             keys: Some(&turn.at_start().features.keys),
@@ -463,11 +467,11 @@ impl TurnRun {
 
     /// Notifies the user once that a limit of money cannot be checked.
     async fn note_missing_price(&mut self, usage: ModelUsage) -> Result<(), TurnGone> {
-        let held = self.settings.limits.cost_micros.is_none() || usage.cost_micros.is_some();
-        if held || std::mem::replace(&mut self.priceless, true) {
+        let is_enforceable = self.settings.limits.cost_micros.is_none() || usage.cost_micros.is_some();
+        if is_enforceable || std::mem::replace(&mut self.priceless, true) {
             return Ok(());
         }
-        let message = "Limits.Cost cannot be held: no price of this model is known. Set Price of its provider in \
+        let message = "Limits.Cost cannot be enforced: no price of this model is known. Set Price of its provider in \
                        ~/.craft/config.json.";
         let note = ItemBody::Error {
             message: message.to_owned(),
@@ -486,7 +490,7 @@ impl TurnRun {
         let mut changes = self.changes.clone();
         let noted = tokio::task::spawn_blocking(move || {
             changes.note(changed);
-            changes.note_untold(unshown);
+            changes.note_omitted(unshown);
             changes
         });
         match noted.await {

@@ -16,7 +16,7 @@ use nix::fcntl::OFlag;
 use serde::Deserialize;
 use serde_json::Value;
 
-use bobbin_files::search::{self, Entry};
+use bobbin_files::search::{self, FoundPath};
 
 /// Most bytes of one context.
 const MAX_BYTES: usize = 64 << 10;
@@ -373,12 +373,12 @@ fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
 }
 
 /// Returns what is below a directory, as a text too.
-fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
+fn listing(path: &Path) -> Result<(String, Vec<FoundPath>), String> {
     if !path.is_dir() {
         let why = std::fs::metadata(path).map_err(reason);
         return Err(why.map_or_else(|why| why, |_| "it is not a directory".to_owned()));
     }
-    let mut entries = search::below(path, MAX_PATHS + 1);
+    let mut entries = search::all_under(path, MAX_PATHS + 1);
     let more = entries.len() > MAX_PATHS;
     entries.truncate(MAX_PATHS);
     let mut text = format!("Files below {}:\n", path.display());

@@ -19,7 +19,7 @@ mod process;
 mod uri;
 
 pub use attached::{Attached, Brought, MAX_READERS};
-pub use bobbin_files::search::{Entry, MAX_FILES, find};
+pub use bobbin_files::search::{FoundPath, MAX_FILES, find};
 pub use commands::{
     Command, CommandInfo, CommandKind, Named, Typed, config, costs, doctor, matching, money, typed,
 };

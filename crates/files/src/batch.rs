@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::directory::{Directory, Fingerprint, Found, is_missing, parts};
+use crate::directory::{Directory, FileState, Fingerprint, is_missing, parts};
 use crate::leftovers::{Leftovers, Note, fresh};
 
 /// Largest file that is read to be replaced or restored.
@@ -35,7 +35,7 @@ pub enum Want {
 /// The permissions of a new file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Those of the file that it replaces; the default ones if there is none.
+    /// The permissions of the replaced file; the default ones if there is none.
     AsItWas,
     /// These permissions.
     Mode(u32),
@@ -46,13 +46,13 @@ pub enum Kind {
 }
 
 /// Returns whether the present state is still the one that the caller saw.
-pub type Still = Box<dyn Fn(&Found) -> bool + Send>;
+pub type Still = Box<dyn Fn(&FileState) -> bool + Send>;
 
 /// Returns a check that a file is still as it was read; `None` is a missing file.
 pub fn as_read(before: Option<Arc<[u8]>>) -> Still {
     Box::new(move |now| match (now, &before) {
-        (Found::Nothing, None) => true,
-        (Found::File(_, now), Some(before)) => now[..] == before[..],
+        (FileState::Nothing, None) => true,
+        (FileState::File(_, now), Some(before)) => now[..] == before[..],
         _ => false,
     })
 }
@@ -172,19 +172,24 @@ impl Work {
         let mut new = new.into_iter().peekable();
         while let Some((wanted, names)) = new.next() {
             // After the last step nothing is reverted.
-            let keep = new.peek().is_some();
-            self.place(wanted, names, keep).map_err(at(&wanted.path))?;
+            let revertible = new.peek().is_some();
+            self.place(wanted, names, revertible).map_err(at(&wanted.path))?;
         }
         Ok(())
     }
 
-    fn place(&mut self, wanted: &Wanted, Names { mut new, mut old }: Names, keep: bool) -> io::Result<()> {
-        let (above, name) = parts(&wanted.path)?;
-        let to = Directory::make(above, &mut self.directories)?;
+    fn place(
+        &mut self,
+        wanted: &Wanted,
+        Names { mut new, mut old }: Names,
+        revertible: bool,
+    ) -> io::Result<()> {
+        let (parent, name) = parts(&wanted.path)?;
+        let to = Directory::make(parent, &mut self.directories)?;
         let from = Directory::open(&new.directory)?;
         let fingerprint = from.fingerprint(&new.own)?;
         if !to.has(name)? {
-            if !(wanted.still)(&Found::Nothing) {
+            if !(wanted.still)(&FileState::Nothing) {
                 return Err(changed());
             }
             from.rename_to_new(&new.own, &to, name)
@@ -195,7 +200,7 @@ impl Work {
             self.done.push(Done::Made(wanted.path.clone(), fingerprint));
             return Ok(());
         }
-        if keep {
+        if revertible {
             old.goes = true;
             to.second(name, &old.own, MAX_FILE_BYTES)?;
         }
@@ -203,8 +208,8 @@ impl Work {
             return Err(changed());
         }
         from.rename(&new.own, &to, name)?;
-        new.keep();
-        if keep {
+        new.persist();
+        if revertible {
             self.done
                 .push(Done::Replaced(wanted.path.clone(), old, Some(fingerprint)));
         }
@@ -213,29 +218,29 @@ impl Work {
 
     fn remove(&mut self, wanted: &Wanted, mut old: Ours) -> io::Result<()> {
         let nothing = || {
-            let still = (wanted.still)(&Found::Nothing);
+            let still = (wanted.still)(&FileState::Nothing);
             still.then_some(()).ok_or_else(changed)
         };
-        let (above, name) = parts(&wanted.path)?;
-        let directory = match Directory::open(above) {
+        let (parent, name) = parts(&wanted.path)?;
+        let directory = match Directory::open(parent) {
             Err(error) if is_missing(&error) => return nothing(),
             directory => directory?,
         };
         match directory.find(name, MAX_FILE_BYTES) {
-            Found::Nothing => return nothing(),
-            Found::Other => return Err(io::Error::other("it is no ordinary file")),
-            Found::File(..) | Found::Unread(_) | Found::Link(_) => {}
+            FileState::Nothing => return nothing(),
+            FileState::Other => return Err(io::Error::other("it is no ordinary file")),
+            FileState::File(..) | FileState::Unread(_) | FileState::Link(_) => {}
         }
         // Moved away first and then checked: a file that appears in its place meanwhile stays untouched.
         directory.rename(name, &directory, &old.own)?;
         old.goes = true;
         if !(wanted.still)(&directory.find(&old.own, MAX_FILE_BYTES)) {
             if directory.rename_to_new(&old.own, &directory, name).is_err() {
-                let kept = old.path();
-                old.keep();
+                let remains = old.path();
+                old.persist();
                 return Err(io::Error::other(format!(
                     "it was changed meanwhile, and is now {}",
-                    kept.display()
+                    remains.display()
                 )));
             }
             return Err(changed());
@@ -257,7 +262,7 @@ impl Work {
                             said(&error),
                             old_path.display()
                         ));
-                        old.keep();
+                        old.persist();
                     }
                 }
                 Done::Made(path, new) => {
@@ -284,24 +289,24 @@ impl Work {
 /// # Errors
 /// It is not empty, or cannot be removed.
 pub fn remove_directory(path: &Path) -> io::Result<()> {
-    let (above, name) = Directory::above(path)?;
-    above.remove_directory(name)
+    let (parent, name) = Directory::parent_of(path)?;
+    parent.remove_directory(name)
 }
 
 /// Restores a file's name, if its place still has the file that this batch put there.
 fn put_back(path: &Path, old: &Ours, new: Option<Fingerprint>) -> io::Result<()> {
-    let (above, name) = Directory::above(path)?;
+    let (parent, name) = Directory::parent_of(path)?;
     match new {
-        Some(new) if above.fingerprint(name)? == new => above.rename(&old.own, &above, name),
+        Some(new) if parent.fingerprint(name)? == new => parent.rename(&old.own, &parent, name),
         Some(_) => Err(changed()),
-        None => above.rename_to_new(&old.own, &above, name),
+        None => parent.rename_to_new(&old.own, &parent, name),
     }
 }
 
 fn take_away(path: &Path, new: Fingerprint) -> io::Result<()> {
-    let (above, name) = Directory::above(path)?;
-    match above.fingerprint(name) {
-        Ok(now) if now == new => above.remove(name),
+    let (parent, name) = Directory::parent_of(path)?;
+    match parent.fingerprint(name) {
+        Ok(now) if now == new => parent.remove(name),
         Err(error) if is_missing(&error) => Ok(()),
         Ok(_) => Err(changed()),
         Err(error) => Err(error),
@@ -316,10 +321,10 @@ struct Names {
 
 impl Names {
     fn of(path: &Path) -> io::Result<Self> {
-        let (above, _) = parts(path)?;
+        let (parent, _) = parts(path)?;
         Ok(Self {
             new: Ours::fresh(Directory::nearest(path)?),
-            old: Ours::fresh(above),
+            old: Ours::fresh(parent),
         })
     }
 }
@@ -346,7 +351,7 @@ impl Ours {
     }
 
     /// Makes the file permanent: it stays, or has another name by now.
-    fn keep(&mut self) {
+    fn persist(&mut self) {
         self.goes = false;
     }
 }
@@ -369,9 +374,9 @@ fn write(path: &Path, kind: &Kind, content: &[u8], new: &mut Ours) -> io::Result
     // As for any new file, the process' umask applies.
     let permissions = if *kind == Kind::Program { 0o777 } else { 0o666 };
     let mut file = directory.create(&new.own, permissions)?;
-    let old = Directory::above(path)
+    let old = Directory::parent_of(path)
         .ok()
-        .and_then(|(above, name)| above.mode(name))
+        .and_then(|(parent, name)| parent.mode(name))
         // Otherwise, the owner could not read the new file either.
         .filter(|mode| mode & 0o400 != 0);
     let mode = match kind {

@@ -237,7 +237,7 @@ fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
     let notes = workspace.outside().join("notes");
     crate::leftovers::clear(&notes).unwrap();
     let leftovers = Leftovers::default();
-    leftovers.keep_in(&notes);
+    leftovers.record_in(&notes);
     let (root, place) = (workspace.root().to_owned(), notes.clone());
     let last: Still = Box::new(move |_| {
         let note = fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();

@@ -27,7 +27,7 @@ const THROUGH: OFlag = OFlag::O_RDONLY;
 
 /// The state of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum FileState {
     /// Nothing.
     Nothing,
     /// An ordinary file with these permissions.
@@ -54,11 +54,11 @@ pub struct Fingerprint {
 pub(crate) struct Directory(OwnedFd);
 
 /// Reads the state of an absolute path, of a file up to `max_bytes`. Blocking.
-pub fn find(path: &Path, max_bytes: u64) -> Found {
-    match Directory::above(path) {
+pub fn find(path: &Path, max_bytes: u64) -> FileState {
+    match Directory::parent_of(path) {
         Ok((directory, name)) => directory.find(name, max_bytes),
-        Err(error) if is_missing(&error) => Found::Nothing,
-        Err(_) => Found::Other,
+        Err(error) if is_missing(&error) => FileState::Nothing,
+        Err(_) => FileState::Other,
     }
 }
 
@@ -67,7 +67,7 @@ pub fn find(path: &Path, max_bytes: u64) -> Found {
 /// # Errors
 /// The file is missing or not ordinary, or a link is on the way by now.
 pub fn open_file(path: &Path) -> io::Result<File> {
-    let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
+    let opened = Directory::parent_of(path).and_then(|(directory, name)| directory.open_file(name));
     opened.map_err(as_moved)
 }
 
@@ -83,10 +83,10 @@ impl Opener {
     /// # Errors
     /// As [`open_file`].
     pub fn open(&mut self, path: &Path) -> io::Result<File> {
-        let (above, name) = parts(path)?;
-        let directory = match self.0.take().filter(|(last, _)| last == above) {
+        let (parent, name) = parts(path)?;
+        let directory = match self.0.take().filter(|(last, _)| last == parent) {
             Some(last) => last,
-            None => (above.to_owned(), Directory::open(above).map_err(as_moved)?),
+            None => (parent.to_owned(), Directory::open(parent).map_err(as_moved)?),
         };
         let (_, directory) = self.0.insert(directory);
         directory.open_file(name).map_err(as_moved)
@@ -144,9 +144,9 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Directory::open`].
-    pub(crate) fn above(path: &Path) -> io::Result<(Self, &OsStr)> {
-        let (above, name) = parts(path)?;
-        Ok((Self::open(above)?, name))
+    pub(crate) fn parent_of(path: &Path) -> io::Result<(Self, &OsStr)> {
+        let (parent, name) = parts(path)?;
+        Ok((Self::open(parent)?, name))
     }
 
     /// Returns the nearest existing parent directory of a path.
@@ -154,9 +154,9 @@ impl Directory {
     /// # Errors
     /// A link is on the way, or a directory may not be entered.
     pub(crate) fn nearest(path: &Path) -> io::Result<&Path> {
-        for above in path.ancestors().skip(1) {
-            match Self::open(above) {
-                Ok(_) => return Ok(above),
+        for parent in path.ancestors().skip(1) {
+            match Self::open(parent) {
+                Ok(_) => return Ok(parent),
                 Err(error) if is_missing(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -225,17 +225,17 @@ impl Directory {
     }
 
     /// Reads the state of this name, of a file up to `max_bytes`.
-    pub(crate) fn find(&self, name: &OsStr, max_bytes: u64) -> Found {
+    pub(crate) fn find(&self, name: &OsStr, max_bytes: u64) -> FileState {
         match self.about(name) {
-            Ok(None) => Found::Nothing,
+            Ok(None) => FileState::Nothing,
             Ok(Some(about)) if is(&about, SFlag::S_IFLNK) => match readlinkat(&self.0, name) {
-                Ok(target) => Found::Link(target.as_bytes().to_vec()),
-                Err(_) => Found::Other,
+                Ok(target) => FileState::Link(target.as_bytes().to_vec()),
+                Err(_) => FileState::Other,
             },
             Ok(Some(about)) if is(&about, SFlag::S_IFREG) => self
                 .read(name, max_bytes)
-                .unwrap_or(Found::Unread(fingerprint(&about))),
-            _ => Found::Other,
+                .unwrap_or(FileState::Unread(fingerprint(&about))),
+            _ => FileState::Other,
         }
     }
 
@@ -263,7 +263,7 @@ impl Directory {
         Ok(file)
     }
 
-    fn read(&self, name: &OsStr, max_bytes: u64) -> io::Result<Found> {
+    fn read(&self, name: &OsStr, max_bytes: u64) -> io::Result<FileState> {
         let file = self.open_file(name)?;
         let about = file.metadata()?;
         if about.len() > max_bytes {
@@ -274,7 +274,7 @@ impl Directory {
         if content.len() as u64 > max_bytes {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        Ok(Found::File(about.permissions().mode() & 0o7777, content))
+        Ok(FileState::File(about.permissions().mode() & 0o7777, content))
     }
 
     /// Opens a file for writing, made or emptied.
@@ -316,14 +316,14 @@ impl Directory {
             Err(error) => error,
         };
         match self.find(name, max_bytes) {
-            Found::File(mode, content) => {
+            FileState::File(mode, content) => {
                 let mut copy = self.create(second, 0o600)?;
                 io::Write::write_all(&mut copy, &content)?;
                 copy.set_permissions(Permissions::from_mode(mode))
             }
-            Found::Link(target) => self.link(OsStr::from_bytes(&target), second),
-            Found::Nothing => Err(Errno::ENOENT.into()),
-            Found::Unread(_) | Found::Other => Err(error.into()),
+            FileState::Link(target) => self.link(OsStr::from_bytes(&target), second),
+            FileState::Nothing => Err(Errno::ENOENT.into()),
+            FileState::Unread(_) | FileState::Other => Err(error.into()),
         }
     }
 
@@ -376,7 +376,7 @@ impl Directory {
 /// The path is the root, which has no name.
 pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
-        (Some(above), Some(name)) => Ok((above, name)),
+        (Some(parent), Some(name)) => Ok((parent, name)),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

@@ -24,7 +24,7 @@ const MAX_READ_BYTES: u64 = 2 << 20;
 /// Longest file in which git names a directory.
 const MAX_NAMING_BYTES: u64 = 4096;
 
-/// Which ignore files count.
+/// The ignore files that count.
 #[derive(Debug, Clone, Copy)]
 pub struct IgnoreRules {
     /// Their names, strongest first. `.git/info/exclude` comes after them.
@@ -41,11 +41,11 @@ pub struct IgnoreRules {
 #[derive(Debug)]
 pub struct Ignores {
     rules: IgnoreRules,
-    state: Mutex<State>,
+    state: Mutex<IgnoreState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct IgnoreState {
     /// From the outermost directory to that of the last query; never empty.
     levels: Vec<Level>,
     /// How many levels stay for the whole walk: those of the base and its parents.
@@ -67,16 +67,16 @@ struct Level {
 impl Ignores {
     /// Reads the ignore files of the base, and of its parents where they count. The base is an absolute path.
     pub fn new(base: &Path, rules: IgnoreRules) -> Self {
-        let mut state = State {
+        let mut state = IgnoreState {
             levels: Vec::new(),
             fixed: 0,
             live: 0,
             read: 0,
             complete: true,
         };
-        let above = base.ancestors().skip(1).filter(|_| rules.parents);
-        let above: Vec<&Path> = above.collect();
-        for directory in above.into_iter().rev().chain([base]) {
+        let parents = base.ancestors().skip(1).filter(|_| rules.parents);
+        let parents: Vec<&Path> = parents.collect();
+        for directory in parents.into_iter().rev().chain([base]) {
             state.enter(directory, rules);
         }
         state.fixed = state.levels.len();
@@ -102,7 +102,7 @@ impl Ignores {
     }
 }
 
-impl State {
+impl IgnoreState {
     /// Makes a directory in the base the last level.
     fn go_to(&mut self, directory: &Path, rules: IgnoreRules) {
         while self.levels.len() > self.fixed

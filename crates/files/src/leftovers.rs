@@ -32,7 +32,7 @@ pub(crate) struct Note(PathBuf);
 
 impl Leftovers {
     /// Records names in this directory from now on. The first call counts.
-    pub fn keep_in(&self, directory: &Path) {
+    pub fn record_in(&self, directory: &Path) {
         // A second server in one process, as in tests, has its own.
         drop(self.0.set(directory.to_owned()));
     }
@@ -87,10 +87,10 @@ pub fn clear(directory: &Path) -> io::Result<()> {
             let path = Path::new(OsStr::from_bytes(name));
             if path.is_absolute()
                 && path.file_name().is_some_and(is_ours)
-                && let Ok((above, name)) = Directory::above(path)
+                && let Ok((parent, name)) = Directory::parent_of(path)
             {
                 // Most of them never existed, or have been removed.
-                drop(above.remove(name));
+                drop(parent.remove(name));
             }
         }
         std::fs::remove_file(&note)?;
@@ -110,7 +110,7 @@ mod tests {
         clear(&notes).unwrap();
         let leftovers = Leftovers::default();
         assert!(leftovers.note(std::iter::empty()).is_none());
-        leftovers.keep_in(&notes);
+        leftovers.record_in(&notes);
         let ours = || fresh().into_string().unwrap();
         let [noted, other, away, directory] = [ours(), ours(), ours(), ours()];
         for name in [&noted, &other, ".bobbin-mine", "file"] {

@@ -15,7 +15,7 @@ pub mod search;
 use std::path::Path;
 
 pub use batch::{Batch, Kind, MAX_FILE_BYTES, Still, Want, as_read, remove_directory};
-pub use directory::{Fingerprint, Found, Opener, find, open_file};
+pub use directory::{FileState, Fingerprint, Opener, find, open_file};
 pub use ignores::{IgnoreRules, Ignores};
 pub use leftovers::{Leftovers, clear};
 pub use named::{overwrite_named, without_links_of};

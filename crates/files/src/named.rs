@@ -19,7 +19,7 @@ pub fn overwrite_named(path: &Path, folders: &[PathBuf]) -> io::Result<File> {
     let real = without_links_of(folders, path)?;
     if is_in(folders, &real) {
         // By the directory that was reached: a program may have put a link there since.
-        let (directory, name) = Directory::above(&real).map_err(as_link)?;
+        let (directory, name) = Directory::parent_of(&real).map_err(as_link)?;
         return directory.overwrite(name).map_err(as_link);
     }
     File::create(real)

@@ -76,7 +76,7 @@ pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
 /// # Errors
 /// As [`read_text`]. The error of a link says so.
 pub fn read_text_unlinked(path: &Path, max_bytes: u64) -> io::Result<String> {
-    let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
+    let opened = Directory::parent_of(path).and_then(|(directory, name)| directory.open_file(name));
     as_text(read(opened.map_err(as_link)?, max_bytes)?)
 }
 

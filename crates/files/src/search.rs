@@ -23,7 +23,7 @@ const IGNORE_RULES: IgnoreRules = IgnoreRules {
 
 /// A file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FoundPath {
     /// Absolute path.
     pub path: PathBuf,
     /// Whether it is a directory.
@@ -32,7 +32,7 @@ pub struct Entry {
 
 /// Finds what a query means: a directory's entries for a query that is a path, else everything under the
 /// root whose path contains it, base names first.
-pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
+pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<FoundPath> {
     match directory_of(root, home, query) {
         Some(directory) => list(&directory),
         None => search(root, query),
@@ -40,17 +40,17 @@ pub fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
 }
 
 /// Returns everything under a directory, in order of the paths, at most `limit`.
-pub fn below(root: &Path, limit: usize) -> Vec<Entry> {
+pub fn all_under(root: &Path, limit: usize) -> Vec<FoundPath> {
     walk(root).take(limit).collect()
 }
 
 /// Returns everything under a directory whose path contains a query, without regard to case; base names first.
-pub fn search(root: &Path, query: &str) -> Vec<Entry> {
+pub fn search(root: &Path, query: &str) -> Vec<FoundPath> {
     let query = query.trim().to_lowercase();
     let (mut by_name, mut by_path) = (Vec::new(), Vec::new());
     for entry in walk(root) {
-        let below = entry.path.strip_prefix(root).unwrap_or(&entry.path);
-        let name = below
+        let inside = entry.path.strip_prefix(root).unwrap_or(&entry.path);
+        let name = inside
             .file_name()
             .map(|name| name.to_string_lossy().to_lowercase());
         if name.is_some_and(|name| name.contains(&query)) {
@@ -58,7 +58,7 @@ pub fn search(root: &Path, query: &str) -> Vec<Entry> {
             if by_name.len() == MAX_FILES {
                 break;
             }
-        } else if by_path.len() < MAX_FILES && below.to_string_lossy().to_lowercase().contains(&query) {
+        } else if by_path.len() < MAX_FILES && inside.to_string_lossy().to_lowercase().contains(&query) {
             by_path.push(entry);
         }
     }
@@ -69,7 +69,7 @@ pub fn search(root: &Path, query: &str) -> Vec<Entry> {
 
 /// Returns everything under a directory but links that lead out of it: a cloned folder can have a link to any file of
 /// the user.
-fn walk(root: &Path) -> impl Iterator<Item = Entry> {
+fn walk(root: &Path) -> impl Iterator<Item = FoundPath> {
     let ignores = Ignores::new(root, IGNORE_RULES);
     let real = root.canonicalize().ok();
     let leads_out = move |path: &Path| {
@@ -91,7 +91,7 @@ fn walk(root: &Path) -> impl Iterator<Item = Entry> {
         .take(MAX_VISITED)
         .filter_map(Result::ok)
         .filter(move |entry| entry.depth() > 0 && !(entry.path_is_symlink() && leads_out(entry.path())))
-        .map(|entry| Entry {
+        .map(|entry| FoundPath {
             is_directory: entry.file_type().is_some_and(|kind| kind.is_dir()),
             path: entry.into_path(),
         })
@@ -131,14 +131,14 @@ fn normal(path: &Path) -> PathBuf {
     out
 }
 
-fn list(directory: &Path) -> Vec<Entry> {
+fn list(directory: &Path) -> Vec<FoundPath> {
     let Ok(read) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
-    let mut entries: Vec<Entry> = read
+    let mut entries: Vec<FoundPath> = read
         .take(MAX_VISITED)
         .filter_map(Result::ok)
-        .map(|entry| Entry {
+        .map(|entry| FoundPath {
             is_directory: entry.path().is_dir(),
             path: entry.path(),
         })
@@ -162,13 +162,13 @@ mod tests {
         std::fs::write(work.join("tea.md"), "tea").unwrap();
         std::os::unix::fs::symlink(home.join("key"), work.join("docs/out.md")).unwrap();
         std::os::unix::fs::symlink("../tea.md", work.join("docs/in.md")).unwrap();
-        let paths = |entries: Vec<Entry>| {
+        let paths = |entries: Vec<FoundPath>| {
             let paths = entries.into_iter().filter(|entry| !entry.is_directory);
             let paths = paths.map(|entry| entry.path.strip_prefix(&work).unwrap().to_owned());
             paths.collect::<Vec<_>>()
         };
         assert_eq!(
-            paths(below(&work, 9)),
+            paths(all_under(&work, 9)),
             [Path::new("docs/in.md"), Path::new("tea.md")]
         );
         assert_eq!(
@@ -178,8 +178,8 @@ mod tests {
         assert!(paths(find(&work, None, "out")).is_empty());
     }
 
-    fn names(root: &Path, entries: &[Entry]) -> Vec<String> {
-        let below = |entry: &Entry| {
+    fn names(root: &Path, entries: &[FoundPath]) -> Vec<String> {
+        let inside = |entry: &FoundPath| {
             entry
                 .path
                 .strip_prefix(root)
@@ -188,7 +188,7 @@ mod tests {
                 .unwrap()
                 .to_owned()
         };
-        entries.iter().map(below).collect()
+        entries.iter().map(inside).collect()
     }
 
     #[test]

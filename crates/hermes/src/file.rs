@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bobbin_files::{Batch, Found, Kind, Leftovers, MAX_FILE_BYTES, Want, find, read_bytes};
+use bobbin_files::{Batch, FileState, Kind, Leftovers, MAX_FILE_BYTES, Want, find, read_bytes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -47,9 +47,9 @@ impl File {
         };
         let path = place().map_err(|source| DocumentError::file(path, source))?;
         let content = match find(&path, MAX_FILE_BYTES) {
-            Found::Nothing => None,
-            Found::File(_, bytes) => Some(hash(&bytes)),
-            Found::Link(_) | Found::Unread(_) | Found::Other => {
+            FileState::Nothing => None,
+            FileState::File(_, bytes) => Some(hash(&bytes)),
+            FileState::Link(_) | FileState::Unread(_) | FileState::Other => {
                 let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not an ordinary file");
                 return Err(DocumentError::file(&path, source));
             }
@@ -68,10 +68,10 @@ impl File {
     /// [`DocumentError::ChangedOnDisk`] and [`DocumentError::File`].
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), DocumentError> {
         let before = self.content;
-        let still = move |now: &Found| match now {
-            Found::Nothing => before.is_none(),
-            Found::File(_, now) => before == Some(hash(now)),
-            Found::Link(_) | Found::Unread(_) | Found::Other => false,
+        let still = move |now: &FileState| match now {
+            FileState::Nothing => before.is_none(),
+            FileState::File(_, now) => before == Some(hash(now)),
+            FileState::Link(_) | FileState::Unread(_) | FileState::Other => false,
         };
         if !still(&find(&self.path, MAX_FILE_BYTES)) {
             return Err(DocumentError::ChangedOnDisk(self.path.clone()));

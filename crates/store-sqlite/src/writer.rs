@@ -77,7 +77,9 @@ impl Counters {
     fn note<T>(&self, written: &Result<T, StoreError>) {
         match written {
             Ok(_) => self.is_stuck.store(false, Ordering::Relaxed),
-            Err(StoreError::Full | StoreError::Unavailable(_)) => self.is_stuck.store(true, Ordering::Relaxed),
+            Err(StoreError::Full | StoreError::Unavailable(_)) => {
+                self.is_stuck.store(true, Ordering::Relaxed);
+            }
             // The write was at fault, or there is nothing to wait for.
             Err(_) => {}
         }

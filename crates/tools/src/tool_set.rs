@@ -102,7 +102,7 @@ impl ToolSet {
         let profile = sandbox.profile;
         let shell = ShellTool::new(terminals.clone(), environment, shell, sandbox);
         let for_terminals = terminals
-            .can_keep()
+            .can_run_in_background()
             .then(|| terminal_tools::all(terminals, profile));
         let tools = [
             Arc::new(shell) as Arc<dyn Tool>,
@@ -127,7 +127,7 @@ impl ToolSet {
 
     /// Records the names of temporary files in a directory, so that those left by a kill can be removed.
     pub fn note_leftovers_in(&self, directory: &Path) {
-        self.leftovers.keep_in(directory);
+        self.leftovers.record_in(directory);
     }
 
     /// Adds a source. Of two tools with one name, a permanent one has precedence, then that of the earlier source.

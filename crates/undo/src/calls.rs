@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::tool::{ChangedFile, Touches};
 use bobbin_agent_api::undo::{FileChanges, NotRecorded, OpenCall, RecordedTurn};
-use bobbin_files::{Found, Ignores, MAX_FILE_BYTES, find};
+use bobbin_files::{FileState, Ignores, MAX_FILE_BYTES, find};
 use bobbin_model::turn::FileChangeStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::contents::{CHUNK_BYTES, Difference};
 use crate::git::GitError;
-use crate::objects::{Entry, FileMode, list, listed, write_object};
+use crate::objects::{FileMode, StoredFile, list, listed, write_object};
 use crate::repository::{FileUndo, Repository, chain};
 use crate::scan::IGNORE_RULES;
 use crate::snapshot::{SnapshotError, short};
@@ -55,7 +55,7 @@ impl FileUndo {
         });
     }
 
-    pub(crate) async fn begin_call(
+    pub(crate) async fn start_call(
         &self,
         turn: RecordedTurn,
         touches: Touches,
@@ -68,8 +68,8 @@ impl FileUndo {
         );
         let open = match touches {
             Touches::Nothing => None,
-            Touches::Files(files) => Some(repository.begin_files(&step, files).await),
-            Touches::Anything => Some(repository.begin_workspace(&step, &turn.root).await),
+            Touches::Files(files) => Some(repository.start_files(&step, files).await),
+            Touches::Anything => Some(repository.start_workspace(&step, &turn.root).await),
         };
         let step = match open {
             None => None,
@@ -162,7 +162,7 @@ impl Drop for Recorded {
 }
 
 impl Repository {
-    async fn begin_files(self: &Arc<Self>, step: &str, files: Vec<PathBuf>) -> Result<What, String> {
+    async fn start_files(self: &Arc<Self>, step: &str, files: Vec<PathBuf>) -> Result<What, String> {
         let name = format!("{step}files");
         let written = self.blocking(move |repository| {
             let list = repository.store_files(&files)?;
@@ -172,7 +172,7 @@ impl Repository {
         written.await.map_err(|error| not_written(&error))
     }
 
-    async fn begin_workspace(self: &Arc<Self>, step: &str, root: &Path) -> Result<What, String> {
+    async fn start_workspace(self: &Arc<Self>, step: &str, root: &Path) -> Result<What, String> {
         let tree = match timeout(MAX_WAIT, self.snapshot(root)).await {
             Ok(tree) => tree.map_err(|error| error.for_user())?,
             Err(_) => return Err("the snapshot of the workspace was not done in time".to_owned()),
@@ -192,14 +192,14 @@ impl Repository {
         let mut stored = Vec::new();
         for path in files {
             let entry = match find(path, MAX_FILE_BYTES) {
-                Found::Nothing => None,
-                Found::File(mode, content) => Some((mode_of(mode), content)),
-                Found::Link(target) => Some((FileMode::Link, target)),
-                Found::Unread(_) | Found::Other => continue,
+                FileState::Nothing => None,
+                FileState::File(mode, content) => Some((mode_of(mode), content)),
+                FileState::Link(target) => Some((FileMode::Link, target)),
+                FileState::Unread(_) | FileState::Other => continue,
             };
             let entry = match entry {
                 None => None,
-                Some((mode, content)) => Some(Entry {
+                Some((mode, content)) => Some(StoredFile {
                     mode,
                     blob: write_object(self.git.directory(), "blob", &content)?,
                 }),
@@ -312,12 +312,12 @@ impl Repository {
     }
 
     /// Records files that an undo is going to write, so that no concurrent command gets these changes attributed.
-    pub(crate) async fn begin_undo(
+    pub(crate) async fn start_undo(
         self: &Arc<Self>,
         files: Vec<PathBuf>,
     ) -> Result<impl Send + 'static, String> {
         let step = format!("refs/undo/undone/00000000/{:017}/", self.next_slot());
-        let what = self.begin_files(&step, files).await?;
+        let what = self.start_files(&step, files).await?;
         Ok(Recorded {
             repository: self.clone(),
             step: Some((step, what)),

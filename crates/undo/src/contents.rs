@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::git::{GitError, Job};
-use crate::objects::{Digest, Entry, FileMode, LooseContent, open_object};
+use crate::objects::{Digest, FileMode, LooseContent, StoredFile, open_object};
 use crate::repository::{Repository, TIME};
 
 /// Most bytes of names in one answer.
@@ -16,7 +16,7 @@ pub(crate) const MAX_NAMES: usize = 32 << 20;
 pub(crate) const CHUNK_BYTES: u64 = 64 << 20;
 
 /// A file that differs between two trees; the path is that in the trees.
-pub(crate) type Difference = (PathBuf, Option<Entry>, Option<Entry>);
+pub(crate) type Difference = (PathBuf, Option<StoredFile>, Option<StoredFile>);
 
 impl Repository {
     /// Returns the differences between the trees of each pair, in the order of the pairs.
@@ -63,7 +63,7 @@ impl Repository {
             let mut words = about.trim_start_matches(':').split(' ');
             let (old, new) = (words.next(), words.next());
             let entry = |mode: Option<&str>, blob: Option<&str>| {
-                Some(Entry {
+                Some(StoredFile {
                     mode: FileMode::from_word(mode?)?,
                     blob: Digest::from_hex(blob?)?,
                 })

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ignore::WalkBuilder;
 
-use crate::scan::Place;
+use crate::scan::ScanRoot;
 
 /// Size from which an ignored file is left out.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -99,7 +99,7 @@ pub(crate) struct ChosenFiles {
 }
 
 /// Chooses among ignored entries, each with whether it is a directory. None of them is in another.
-pub(crate) fn choose(place: &Place, mut entries: Vec<(PathBuf, bool)>, until: Instant) -> ChosenFiles {
+pub(crate) fn choose(place: &ScanRoot, mut entries: Vec<(PathBuf, bool)>, until: Instant) -> ChosenFiles {
     entries.retain(|(path, _)| !is_output(path));
     entries.sort_by_cached_key(|(path, _)| (path.components().count(), path.clone()));
     let (mut chosen, mut bytes, mut looks) = (ChosenFiles::default(), 0, 0);
@@ -129,7 +129,7 @@ pub(crate) fn choose(place: &Place, mut entries: Vec<(PathBuf, bool)>, until: In
 }
 
 /// Returns the small files in an ignored directory; `None` if it has too many entries.
-fn files_in(place: &Place, directory: &Path, looks: &mut usize) -> Option<Vec<(PathBuf, Metadata)>> {
+fn files_in(place: &ScanRoot, directory: &Path, looks: &mut usize) -> Option<Vec<(PathBuf, Metadata)>> {
     let apart = place.clone();
     let walk = WalkBuilder::new(directory)
         .standard_filters(false)
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn chosen(root: &Path, entries: &[&str]) -> (Vec<String>, Vec<String>) {
-        let place = Place {
+        let place = ScanRoot {
             root: root.to_owned(),
             own: root.join("shadow"),
             keys: RandomState::new(),

@@ -48,7 +48,7 @@ impl FileMode {
 
 /// A stored file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
+pub(crate) struct StoredFile {
     pub(crate) mode: FileMode,
     /// Name of the object with its content.
     pub(crate) blob: Digest,
@@ -142,12 +142,12 @@ pub(crate) fn put(repository: &Path, path: &Path, content: &[u8]) -> io::Result<
 }
 
 /// Returns the content of a tree that lists files, including missing ones.
-pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
-    let missing = Entry {
+pub(crate) fn list(files: &[(PathBuf, Option<StoredFile>)]) -> Vec<u8> {
+    let missing = StoredFile {
         mode: FileMode::Plain,
         blob: Digest::of("blob", b""),
     };
-    let mut lines: Vec<(String, &Entry)> = files
+    let mut lines: Vec<(String, &StoredFile)> = files
         .iter()
         .map(|(path, entry)| {
             let there = if entry.is_some() { '+' } else { '-' };
@@ -168,7 +168,7 @@ pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
 }
 
 /// Reads the content of such a tree; `None` if [`list`] did not write it.
-pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
+pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<StoredFile>)>> {
     let mut files = Vec::new();
     while !tree.is_empty() {
         let end = tree.iter().position(|&byte| byte == 0)?;
@@ -177,7 +177,7 @@ pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
         tree = &tree[end + 21..];
         let blob = Digest(digest.try_into().ok()?);
         let entry = match name.get(..1)? {
-            "+" => Some(Entry {
+            "+" => Some(StoredFile {
                 mode: FileMode::from_word(mode)?,
                 blob,
             }),
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_list_comes_back_whatever_its_paths_are() {
         let odd = PathBuf::from(OsString::from_vec(b"/w/.git/\xff\n %".to_vec()));
-        let entry = Entry {
+        let entry = StoredFile {
             mode: FileMode::Link,
             blob: Digest::of("blob", b"x"),
         };

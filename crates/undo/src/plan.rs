@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_files::Fingerprint;
 
-use crate::objects::{Digest, Entry};
+use crate::objects::{Digest, StoredFile};
 use crate::steps::{Before, StepRefs};
 
 /// The changes of one call.
@@ -22,20 +22,20 @@ pub(crate) struct Step {
 pub(crate) struct Change {
     /// Absolute.
     pub(crate) path: PathBuf,
-    pub(crate) before: Option<Entry>,
+    pub(crate) before: Option<StoredFile>,
     pub(crate) after: After,
 }
 
 /// The state of a file after a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum After {
-    Known(Option<Entry>),
+    Known(Option<StoredFile>),
     /// The server ended while the call ran.
     Unknown,
 }
 
 impl After {
-    fn is(&self, entry: Option<&Entry>) -> bool {
+    fn is(&self, entry: Option<&StoredFile>) -> bool {
         matches!(self, Self::Known(after) if after.as_ref() == entry)
     }
 }
@@ -51,7 +51,7 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NetChange {
     /// The state before its first change.
-    pub(crate) before: Option<Entry>,
+    pub(crate) before: Option<StoredFile>,
     /// The state after its last change.
     pub(crate) after: After,
     /// Another program changed the file between two of the Turn's changes, or may have made one of them.
@@ -157,7 +157,7 @@ fn whose(step: &Step, change: &Change, others: &[Step]) -> Whose {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Now {
     Nothing,
-    File(Entry),
+    File(StoredFile),
     /// An ordinary file that is too large or may not be read.
     Unread(Fingerprint),
     /// A directory, another kind of file, or a path that cannot be reached safely.
@@ -179,7 +179,7 @@ pub(crate) enum Verdict {
 
 /// Returns what an undo does about a file.
 pub(crate) fn verdict(fate: &NetChange, now: &Now) -> Verdict {
-    let same = |entry: &Option<Entry>| match (entry, now) {
+    let same = |entry: &Option<StoredFile>| match (entry, now) {
         (None, Now::Nothing) => true,
         (Some(entry), Now::File(now)) => entry == now,
         _ => false,
@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use crate::objects::FileMode;
 
-    fn entry(blob: &str) -> Option<Entry> {
-        (blob != "-").then(|| Entry {
+    fn entry(blob: &str) -> Option<StoredFile> {
+        (blob != "-").then(|| StoredFile {
             mode: FileMode::Plain,
             blob: Digest::of("blob", blob.as_bytes()),
         })

@@ -122,7 +122,7 @@ impl FileUndo {
             stop: CancellationToken::new(),
         });
         repository.closing.close();
-        repository.leftovers.keep_in(&notes(directory));
+        repository.leftovers.record_in(&notes(directory));
         repository.tasks.spawn(repository.clone().tidy_until_stopped());
         Ok(Arc::new(Self(repository)))
     }
@@ -171,7 +171,7 @@ impl Repository {
     /// Runs a blocking function.
     ///
     /// # Errors
-    /// Those of the function.
+    /// The errors of the function.
     pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,

@@ -12,7 +12,7 @@ use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{
     ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertRequest, Undo, UndoError, Undone,
 };
-use bobbin_files::{Batch, Found, Kind, MAX_FILE_BYTES, Want, find, remove_directory, shown};
+use bobbin_files::{Batch, FileState, Kind, MAX_FILE_BYTES, Want, find, remove_directory, shown};
 use bobbin_model::{RevertAction, RevertedFile};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::mode_of;
 use crate::contents::CHUNK_BYTES;
-use crate::objects::{Digest, Entry, FileMode};
+use crate::objects::{Digest, FileMode, StoredFile};
 use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, verdict};
 use crate::repository::{FileUndo, chain};
 use crate::steps::turn_refs;
@@ -58,7 +58,7 @@ impl Undo for FileUndo {
         turn: RecordedTurn,
         touches: Touches,
     ) -> BoxFuture<'_, Result<Box<dyn OpenCall>, NotRecorded>> {
-        self.begin_call(turn, touches).boxed()
+        self.start_call(turn, touches).boxed()
     }
 
     fn resume(&self, turn: RecordedTurn) -> BoxFuture<'_, FileChanges> {
@@ -78,7 +78,7 @@ impl Undo for FileUndo {
                 // The semaphore is never closed.
                 let one = self.0.undoing.acquire().await.ok();
                 let plan = self.plan(&request, until).await?;
-                let recorded = self.0.begin_undo(plan.paths.clone()).await.map_err(not_done)?;
+                let recorded = self.0.start_undo(plan.paths.clone()).await.map_err(not_done)?;
                 Ok((one, recorded, plan))
             };
             let planned = tokio::select! {
@@ -279,19 +279,19 @@ fn now(
 }
 
 /// Returns a state in terms of the name that its content has, or would have, in the repository.
-fn is_now(found: &Found) -> Now {
+fn is_now(found: &FileState) -> Now {
     let file = |mode, content: &[u8]| {
-        Now::File(Entry {
+        Now::File(StoredFile {
             mode,
             blob: Digest::of("blob", content),
         })
     };
     match found {
-        Found::Nothing => Now::Nothing,
-        Found::File(mode, content) => file(mode_of(*mode), content),
-        Found::Link(target) => file(FileMode::Link, target),
-        Found::Unread(stamp) => Now::Unread(*stamp),
-        Found::Other => Now::Other,
+        FileState::Nothing => Now::Nothing,
+        FileState::File(mode, content) => file(mode_of(*mode), content),
+        FileState::Link(target) => file(FileMode::Link, target),
+        FileState::Unread(stamp) => Now::Unread(*stamp),
+        FileState::Other => Now::Other,
     }
 }
 
@@ -317,10 +317,10 @@ fn since(start: i64) -> SystemTime {
 /// Removes directories that calls made and that are now empty. Blocking.
 fn remove_empty(removed: &[(PathBuf, i64)], root: &Path) {
     for (file, start) in removed {
-        for above in file.ancestors().skip(1) {
-            let made = std::fs::symlink_metadata(above).and_then(|about| about.created());
-            let is_new = above != root && made.is_ok_and(|made| made >= since(*start));
-            if !is_new || remove_directory(above).is_err() {
+        for parent in file.ancestors().skip(1) {
+            let made = std::fs::symlink_metadata(parent).and_then(|about| about.created());
+            let is_new = parent != root && made.is_ok_and(|made| made >= since(*start));
+            if !is_new || remove_directory(parent).is_err() {
                 break;
             }
         }

@@ -55,9 +55,9 @@ pub(crate) struct Scan {
     pub(crate) gone: Vec<PathBuf>,
 }
 
-/// Which workspace is scanned, and how.
+/// The workspace that is scanned, and the keys of its fingerprints.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ScanRoot {
     pub(crate) root: PathBuf,
     /// The server's own directory, which may be inside and is not scanned.
     pub(crate) own: PathBuf,
@@ -69,7 +69,7 @@ pub(crate) struct Place {
 ///
 /// # Errors
 /// A limit was exceeded, as half a sentence for the user.
-pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) -> Result<Scan, String> {
+pub(crate) fn scan(place: &ScanRoot, known: &Files, now: i64, most_time: Duration) -> Result<Scan, String> {
     let until = Instant::now() + most_time;
     let (apart, ignores) = (place.clone(), Ignores::new(&place.root, IGNORE_RULES));
     let ignored: Arc<Mutex<Vec<(PathBuf, bool)>>> = Arc::default();
@@ -152,7 +152,7 @@ pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) 
 
 impl Scan {
     /// Adds a file of the workspace, given by absolute path.
-    fn add(&mut self, place: &Place, path: &Path, about: &Metadata, known: &Files, now: i64) {
+    fn add(&mut self, place: &ScanRoot, path: &Path, about: &Metadata, known: &Files, now: i64) {
         let Ok(path) = path.strip_prefix(&place.root) else {
             return;
         };
@@ -167,7 +167,7 @@ impl Scan {
     }
 }
 
-impl Place {
+impl ScanRoot {
     /// Returns whether a path is never a file of the workspace.
     pub(crate) fn leaves_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default();
@@ -203,8 +203,8 @@ mod tests {
 
     const LATER: i64 = i64::MAX;
 
-    fn place(root: &Path) -> Place {
-        Place {
+    fn place(root: &Path) -> ScanRoot {
+        ScanRoot {
             root: root.to_owned(),
             own: root.join("shadow"),
             keys: RandomState::new(),

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bobbin_files::{Found, MAX_FILE_BYTES, find};
+use bobbin_files::{FileState, MAX_FILE_BYTES, find};
 
 use crate::calls::mode_of;
 use crate::contents::{Difference, MAX_NAMES, paths};
 use crate::git::{GitError, Job};
-use crate::objects::{Digest, Entry, FileMode, put, write_object};
+use crate::objects::{Digest, FileMode, StoredFile, put, write_object};
 use crate::repository::{Repository, VersionError, chain};
-use crate::scan::{Files, Place, Scan, scan};
+use crate::scan::{Files, Scan, ScanRoot, scan};
 use crate::tree::Tree;
 
 /// Longest first snapshot, which copies every file.
@@ -160,7 +160,7 @@ impl Repository {
         let time = if last.is_some() { NEXT_TIME } else { FIRST_TIME };
         let is_first = last.is_none();
         let mut last = last.unwrap_or_default();
-        let place = Place {
+        let place = ScanRoot {
             root: root.to_owned(),
             own: self.git.directory().to_owned(),
             keys: self.keys.clone(),
@@ -233,7 +233,7 @@ impl Repository {
                 .write(&mut |content| write_object(directory, "tree", content))?;
             let name = tree.to_string();
             if snapshot.name != name {
-                repository.keep_tree(&root, &name)?;
+                repository.retain_tree(&root, &name)?;
                 snapshot.name = name;
             }
             Ok((snapshot, differences))
@@ -283,7 +283,7 @@ impl Repository {
             if read.to_string() != name {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            repository.keep_tree(&root, &name)?;
+            repository.retain_tree(&root, &name)?;
             Ok(tree)
         });
         snapshot.tree = reading.await.map_err(GitError::from)?;
@@ -359,7 +359,7 @@ impl Repository {
 
     /// Writes a ref to the last tree of a workspace, so that git does not collect its objects, and records the workspace
     /// of this name. Blocking.
-    fn keep_tree(&self, root: &Path, tree: &str) -> io::Result<()> {
+    fn retain_tree(&self, root: &Path, tree: &str) -> io::Result<()> {
         let directory = self.git.directory();
         let note = directory.join("roots").join(short(root));
         put(directory, &note, root.as_os_str().as_bytes())?;
@@ -390,7 +390,7 @@ impl Workspace {
             .iter()
             .take(end + 1)
             .rposition(|changed| changed.before == before)?;
-        let mut files: BTreeMap<&Path, (Option<Entry>, Option<Entry>)> = BTreeMap::new();
+        let mut files: BTreeMap<&Path, (Option<StoredFile>, Option<StoredFile>)> = BTreeMap::new();
         for (path, before, after) in self.changes.range(start..=end).flat_map(|changed| &changed.files) {
             files.entry(path).or_insert((*before, None)).1 = *after;
         }
@@ -401,14 +401,14 @@ impl Workspace {
 }
 
 /// Stores a file and returns its entry; `None` if there is none, or it cannot be read. Blocking.
-fn store_file(repository: &Path, path: &Path) -> io::Result<Option<Entry>> {
+fn store_file(repository: &Path, path: &Path) -> io::Result<Option<StoredFile>> {
     let (mode, content) = match find(path, MAX_FILE_BYTES) {
-        Found::File(mode, content) => (mode_of(mode), content),
-        Found::Link(target) => (FileMode::Link, target),
-        Found::Nothing | Found::Unread(_) | Found::Other => return Ok(None),
+        FileState::File(mode, content) => (mode_of(mode), content),
+        FileState::Link(target) => (FileMode::Link, target),
+        FileState::Nothing | FileState::Unread(_) | FileState::Other => return Ok(None),
     };
     let blob = write_object(repository, "blob", &content)?;
-    Ok(Some(Entry { mode, blob }))
+    Ok(Some(StoredFile { mode, blob }))
 }
 
 /// Reads the output of `git ls-files --stage -z`.
@@ -417,7 +417,7 @@ fn staged(listed: &[u8]) -> Option<Tree> {
     for line in listed.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
         let tab = line.iter().position(|&byte| byte == b'\t')?;
         let mut words = std::str::from_utf8(&line[..tab]).ok()?.split(' ');
-        let entry = Entry {
+        let entry = StoredFile {
             mode: FileMode::from_word(words.next()?)?,
             blob: Digest::from_hex(words.next()?)?,
         };
@@ -442,10 +442,10 @@ pub(crate) fn short(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn entry(content: &str) -> Option<Entry> {
+    fn entry(content: &str) -> Option<StoredFile> {
         let blob = Digest::of("blob", content.as_bytes());
         let mode = FileMode::Plain;
-        (content != "-").then_some(Entry { mode, blob })
+        (content != "-").then_some(StoredFile { mode, blob })
     }
 
     /// Remembers a snapshot's changes: names of trees, then path, before and after.

@@ -1,5 +1,5 @@
-//! Removes old records of the shadow repository: Turns older than [`KEPT`], the oldest beyond [`MAX_STEPS`] calls, and
-//! the older half while the repository exceeds [`MAX_KIB`] of disk.
+//! Removes old records of the shadow repository: Turns older than [`MAX_AGE`], the oldest beyond [`MAX_STEPS`] calls,
+//! and the older half while the repository exceeds [`MAX_KIB`] of disk.
 //!
 //! This runs every [`PAUSE`]. A server that starts sooner waits for the rest of the interval, so many short runs tidy
 //! like one long run. A Turn is removed as a whole. Git collects unreferenced objects that are at least an hour old, so
@@ -15,7 +15,7 @@ use crate::git::{GitError, Job};
 use crate::repository::{Repository, TIME, chain};
 
 /// How long a Turn can be undone.
-const KEPT: Duration = Duration::from_hours(14 * 24);
+const MAX_AGE: Duration = Duration::from_hours(14 * 24);
 /// Most recorded calls.
 const MAX_STEPS: usize = 10_000;
 /// Most disk, in KiB: 2 GiB, twice the largest workspace.
@@ -59,7 +59,7 @@ impl Repository {
             let tidied = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,
-                tidied = self.tidy(KEPT, MAX_STEPS, MAX_KIB) => tidied,
+                tidied = self.tidy(MAX_AGE, MAX_STEPS, MAX_KIB) => tidied,
             };
             match tidied {
                 // Without the mark, the next server tidies at once.
@@ -94,9 +94,14 @@ impl Repository {
         self.git.directory().join("tidied")
     }
 
-    pub(crate) async fn tidy(&self, kept: Duration, max_steps: usize, max_kib: u64) -> Result<(), GitError> {
-        let kept = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
-        let oldest = self.clock.now().0.saturating_sub(kept);
+    pub(crate) async fn tidy(
+        &self,
+        max_age: Duration,
+        max_steps: usize,
+        max_kib: u64,
+    ) -> Result<(), GitError> {
+        let max_age = i64::try_from(max_age.as_millis()).unwrap_or(i64::MAX);
+        let oldest = self.clock.now().0.saturating_sub(max_age);
         let turns = self.turns().await?;
         let mut over = turns.iter().map(|turn| turn.steps).sum::<usize>();
         let old = turns.iter().take_while(|turn| {

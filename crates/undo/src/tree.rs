@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use crate::objects::{Digest, Entry};
+use crate::objects::{Digest, StoredFile};
 
 /// A directory of the tree.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub(crate) struct Tree {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Node {
-    File(Entry),
+    File(StoredFile),
     Directory(Tree),
 }
 
 impl Tree {
     /// Returns the file at a relative path.
-    pub(crate) fn get(&self, path: &Path) -> Option<&Entry> {
+    pub(crate) fn get(&self, path: &Path) -> Option<&StoredFile> {
         let (around, name) = split(path)?;
         let mut directory = self;
         for part in around {
@@ -41,7 +41,7 @@ impl Tree {
     }
 
     /// Stores a file at a relative path, in place of a file or directory there, and of files on the way.
-    pub(crate) fn insert(&mut self, path: &Path, entry: Entry) {
+    pub(crate) fn insert(&mut self, path: &Path, entry: StoredFile) {
         let Some((around, name)) = split(path) else { return };
         let mut directory = self;
         for part in around {
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use crate::objects::FileMode;
 
-    fn file(mode: FileMode, content: &str) -> Entry {
-        Entry {
+    fn file(mode: FileMode, content: &str) -> StoredFile {
+        StoredFile {
             mode,
             blob: Digest::of("blob", content.as_bytes()),
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bobbin_editor_kit::{CommandKind, Entry, KeyStatus, MAX_FILES, matching, path_of};
+use bobbin_editor_kit::{CommandKind, FoundPath, KeyStatus, MAX_FILES, matching, path_of};
 use bobbin_peer::{CallContext, NotificationContext, Responder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -158,10 +158,10 @@ fn roots(client: &Client) -> Vec<PathBuf> {
         .collect()
 }
 
-fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send + 'static) {
+fn find(client: &Client, query: String, answer: impl FnOnce(Vec<FoundPath>) + Send + 'static) {
     let (roots, home) = (roots(client), client.offer.home.clone());
     client.tasks.spawn_blocking(move || {
-        let mut found: Vec<Entry> = Vec::new();
+        let mut found: Vec<FoundPath> = Vec::new();
         for root in roots {
             for entry in bobbin_editor_kit::find(&root, home.as_deref(), &query) {
                 // A query that is a path gives the same entry for every folder.
@@ -194,7 +194,7 @@ fn resources(client: &Client, query: &str) -> Vec<Offered> {
         .collect()
 }
 
-fn offered(entry: &Entry) -> Offered {
+fn offered(entry: &FoundPath) -> Offered {
     let path = entry.path.display().to_string();
     if entry.is_directory {
         Offered::Directory { path }

@@ -11,14 +11,14 @@ use bobbin_model::{FileChange, TurnDiff};
 
 use super::patch::{Past, rename_head, split, take_back};
 use super::rename::pairs;
-use super::section::{Section, renamed, section, untold};
+use super::section::{Section, omitted, renamed, section};
 use bobbin_agent_api::cut::head;
 use bobbin_files::{open_file, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
 /// Most bytes of old contents in memory for one Turn; further files are named, not shown.
-pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
+pub(super) const MAX_STORED_BYTES: usize = 64 << 20;
 /// Largest file that is compared to detect a rename.
 const MAX_RENAMED_BYTES: usize = 1 << 20;
 /// Largest content that is read for the diff.
@@ -30,12 +30,12 @@ pub struct Changes {
     root: PathBuf,
     /// By shown path, which is the order in the diff.
     files: BTreeMap<String, Followed>,
-    kept_bytes: usize,
+    stored_bytes: usize,
 }
 
 #[derive(Debug, Clone)]
 struct Followed {
-    before: Before,
+    before: BeforeTurn,
     /// `None` while the file is unchanged.
     section: Option<Section>,
     /// The content of a new file, if it is stored: the file may be a renamed one.
@@ -44,7 +44,7 @@ struct Followed {
 
 /// The state of a file before the Turn.
 #[derive(Debug, Clone)]
-enum Before {
+enum BeforeTurn {
     NotThere,
     Content(Arc<[u8]>),
     /// In the recorded diff, as long as the file is as that diff left it.
@@ -59,7 +59,7 @@ impl Changes {
         let mut changes = Self {
             root: root.to_owned(),
             files: BTreeMap::new(),
-            kept_bytes: 0,
+            stored_bytes: 0,
         };
         if let Some(recorded) = recorded {
             // A cut diff may have incomplete sections.
@@ -72,11 +72,11 @@ impl Changes {
                 .filter(|all| all.len() == recorded.files.len())
                 .unwrap_or_default();
             for (index, change) in recorded.files.iter().enumerate() {
-                let told = sections
+                let known = sections
                     .get(index)
-                    .map(|text| (Before::Recorded, Arc::from(*text)));
-                let untold = || (Before::Unknown, untold(&change.path, change.status).text);
-                let (before, text) = told.unwrap_or_else(untold);
+                    .map(|text| (BeforeTurn::Recorded, Arc::from(*text)));
+                let omitted = || (BeforeTurn::Unknown, omitted(&change.path, change.status).text);
+                let (before, text) = known.unwrap_or_else(omitted);
                 let section = Section {
                     text,
                     change: change.clone(),
@@ -100,11 +100,11 @@ impl Changes {
 
     /// Splits a recorded rename into a removed file and a new one.
     fn take_apart(&mut self, old_path: &str, change: &FileChange, text: &str) {
-        let told = rename_head(text).map(|head| &text[head..]);
+        let hunks = rename_head(text).map(|head| &text[head..]);
         let now = read(&self.root.join(&change.path)).ok().flatten();
-        let before = match (told, &now) {
+        let before = match (hunks, &now) {
             (Some(""), now) => now.clone(),
-            (Some(told), Some(now)) => match take_back(told, Some(now)) {
+            (Some(hunks), Some(now)) => match take_back(hunks, Some(now)) {
                 Some(Past::Content(before)) => Some(before),
                 _ => None,
             },
@@ -113,19 +113,19 @@ impl Changes {
         let (gone, came) = if let (Some(before), Some(now)) = (before, now) {
             let gone = Followed {
                 section: section(old_path, Some(&before), None).map(no_longer_than_shown),
-                before: self.keep(Some(before)),
+                before: self.store(Some(before)),
                 now: None,
             };
             let came = Followed {
                 section: section(&change.path, None, Some(&now)).map(no_longer_than_shown),
-                before: Before::NotThere,
-                now: self.keep_new(&now),
+                before: BeforeTurn::NotThere,
+                now: self.store_new(&now),
             };
             (gone, came)
         } else {
             let lost = |path: &str, status| Followed {
-                before: Before::Unknown,
-                section: Some(untold(path, status)),
+                before: BeforeTurn::Unknown,
+                section: Some(omitted(path, status)),
                 now: None,
             };
             let gone = lost(old_path, FileChangeStatus::Deleted);
@@ -142,15 +142,15 @@ impl Changes {
             let before = self.before(&path, file.before);
             let now = read(&file.path);
             let section = match (&before, &now) {
-                (Before::NotThere, Ok(now)) => section(&path, None, now.as_deref()),
-                (Before::Content(old), Ok(now)) => section(&path, Some(old), now.as_deref()),
-                (Before::NotThere, Err(_)) => Some(untold(&path, FileChangeStatus::Added)),
-                (Before::Unknown, Ok(None)) => Some(untold(&path, FileChangeStatus::Deleted)),
-                _ => Some(untold(&path, FileChangeStatus::Modified)),
+                (BeforeTurn::NotThere, Ok(now)) => section(&path, None, now.as_deref()),
+                (BeforeTurn::Content(old), Ok(now)) => section(&path, Some(old), now.as_deref()),
+                (BeforeTurn::NotThere, Err(_)) => Some(omitted(&path, FileChangeStatus::Added)),
+                (BeforeTurn::Unknown, Ok(None)) => Some(omitted(&path, FileChangeStatus::Deleted)),
+                _ => Some(omitted(&path, FileChangeStatus::Modified)),
             };
             let section = section.map(no_longer_than_shown);
             let now = match (&before, &now) {
-                (Before::NotThere, Ok(Some(now))) => self.keep_new(now),
+                (BeforeTurn::NotThere, Ok(Some(now))) => self.store_new(now),
                 _ => None,
             };
             self.files.insert(path, Followed { before, section, now });
@@ -158,11 +158,11 @@ impl Changes {
     }
 
     /// Notes changed files whose earlier content is too large to store.
-    pub fn note_untold(&mut self, changed: Vec<(PathBuf, FileChangeStatus)>) {
+    pub fn note_omitted(&mut self, changed: Vec<(PathBuf, FileChangeStatus)>) {
         for (path, status) in changed {
             let path = shown(&self.root, &path);
-            let section = Some(untold(&path, status));
-            let (before, now) = (Before::Unknown, None);
+            let section = Some(omitted(&path, status));
+            let (before, now) = (BeforeTurn::Unknown, None);
             self.files
                 .entry(path)
                 .or_insert(Followed { before, section, now });
@@ -170,42 +170,42 @@ impl Changes {
     }
 
     /// Returns the state of a file before the Turn, given its content before this call.
-    fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> Before {
+    fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> BeforeTurn {
         let before = match self.files.get(path) {
             None => before_call,
             Some(Followed {
-                before: Before::Recorded,
+                before: BeforeTurn::Recorded,
                 section: Some(section),
                 ..
             }) => match take_back(&section.text, before_call.as_deref()) {
                 Some(Past::Content(before)) => Some(before),
                 Some(Past::NotThere) => None,
-                None => return Before::Unknown,
+                None => return BeforeTurn::Unknown,
             },
             Some(followed) => return followed.before.clone(),
         };
-        self.keep(before)
+        self.store(before)
     }
 
     /// Stores the content of an existing file, unless it is too large.
-    fn keep_new(&mut self, content: &[u8]) -> Option<Arc<[u8]>> {
-        if content.len() > MAX_RENAMED_BYTES || self.kept_bytes + content.len() > MAX_KEPT_BYTES {
+    fn store_new(&mut self, content: &[u8]) -> Option<Arc<[u8]>> {
+        if content.len() > MAX_RENAMED_BYTES || self.stored_bytes + content.len() > MAX_STORED_BYTES {
             return None;
         }
-        self.kept_bytes += content.len();
+        self.stored_bytes += content.len();
         Some(content.into())
     }
 
     /// Stores the earlier content of a file, unless it is too large.
-    fn keep(&mut self, before: Option<Vec<u8>>) -> Before {
+    fn store(&mut self, before: Option<Vec<u8>>) -> BeforeTurn {
         let Some(content) = before else {
-            return Before::NotThere;
+            return BeforeTurn::NotThere;
         };
-        if self.kept_bytes + content.len() > MAX_KEPT_BYTES {
-            return Before::Unknown;
+        if self.stored_bytes + content.len() > MAX_STORED_BYTES {
+            return BeforeTurn::Unknown;
         }
-        self.kept_bytes += content.len();
-        Before::Content(content.into())
+        self.stored_bytes += content.len();
+        BeforeTurn::Content(content.into())
     }
 
     /// Returns the sections of renamed files by their new names, and nothing for their old ones.
@@ -216,7 +216,7 @@ impl Changes {
                 .is_some_and(|section| section.change.status == status)
         };
         let gone = self.files.iter().filter_map(|(path, file)| match &file.before {
-            Before::Content(content)
+            BeforeTurn::Content(content)
                 if is(file, FileChangeStatus::Deleted) && content.len() <= MAX_RENAMED_BYTES =>
             {
                 Some((path.as_str(), &**content))
@@ -278,9 +278,9 @@ fn contents<'a>(files: &[(&str, &'a [u8])]) -> Vec<&'a [u8]> {
 
 /// Drops text that never fits into a diff; the rest is still too long, so the diff is marked as cut.
 fn no_longer_than_shown(mut section: Section) -> Section {
-    let (kept, whole) = head(&section.text, MAX_DIFF_BYTES + 4);
+    let (start, whole) = head(&section.text, MAX_DIFF_BYTES + 4);
     if !whole {
-        section.text = kept.into();
+        section.text = start.into();
     }
     section
 }

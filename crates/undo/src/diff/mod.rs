@@ -4,7 +4,7 @@
 //! from the content before the Turn's first change to the content after its last. One [`changes::Changes`] belongs to
 //! one run of a Turn; a Turn resumed after a crash recovers the old contents from the recorded diff.
 //!
-//! Bounds: [`changes::MAX_DIFF_BYTES`] of diff, [`changes::MAX_KEPT_BYTES`] of old contents, a deadline per file.
+//! Bounds: [`changes::MAX_DIFF_BYTES`] of diff, [`changes::MAX_STORED_BYTES`] of old contents, a deadline per file.
 
 mod changes;
 mod lines;

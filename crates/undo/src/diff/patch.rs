@@ -71,7 +71,7 @@ fn belongs(head: &str, rest: &str) -> bool {
         .and_then(|line| line.strip_prefix("diff --git "));
     let mut follows = rest.lines();
     let first = follows.next().unwrap_or_default();
-    let told = if let Some(old) = first.strip_prefix("--- ") {
+    let named = if let Some(old) = first.strip_prefix("--- ") {
         let new = follows.next().and_then(|line| line.strip_prefix("+++ "));
         format!("{old} {}", new.unwrap_or_default())
     } else {
@@ -80,7 +80,7 @@ fn belongs(head: &str, rest: &str) -> bool {
             .and_then(|rest| rest.strip_suffix(" differ"));
         both.unwrap_or_default().replacen(" and ", " ", 1)
     };
-    names == Some(told.as_str())
+    names == Some(named.as_str())
 }
 
 /// The earlier state of a file.
@@ -101,13 +101,13 @@ pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Past> {
     while at < hunks.len() {
         let hunk = Hunk::head(hunks[at])?;
         let body = hunk.body(&hunks[at + 1..])?;
-        let begin = if hunk.new_count == 0 {
+        let start = if hunk.new_count == 0 {
             hunk.new_start
         } else {
             hunk.new_start.checked_sub(1)?
         };
-        before.extend(now.get(seen..begin)?.iter().copied());
-        seen = begin;
+        before.extend(now.get(seen..start)?.iter().copied());
+        seen = start;
         for (mark, line) in marked(&hunks[at + 1..=at + body]) {
             if mark != '-' {
                 if *now.get(seen)? != line {

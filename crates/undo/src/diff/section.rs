@@ -58,7 +58,7 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
 }
 
 /// Returns the section of a file whose old or new content is too large for the diff.
-pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
+pub(super) fn omitted(path: &str, status: FileChangeStatus) -> Section {
     let (old_name, new_name) = names(path, status);
     Section {
         text: format!("Binary files {old_name} and {new_name} differ\n").into(),

@@ -37,7 +37,7 @@ pub(super) fn find(
         let searching = tokio::task::spawn_blocking(move || {
             let found = search(&root, &params.query);
             drop(permit);
-            let file = |entry: bobbin_files::search::Entry| {
+            let file = |entry: bobbin_files::search::FoundPath| {
                 let path = entry.path.strip_prefix(&*root).ok()?;
                 Some(wire::WorkspaceFile {
                     path: path.to_str()?.to_owned(),
