@@ -69,7 +69,7 @@ pub struct ModelRequest<'a> {
     /// The present Turn.
     pub turn: TurnId,
     /// Whether this is the first request of the Turn.
-    pub begins: bool,
+    pub is_first: bool,
     /// Id of the conversation, so that a provider can route its requests to a machine with the cached prefix.
     pub conversation: Option<&'a str>,
     /// The Thread's choice of a model; `None` means the default model.

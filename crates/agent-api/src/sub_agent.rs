@@ -60,7 +60,7 @@ impl SubAgentProfiles for NoProfiles {
 
 /// Status of a subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum SubAgentStatus {
     /// It works.
     Running,
     /// It waits for a user's answer.
@@ -85,7 +85,7 @@ pub struct Report {
     /// Its nickname.
     pub nickname: Option<String>,
     /// Its status.
-    pub standing: Standing,
+    pub status: SubAgentStatus,
     /// Whether it is closed to input.
     pub closed: bool,
 }

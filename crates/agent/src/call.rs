@@ -216,7 +216,7 @@ impl TurnRun {
             scope,
             reason,
         };
-        let _held = self.watch.pause();
+        let _paused = self.watch.pause();
         let reason = ask.reason.clone();
         let decision = tokio::select! {
             biased;
@@ -235,7 +235,7 @@ impl TurnRun {
         touches: Touches,
         execution: &Execution<'_>,
     ) -> Result<RecordedCall, TurnGone> {
-        let recording = self.recording.begin(&call.id, touches);
+        let recording = self.recording.start_call(&call.id, touches);
         let waiting = async {
             tokio::time::sleep(NOTICED).await;
             execution.note(WAITING).await?;

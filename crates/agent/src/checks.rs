@@ -86,7 +86,7 @@ impl TurnRun {
                 checked = Checked::Findings;
             }
         }
-        // What a check itself has changed is no reason for another.
+        // Changes by a check itself are no reason for another check.
         self.edits = Edits::Checked;
         Ok(checked)
     }

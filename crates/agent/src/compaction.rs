@@ -21,7 +21,7 @@ use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::model::{Message, ModelError};
 
 /// Longest part of a conversation that stays unchanged, in tokens; a fifth of the window if that is less.
-const MAX_KEPT: u64 = 20_000;
+const MAX_RETAINED: u64 = 20_000;
 /// Smallest share of a conversation that is worth a summary: one part in this many.
 const LEAST_SHARE: u64 = 5;
 /// Most bytes of one message in the text to be summarized.
@@ -51,7 +51,7 @@ pub(super) enum CutOff {
     Nothing,
     Something,
     /// A part is cut off, and a Turn that the model still gets has notified users.
-    Told,
+    Notified,
 }
 
 impl Fullness {
@@ -223,7 +223,7 @@ impl TurnRun {
         let earlier = self.earlier(Reach::Summary).await?;
         let own = self.turn.items().await?;
         let all = earlier.placed(self.turn.turn(), &own, None);
-        let oldest = earlier.oldest_kept(self.history_turns(), self.turn.turn());
+        let oldest = earlier.oldest_retained(self.history_turns(), self.turn.turn());
         // A refused conversation shows that the window is smaller than stated.
         let fits = match trigger {
             CompactionTrigger::Auto | CompactionTrigger::Manual => window.tokens,
@@ -231,7 +231,7 @@ impl TurnRun {
         };
         let stays = match trigger {
             CompactionTrigger::Manual => 0,
-            CompactionTrigger::Auto | CompactionTrigger::Reactive => MAX_KEPT.min(fits / 5),
+            CompactionTrigger::Auto | CompactionTrigger::Reactive => MAX_RETAINED.min(fits / 5),
         };
         let Some((cut, kept_from)) = cut(&all, stays, oldest) else {
             let why = "There is nothing in the conversation that could be left out.";

@@ -27,8 +27,7 @@ use super::web_search::WEB_SEARCH;
 /// The result, in a later Turn's conversation, of a call that has none.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
 /// The text before a summary.
-const SUMMARY: &str =
-    "The conversation up to here was compacted to make room. The summary stands in its place:";
+const SUMMARY: &str = "The conversation up to here was compacted to make room. This summary replaces it:";
 /// The text before a conversation whose preceding part is missing.
 const GAP: &str =
     "[An older part of the conversation is left out here: it is longer than what can be read at once.]";
@@ -170,7 +169,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
     let mut searches = HashSet::new();
     for item in items {
         let at = (turn, item.id);
-        if begins(&item.body) {
+        if is_after_results(&item.body) {
             shown.end(&mut steps);
         }
         match &item.body {
@@ -192,10 +191,10 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 if !reply.results.is_empty() {
                     reply.end(turn, &mut steps);
                 }
-                reply.begin(item.id);
+                reply.start(item.id);
                 reply.say(text);
             }
-            // Searches of the provider are for users. What they gave is in the reply.
+            // Items of the provider's searches are for users. The results of the searches are in the reply.
             ItemBody::ToolCall {
                 tool_name, call_id, ..
             } if tool_name == WEB_SEARCH => {
@@ -209,7 +208,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 kept,
                 ..
             } => {
-                reply.begin(item.id);
+                reply.start(item.id);
                 reply.calls.push(Call {
                     id: call_id.clone(),
                     tool: tool_name.clone(),
@@ -221,7 +220,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 if reply.is_before(call.reply, item.created_at) {
                     reply.end(turn, &mut steps);
                 }
-                reply.begin(item.id);
+                reply.start(item.id);
                 reply.number = call.reply;
                 reply.calls.push(Call {
                     id: call.call_id.clone(),
@@ -261,7 +260,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
         }
     }
     reply.end(turn, &mut steps);
-    // Where a result is missing still, it comes first.
+    // A result that is still missing comes before the pictures.
     if has_all_results(&steps) {
         shown.end(&mut steps);
     }
@@ -269,7 +268,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
 }
 
 /// Returns whether an Item comes after all results of the reply before.
-fn begins(body: &ItemBody) -> bool {
+fn is_after_results(body: &ItemBody) -> bool {
     matches!(
         body,
         ItemBody::UserMessage(_)
@@ -335,7 +334,7 @@ fn result_of(call: &DynamicToolCall, answer: &ToolAnswer) -> Message {
 }
 
 impl Reply {
-    fn begin(&mut self, item: ItemId) {
+    fn start(&mut self, item: ItemId) {
         self.first.get_or_insert(item);
     }
 

@@ -1,8 +1,8 @@
 //! Cuts results of calls to the size that the model's window allows. Pure.
 //!
 //! Every result passes here: those of built-in tools, of tool servers and of clients. The bounds follow from the window
-//! and from the messages, so a conversation that is read from the record again gets the same cuts, which a provider's
-//! prompt cache needs.
+//! and from the messages. So a conversation that is read from the record again gets the same cuts. A provider's prompt
+//! cache needs that.
 
 use bobbin_agent_api::model::Message;
 use bobbin_agent_api::tool::MAX_RESULT_BYTES;

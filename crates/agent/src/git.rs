@@ -77,7 +77,7 @@ impl Git {
         ] {
             environment.set(name, value);
         }
-        if sandbox.profile.holds_something() {
+        if sandbox.profile.restricts_something() {
             sandbox.profile = Profile {
                 files: Files::ReadOnly,
                 network: Network::Off,
@@ -194,7 +194,7 @@ impl Git {
             .arg("git")
             .args(words);
         let unheld = |why: String| {
-            let text = format!("git is not run, since it cannot be held: {why}");
+            let text = format!("git is not run, since it cannot be sandboxed: {why}");
             SuggestError::Unusable(text)
         };
         self.sandbox.settle().await;

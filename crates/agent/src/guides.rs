@@ -111,7 +111,7 @@ impl Reader<'_> {
         let Some(folder) = path.parent().filter(|_| depth > 0) else {
             return;
         };
-        // What comes first is read last: the list is turned round in the end.
+        // The first import is read last: the list is reversed in the end.
         for import in imports.into_iter().rev() {
             let name = beside.join(&import).to_string_lossy().into_owned();
             let path = folder.join(&import);
@@ -180,11 +180,11 @@ fn top<'a>(workspace: &Path, folder: &'a Path) -> &'a Path {
         // A repository of another user, in a shared directory around the folder, is not trusted.
         .filter(|place| have_one_owner(place, folder));
     let in_workspace = folder.starts_with(workspace);
-    let above = folder.ancestors().filter(|place| {
+    let tops = folder.ancestors().filter(|place| {
         let is_workspace = in_workspace && *place == workspace;
         is_workspace || Some(*place) == repository
     });
-    above.last().unwrap_or(folder)
+    tops.last().unwrap_or(folder)
 }
 
 #[cfg(unix)]

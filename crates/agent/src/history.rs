@@ -93,7 +93,7 @@ impl Earlier {
 
     /// Returns the oldest Turn that a compaction may retain, so that the next Turns get all retained messages; the
     /// first Turn where no bound applies.
-    pub(super) fn oldest_kept(&self, wanted: usize, own: TurnId) -> TurnId {
+    pub(super) fn oldest_retained(&self, wanted: usize, own: TurnId) -> TurnId {
         if self.turns.len() < wanted && self.cut.is_none() {
             return TurnId(0);
         }
@@ -130,10 +130,10 @@ impl TurnRun {
             None => CutOff::Nothing,
             // A resumed Turn's own note counts.
             Some(_)
-                if earlier.turns.iter().any(|turn| turn.tells_left_out)
-                    || at_start.turn.items.iter().any(tells_left_out) =>
+                if earlier.turns.iter().any(|turn| turn.notifies_of_gap)
+                    || at_start.turn.items.iter().any(notifies_of_gap) =>
             {
-                CutOff::Told
+                CutOff::Notified
             }
             Some(_) => CutOff::Something,
         };
@@ -167,7 +167,7 @@ impl TurnRun {
             })?;
             goes_on = turn.is_some_and(|turn| reading.take(turn));
         }
-        self.past.keep(thread, backwards);
+        self.past.cache(thread, backwards);
         reading.newest_first.reverse();
         Ok(Earlier {
             turns: reading.newest_first,
@@ -204,7 +204,7 @@ impl TurnRun {
 }
 
 /// Returns whether an Item notifies users that the model does not get everything.
-pub(super) fn tells_left_out(item: &Item) -> bool {
+pub(super) fn notifies_of_gap(item: &Item) -> bool {
     matches!(&item.body, ItemBody::Error { code, .. } if code == LEFT_OUT)
 }
 
@@ -255,18 +255,18 @@ impl Reading {
     /// any.
     fn weigh(&mut self, turn: &PastTurn) -> bool {
         let newer = self.newest_first.last().map(|newer| (newer.id, ItemId(0)));
-        let mut begins = None;
+        let mut start = None;
         let from = self.from;
         let is_given = |placed: &&Placed| from.is_none_or(|from| placed.at >= from);
         for placed in turn.steps.iter().filter(is_given).rev() {
             self.bytes += placed.message.bytes();
             // The newest group of the newest Turn is included whatever its size.
-            if self.bytes > self.room && (begins.is_some() || newer.is_some()) {
-                self.cut = begins.or(newer);
-                return begins.is_some();
+            if self.bytes > self.room && (start.is_some() || newer.is_some()) {
+                self.cut = start.or(newer);
+                return start.is_some();
             }
             if !matches!(placed.message, Message::Result { .. }) {
-                begins = Some(placed.at);
+                start = Some(placed.at);
             }
         }
         true

@@ -24,7 +24,7 @@ impl TurnRun {
         }
         let (free, choices) = (inquiry.free, inquiry.choices.clone());
         self.turn.show_waiting(Some(call_id), WAITING).await?;
-        let _held = self.watch.pause();
+        let _paused = self.watch.pause();
         let answer = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),

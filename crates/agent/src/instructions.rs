@@ -155,7 +155,7 @@ fn day(at: UnixMillis) -> Option<jiff::civil::Date> {
 }
 
 /// Returns a sentence on how commands are sandboxed.
-pub(super) fn held(sandbox: &Sandbox) -> &'static str {
+pub(super) fn confinement(sandbox: &Sandbox) -> &'static str {
     // Whether bubblewrap works is unknown yet: only a process can find out.
     let missing = sandbox.support.missing(sandbox.profile).is_some() && !sandbox.bubblewrap.may_work();
     match (sandbox.profile.files, sandbox.profile.network) {

@@ -137,7 +137,7 @@ fn stopped(code: &'static str, what: &str, name: &str) -> EngineFailure {
     EngineFailure::Stopped {
         code,
         text: format!(
-            "{what} What was done is kept: ask it to go on, or set Limits.{name} in ~/.craft/config.json."
+            "{what} The work so far is recorded: ask it to go on, or set Limits.{name} in ~/.craft/config.json."
         ),
     }
 }
@@ -171,7 +171,7 @@ struct Running {
     /// `None` while the stopwatch is paused.
     since: Option<Instant>,
     /// Number of pauses: one per pending question, and one while subagents wait for a user.
-    held: usize,
+    pauses: usize,
 }
 
 /// Pauses a stopwatch while it lives.
@@ -185,7 +185,7 @@ impl Stopwatch {
             state: Arc::new(Mutex::new(Running {
                 before: Duration::ZERO,
                 since: Some(Instant::now()),
-                held: 0,
+                pauses: 0,
             })),
             resumed: Arc::default(),
         }
@@ -194,7 +194,7 @@ impl Stopwatch {
     /// Pauses the stopwatch.
     pub(super) fn pause(&self) -> Pause {
         self.with(|running| {
-            running.held += 1;
+            running.pauses += 1;
             running.before += running
                 .since
                 .take()
@@ -229,8 +229,8 @@ impl Stopwatch {
 impl Drop for Pause {
     fn drop(&mut self) {
         self.0.with(|running| {
-            running.held -= 1;
-            if running.held == 0 {
+            running.pauses -= 1;
+            if running.pauses == 0 {
                 running.since = Some(Instant::now());
             }
         });
@@ -281,7 +281,7 @@ mod tests {
             ),
         ] {
             let Err(EngineFailure::Stopped { code, text }) = limits.check(spent) else {
-                panic!("{name} is not held");
+                panic!("{name} is not enforced");
             };
             assert!(code == name && text.contains(words), "{code}: {text}");
         }

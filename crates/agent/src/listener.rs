@@ -132,7 +132,7 @@ impl<'a> Listener<'a> {
         match event {
             ModelEvent::Reasoning(text) => self.prose(Prose::Reasoning, text).await,
             ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
-            ModelEvent::CallStarted { id, tool } => self.begin(id, tool).await,
+            ModelEvent::CallStarted { id, tool } => self.start_call(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
             ModelEvent::Waiting(text) => Ok(self.turn.show_waiting(None, &text).await?),
             ModelEvent::Note { code, text } => {
@@ -190,7 +190,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    async fn begin(&mut self, key: String, tool: String) -> Result<(), ModelError> {
+    async fn start_call(&mut self, key: String, tool: String) -> Result<(), ModelError> {
         if self.calls.len() == MAX_CALLS {
             return Err(ModelError::Failed(format!(
                 "The model made more than {MAX_CALLS} calls at once."

@@ -1,4 +1,4 @@
-//! Which tools a request to the model offers.
+//! Chooses the tools that a request to the model offers.
 //!
 //! All that the mode and the Thread allow, but of MCP servers with many tools only those that the conversation uses:
 //! the model searches the others ([`FindTools`]). Loaded tools come last, in the order of their loading, so that a

@@ -16,7 +16,7 @@ use hashlink::LruCache;
 use parking_lot::Mutex;
 
 use super::conversation::{Placed, newest_compaction, steps, whole};
-use super::history::tells_left_out;
+use super::history::notifies_of_gap;
 use super::refused::refused_pictures;
 use super::seen::seen;
 
@@ -41,7 +41,7 @@ pub(super) struct PastTurn {
     /// The last compaction in it.
     pub(super) done: Option<Compaction>,
     /// The Turn notified users that the model does not get everything.
-    pub(super) tells_left_out: bool,
+    pub(super) notifies_of_gap: bool,
     /// The last note that the provider refused pictures.
     pub(super) refused_pictures: Option<ItemId>,
     /// The files that the model knows from it.
@@ -63,7 +63,7 @@ impl PastTurn {
             id: turn.id,
             started_at: turn.started_at,
             refused_pictures: refused_pictures(&turn.items),
-            tells_left_out: turn.items.iter().any(tells_left_out),
+            notifies_of_gap: turn.items.iter().any(notifies_of_gap),
             weight: OVERHEAD * (1 + seen.len()) + bytes + done.as_ref().map_or(0, |done| done.summary.len()),
             steps,
             done,
@@ -78,17 +78,17 @@ impl PastTurn {
 
 /// The cached Turns of all Threads.
 #[derive(Debug)]
-pub(super) struct PastTurns(Mutex<Kept>);
+pub(super) struct PastTurns(Mutex<PastCache>);
 
 #[derive(Debug)]
-struct Kept {
+struct PastCache {
     threads: LruCache<ThreadId, (Vec<Arc<PastTurn>>, usize)>,
     bytes: usize,
 }
 
 impl Default for PastTurns {
     fn default() -> Self {
-        Self(Mutex::new(Kept {
+        Self(Mutex::new(PastCache {
             threads: LruCache::new_unbounded(),
             bytes: 0,
         }))
@@ -96,7 +96,7 @@ impl Default for PastTurns {
 }
 
 impl PastTurns {
-    /// Starts to read backwards from a Turn. The Thread's cache entry moves into the result; [`Self::keep`] puts it
+    /// Starts to read backwards from a Turn. The Thread's cache entry moves into the result; [`Self::cache`] puts it
     /// back.
     pub(super) fn before(&self, thread: &ThreadId, turn: TurnId) -> Backwards {
         let known = self.0.lock().take(thread);
@@ -111,7 +111,7 @@ impl PastTurns {
     }
 
     /// Caches the Turns that were read.
-    pub(super) fn keep(&self, thread: &ThreadId, backwards: Backwards) {
+    pub(super) fn cache(&self, thread: &ThreadId, backwards: Backwards) {
         let Backwards { gone, bytes, .. } = backwards;
         if gone.is_empty() {
             return;
@@ -132,7 +132,7 @@ impl PastTurns {
     }
 }
 
-impl Kept {
+impl PastCache {
     fn take(&mut self, thread: &ThreadId) -> Vec<Arc<PastTurn>> {
         let (turns, bytes) = self.threads.remove(thread).unwrap_or_default();
         self.bytes -= bytes;
@@ -227,7 +227,7 @@ mod tests {
     fn known(past: &PastTurns, thread: &str) -> Vec<TurnId> {
         let thread = ThreadId::new(thread);
         let known = past.before(&thread, TurnId(99)).known;
-        past.keep(&thread, gone(known.iter().cloned()));
+        past.cache(&thread, gone(known.iter().cloned()));
         known.iter().map(|turn| turn.id).collect()
     }
 
@@ -237,7 +237,7 @@ mod tests {
         let half = "x".repeat(MAX_THREAD_BYTES / 2 - 2 * OVERHEAD);
         let small = || turn(1, "small");
         let turns = (2..=4).rev().map(|id| turn(id, &half)).chain([small()]);
-        past.keep(&ThreadId::new("a"), gone(turns));
+        past.cache(&ThreadId::new("a"), gone(turns));
         assert_eq!(known(&past, "a"), [TurnId(4), TurnId(3)]);
         drop(past.before(&ThreadId::new("a"), TurnId(99)));
         assert_eq!(known(&past, "a"), []);
@@ -249,11 +249,11 @@ mod tests {
         let past = PastTurns::default();
         let whole = "x".repeat(MAX_THREAD_BYTES - 2 * OVERHEAD);
         for thread in ["a", "b", "c", "d"] {
-            past.keep(&ThreadId::new(thread), gone([turn(1, &whole)]));
+            past.cache(&ThreadId::new(thread), gone([turn(1, &whole)]));
         }
         assert_eq!(past.0.lock().bytes, MAX_BYTES);
         assert_eq!(known(&past, "a"), [TurnId(1)]);
-        past.keep(&ThreadId::new("e"), gone([turn(1, "small")]));
+        past.cache(&ThreadId::new("e"), gone([turn(1, "small")]));
         assert_eq!(known(&past, "b"), []);
         for thread in ["a", "c", "d", "e"] {
             assert_eq!(known(&past, thread), [TurnId(1)], "{thread}");

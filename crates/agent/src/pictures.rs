@@ -38,7 +38,7 @@ const TOO_MANY: &str = "there are too many of them";
 
 /// Whether the user is notified of a picture that the model does not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tell {
+pub(super) enum PictureNotice {
     Yes,
     /// Of those alone that the newest message is the first to name.
     New,
@@ -57,20 +57,20 @@ impl TurnRun {
             return Ok(());
         }
         self.messages.push(message);
-        self.read_pictures(Tell::Yes).await
+        self.read_pictures(PictureNotice::Yes).await
     }
 
     /// Reads the pictures that the conversation names and this run has not tried yet, if the model accepts any.
-    pub(super) async fn read_pictures(&mut self, tell: Tell) -> Result<(), TurnGone> {
+    pub(super) async fn read_pictures(&mut self, notice: PictureNotice) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
         if !self
             .model
             .sees_pictures(turn.environment().config.model.as_deref())
         {
-            return self.name_unseen(tell).await;
+            return self.name_unseen(notice).await;
         }
         let named = sources(&self.messages);
-        let old = self.named_before(tell);
+        let old = self.named_before(notice);
         let wanted: Vec<PictureSource> = named
             .into_iter()
             .filter(|source| !self.pictures.knows(source))
@@ -97,7 +97,7 @@ impl TurnRun {
             let picture = match picture {
                 Ok(picture) => Some(picture),
                 Err(why) => {
-                    if tell != Tell::No && !old.contains(&source) {
+                    if notice != PictureNotice::No && !old.contains(&source) {
                         let message =
                             format!("The model is not shown the picture {:?}: {why}.", source.name());
                         let note = ItemBody::Error {
@@ -118,19 +118,19 @@ impl TurnRun {
 
 impl TurnRun {
     /// Returns the pictures that the user was notified of when they were new, if they failed then.
-    fn named_before(&self, tell: Tell) -> Vec<PictureSource> {
-        match (tell, self.messages.split_last()) {
-            (Tell::New, Some((_, before))) => sources(before),
+    fn named_before(&self, notice: PictureNotice) -> Vec<PictureSource> {
+        match (notice, self.messages.split_last()) {
+            (PictureNotice::New, Some((_, before))) => sources(before),
             _ => Vec::new(),
         }
     }
 
     /// Notifies the user, once, of pictures in the newest message that a model without vision gets as names.
-    async fn name_unseen(&mut self, tell: Tell) -> Result<(), TurnGone> {
+    async fn name_unseen(&mut self, notice: PictureNotice) -> Result<(), TurnGone> {
         let Some(Message::User { parts }) = self.messages.last() else {
             return Ok(());
         };
-        let old = self.named_before(tell);
+        let old = self.named_before(notice);
         let mut names = Vec::new();
         for part in parts {
             let Some(source) = PictureSource::of(part).filter(|source| !self.pictures.knows(source)) else {
@@ -148,7 +148,7 @@ impl TurnRun {
             });
             self.pictures.insert(source, None);
         }
-        if tell != Tell::No && !names.is_empty() {
+        if notice != PictureNotice::No && !names.is_empty() {
             let note = ItemBody::Error {
                 message: format!(
                     "This model does not see pictures. It gets their names alone: {}.",
@@ -169,7 +169,7 @@ pub(super) fn of_results(paths: Vec<String>) -> Option<Message> {
         return None;
     }
     let said = InputPart::Text {
-        text: "[pictures of the results above]\n".to_owned(),
+        text: "[pictures of the last results]\n".to_owned(),
     };
     let picture = |path| InputPart::LocalImage {
         path,
@@ -222,9 +222,9 @@ async fn fetch_one(policy: &dyn Policy, url: &str) -> Result<Vec<u8>, String> {
     fetch_picture(url, reach, MAX_PICTURE_BYTES).await
 }
 
-type Found = Vec<(PictureSource, Result<Picture, String>)>;
+type ReadPictures = Vec<(PictureSource, Result<Picture, String>)>;
 
-fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, usize)) -> Found {
+fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, usize)) -> ReadPictures {
     let (mut count, mut bytes) = room;
     let one = |(source, fetched): Wanted| {
         if count == 0 {

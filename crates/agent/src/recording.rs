@@ -51,7 +51,7 @@ impl Recording {
     }
 
     /// Records the files that a call may change, before it runs.
-    pub(super) async fn begin(&self, call: &str, touches: Touches) -> RecordedCall {
+    pub(super) async fn start_call(&self, call: &str, touches: Touches) -> RecordedCall {
         let Some(undo) = self.undo.as_ref().filter(|_| touches != Touches::Nothing) else {
             return RecordedCall::default();
         };

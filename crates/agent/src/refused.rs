@@ -39,8 +39,8 @@ impl TurnRun {
             answered => return answered,
         };
         // A client that has the history shortens it by itself.
-        let kept_here = self.turn.at_start().history.is_none();
-        if self.settings.compaction && kept_here && !std::mem::replace(&mut self.full.reacted, true) {
+        let is_stored_here = self.turn.at_start().history.is_none();
+        if self.settings.compaction && is_stored_here && !std::mem::replace(&mut self.full.reacted, true) {
             let window = self.full.window.unwrap_or_default();
             if self.compact(CompactionTrigger::Reactive, window).await? == Compacted::Done {
                 match self.ask_once().await {

@@ -1,4 +1,4 @@
-//! Which files the conversation knows, so that no tool replaces a content that the model has not read.
+//! Finds the files that the conversation knows, so that no tool replaces a content that the model has not read.
 //!
 //! The record has it: each result names the files whose content the model got or made, with a fingerprint. So the
 //! knowledge outlives a compaction and a restart, and goes with a Turn that is rolled back. Turns are read back as far as
@@ -90,7 +90,7 @@ impl TurnRun {
                 break;
             }
         }
-        self.past.keep(thread, backwards);
+        self.past.cache(thread, backwards);
         Ok(known)
     }
 }

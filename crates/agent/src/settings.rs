@@ -40,8 +40,8 @@ impl AgentSettings {
     /// Returns how the commands of a Turn are sandboxed, as a sentence for the model.
     pub(super) fn commands(&self, of_turn: Option<SandboxProfile>) -> &'static str {
         match of_turn {
-            Some(profile) => instructions::held(&self.sandbox.with_profile(profile)),
-            None => instructions::held(&self.sandbox),
+            Some(profile) => instructions::confinement(&self.sandbox.with_profile(profile)),
+            None => instructions::confinement(&self.sandbox),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn watch_over(
     let children = turn.sub_agents();
     let mut changes = children.changes();
     let mut used = children.used();
-    let mut held = None;
+    let mut paused = None;
     loop {
         let now = children.used();
         // The Turn checks its own use between its requests.
@@ -32,9 +32,9 @@ pub(super) async fn watch_over(
         }
         used = now;
         if children.all_wait_for_users() {
-            held.get_or_insert_with(|| watch.pause());
+            paused.get_or_insert_with(|| watch.pause());
         } else {
-            held = None;
+            paused = None;
         }
         if changes.changed().await.is_err() {
             std::future::pending::<()>().await;

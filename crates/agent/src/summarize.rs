@@ -24,7 +24,7 @@ const SUMMARIZER: &str = "You sum up the work of a coding agent, so that it can 
                           words, with these headings: What the user wants (their demands and corrections, word for word \
                           where it matters); What was decided and why; Files (each that matters, what was found or \
                           changed there, and its state); Commands and their results; Open steps, and what comes next. \
-                          Keep names, paths, figures and error messages exact. Leave out what no longer matters.";
+                          Repeat names, paths, figures and error messages exactly. Leave out what no longer matters.";
 const ASK: &str = "Sum up the record above.";
 
 const SHORTER: &str = "Sum up the record above in at most 500 words, under all of the headings: a longer summary of it was \
@@ -80,7 +80,7 @@ impl TurnRun {
         }];
         let request = ModelRequest {
             turn: self.turn.turn(),
-            begins: false,
+            is_first: false,
             conversation: None,
             model: self.turn.environment().config.model.as_deref(),
             keys: Some(&self.turn.at_start().features.keys),

@@ -80,7 +80,7 @@ impl Titles {
                 written = write(&*model, wanted) => written,
             };
             if let Err(why) = written {
-                tracing::debug!(%thread, why, "the thread keeps its first title");
+                tracing::debug!(%thread, why, "the thread retains its first title");
             }
         });
     }
@@ -133,7 +133,7 @@ fn question(said: &str, items: &[Item]) -> String {
         _ => None,
     });
     format!(
-        "Write a title for the conversation that begins as follows: what it is about, in three to seven words of the \
+        "Write a title for the conversation that starts as follows: what it is about, in three to seven words of the \
          user's language. Answer with the title alone.\n\n<user>\n{}\n</user>\n\n<agent>\n{}\n</agent>",
         head_and_tail(said, MAX_READ_BYTES),
         head_and_tail(answer.unwrap_or_default(), MAX_READ_BYTES),

@@ -14,7 +14,7 @@ pub fn host(address: &str) -> Option<String> {
 pub fn base_url(text: &str) -> Result<Url, String> {
     let base = Url::parse(text.trim()).map_err(|error| format!("is no address ({error})"))?;
     if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
-        return Err("does not begin with http:// or https://".to_owned());
+        return Err("does not start with http:// or https://".to_owned());
     }
     if !base.username().is_empty() || base.password().is_some() {
         return Err("has a password in it; use Headers for it".to_owned());

@@ -75,7 +75,7 @@ impl Assembler {
     ///
     /// # Errors
     /// There are [`MAX_CALLS`] already. The bound limits the search for a call.
-    pub(crate) fn begin(&mut self, slot: &str, id: &str, tool: &str) -> Result<(), Fault> {
+    pub(crate) fn start_call(&mut self, slot: &str, id: &str, tool: &str) -> Result<(), Fault> {
         if self.calls.len() >= MAX_CALLS {
             return Err(Fault::too_many_calls());
         }

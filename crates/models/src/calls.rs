@@ -19,7 +19,7 @@ pub(crate) struct CallIds<'a> {
 
 impl<'a> CallIds<'a> {
     /// Returns the id of the next call. An earlier call with the same recorded id no longer gets results.
-    pub(crate) fn begin(&mut self, recorded: &'a str) -> String {
+    pub(crate) fn next(&mut self, recorded: &'a str) -> String {
         self.count += 1;
         self.newest.insert(recorded, self.count);
         id(self.count)
@@ -40,11 +40,11 @@ fn id(number: usize) -> String {
 /// Returns a name that can be sent. Models also write names that providers refuse to take back.
 pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
     let taken = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins && name.len() <= MAX_NAME && name.chars().all(taken) {
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts_well && name.len() <= MAX_NAME && name.chars().all(taken) {
         return Cow::Borrowed(name);
     }
-    let front = if begins { "" } else { "_" };
+    let front = if starts_well { "" } else { "_" };
     let rest = name.chars().map(|c| if taken(c) { c } else { '_' });
     Cow::Owned(front.chars().chain(rest).take(MAX_NAME).collect())
 }
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn calls_are_numbered_and_results_have_the_number_of_the_newest() {
         let mut ids = CallIds::default();
-        assert_eq!(ids.begin("call_0"), "c00000001");
-        assert_eq!(ids.begin("functions.shell:1"), "c00000002");
+        assert_eq!(ids.next("call_0"), "c00000001");
+        assert_eq!(ids.next("functions.shell:1"), "c00000002");
         assert_eq!(ids.of_result("call_0").unwrap(), "c00000001");
-        assert_eq!(ids.begin("call_0"), "c00000003");
+        assert_eq!(ids.next("call_0"), "c00000003");
         assert_eq!(ids.of_result("call_0").unwrap(), "c00000003");
         assert_eq!(ids.of_result("nobody's"), None);
     }

@@ -48,19 +48,20 @@ struct Recorded {
     endpoint: u64,
     wire: String,
     model: String,
-    kept: ReplyState,
+    #[serde(rename = "kept")]
+    state: ReplyState,
 }
 
 /// The recorded data of the replies in one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
     /// The data of each message.
-    pub(crate) kept: Vec<Option<ReplyState>>,
+    pub(crate) states: Vec<Option<ReplyState>>,
     /// Whether the model has sent its reasoning as `reasoning_content`.
     pub(crate) thinks: bool,
 }
 
-/// Which models of a provider have sent their reasoning as `reasoning_content`.
+/// The models of a provider that have sent their reasoning as `reasoning_content`.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     thinkers: Mutex<HashSet<String>>,
@@ -87,7 +88,7 @@ fn endpoint(settings: &ProviderSettings) -> u64 {
 impl Memory {
     /// Returns the recorded data of the replies in a conversation with a model.
     pub(crate) fn recall(&self, settings: &ProviderSettings, model: &str, messages: &[Message]) -> Recalled {
-        let kept: Vec<Option<ReplyState>> = messages
+        let states: Vec<Option<ReplyState>> = messages
             .iter()
             .map(|message| match message {
                 Message::Agent { calls, .. } => {
@@ -97,24 +98,24 @@ impl Memory {
                         endpoint: place,
                         wire,
                         model: wrote,
-                        kept,
+                        state,
                     } = recorded.decode().ok()?;
                     let is_theirs = provider == settings.name
                         && place == endpoint(settings)
                         && wire == settings.wire.path()
                         && wrote == model;
-                    (is_theirs && kept.fits(calls.len())).then_some(kept)
+                    (is_theirs && state.fits(calls.len())).then_some(state)
                 }
                 _ => None,
             })
             .collect();
-        let thinks = kept.iter().flatten().any(ReplyState::thinks) || self.thinkers.lock().contains(model);
-        Recalled { kept, thinks }
+        let thinks = states.iter().flatten().any(ReplyState::thinks) || self.thinkers.lock().contains(model);
+        Recalled { states, thinks }
     }
 
     /// Returns the data to record for a reply.
-    pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, kept: ReplyState) -> Option<Json> {
-        if kept.thinks() {
+    pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, state: ReplyState) -> Option<Json> {
+        if state.thinks() {
             let mut thinkers = self.thinkers.lock();
             if thinkers.len() < MAX_THINKERS {
                 thinkers.insert(model.to_owned());
@@ -125,7 +126,7 @@ impl Memory {
             endpoint: endpoint(settings),
             wire: settings.wire.path().to_owned(),
             model: model.to_owned(),
-            kept,
+            state,
         };
         let json = Json::of(&recorded).ok()?;
         (json.get().len() <= MAX_BYTES).then_some(json)
@@ -170,12 +171,12 @@ mod tests {
         }
     }
 
-    fn agent(calls: usize, kept: Option<&Json>) -> Message {
+    fn agent(calls: usize, state: Option<&Json>) -> Message {
         let call = |n: usize| Call {
             id: n.to_string(),
             tool: "t".into(),
             arguments: None,
-            provider_state: kept.filter(|_| n == 0).cloned(),
+            provider_state: state.filter(|_| n == 0).cloned(),
         };
         Message::Agent {
             text: "a".into(),
@@ -183,7 +184,7 @@ mod tests {
         }
     }
 
-    fn kept(name: &str, text: &str, calls: usize) -> ReplyState {
+    fn state(name: &str, text: &str, calls: usize) -> ReplyState {
         let members = json!({ name: text });
         ReplyState {
             members: members.as_object().cloned().unwrap(),
@@ -198,27 +199,27 @@ mod tests {
             settings("p", Wire::ChatCompletions),
             settings("q", Wire::ChatCompletions),
         );
-        let one = kept("x", "one", 2);
+        let one = state("x", "one", 2);
         let json = Memory::default().record(&chat, "m", one.clone()).unwrap();
         // In another process, with other messages before.
         let memory = Memory::default();
         for front in ["u", "a summary"] {
             let recalled = memory.recall(&chat, "m", &[user(front), agent(2, Some(&json)), agent(1, None)]);
-            assert_eq!(recalled.kept, [None, Some(one.clone()), None]);
+            assert_eq!(recalled.states, [None, Some(one.clone()), None]);
             assert!(!recalled.thinks);
         }
         let theirs = [agent(2, Some(&json))];
-        assert_eq!(memory.recall(&chat, "n", &theirs).kept, [None]);
-        assert_eq!(memory.recall(&other, "m", &theirs).kept, [None]);
+        assert_eq!(memory.recall(&chat, "n", &theirs).states, [None]);
+        assert_eq!(memory.recall(&other, "m", &theirs).states, [None]);
         assert_eq!(
-            memory.recall(&settings("p", Wire::Messages), "m", &theirs).kept,
+            memory.recall(&settings("p", Wire::Messages), "m", &theirs).states,
             [None]
         );
         // A reply that differs from the recorded one.
-        assert_eq!(memory.recall(&chat, "m", &[agent(1, Some(&json))]).kept, [None]);
+        assert_eq!(memory.recall(&chat, "m", &[agent(1, Some(&json))]).states, [None]);
         let garbage = Json::object("{\"model\": 7}").unwrap();
         assert_eq!(
-            memory.recall(&chat, "m", &[agent(2, Some(&garbage))]).kept,
+            memory.recall(&chat, "m", &[agent(2, Some(&garbage))]).states,
             [None]
         );
     }
@@ -227,7 +228,7 @@ mod tests {
     fn a_model_that_wants_its_reasoning_back_is_known_by_what_it_sent() {
         let chat = settings("p", Wire::ChatCompletions);
         let memory = Memory::default();
-        let json = memory.record(&chat, "m", kept(REASONING, "hm", 1)).unwrap();
+        let json = memory.record(&chat, "m", state(REASONING, "hm", 1)).unwrap();
         assert!(memory.recall(&chat, "m", &[]).thinks && !memory.recall(&chat, "n", &[]).thinks);
         assert!(
             Memory::default()
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_recorded() {
         let chat = settings("p", Wire::ChatCompletions);
-        let record = |bytes: usize| Memory::default().record(&chat, "m", kept("x", &"x".repeat(bytes), 1));
+        let record = |bytes: usize| Memory::default().record(&chat, "m", state("x", &"x".repeat(bytes), 1));
         assert!(record(MAX_BYTES).is_none() && record(MAX_BYTES / 2).is_some());
     }
 }

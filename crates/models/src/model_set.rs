@@ -338,7 +338,7 @@ impl ModelSet {
         let wanted = request.model.unwrap_or(self.usual()).to_owned();
         let mut order = self.order(&wanted, chosen);
         let (name, mut chosen) = order.remove(0);
-        if name != wanted && request.begins {
+        if name != wanted && request.is_first {
             // If it failed in this Turn, the Turn already has a note of that.
             let text = format!("The model {wanted:?} failed a moment ago. Going on with {name:?}.");
             sink.event(fallback(text)).await?;

@@ -124,7 +124,7 @@ impl Provider {
         let unseen = Pictures::default();
         let wanted = request.effort;
         let effort = wanted.and_then(|wanted| settings.facts_of(model).efforts().nearest(wanted));
-        if request.begins
+        if request.is_first
             && let Some(note) = self.note_of_effort(model, wanted, effort)
         {
             sink.event(note).await.map_err(Ended::Sink)?;
@@ -145,7 +145,7 @@ impl Provider {
         let body = body.map_err(|error| self.unwritten(&error))?;
         let (_, left_out) = schema::taken(settings.wire, request.tools);
         // One note for each Turn is enough: nearly always, each round of calls has the same tools.
-        if request.begins && !left_out.is_empty() {
+        if request.is_first && !left_out.is_empty() {
             let note = ModelEvent::Note {
                 code: "tools_left_out",
                 text: schema::left_out(&self.http.shown(model), left_out),
@@ -237,13 +237,13 @@ impl Provider {
         let Some((last, end)) = reply.end() else {
             return Err(Ended::Provider(ProviderError::Truncated { name }, shown));
         };
-        let kept = decoder.kept();
-        let kept = kept.and_then(|kept| self.memory.record(settings, model, kept));
+        let state = decoder.reply_state();
+        let state = state.and_then(|state| self.memory.record(settings, model, state));
         let (pieces, ends): (Vec<_>, Vec<_>) = last
             .into_iter()
             .partition(|piece| !matches!(piece, ModelEvent::CallEnded { .. }));
-        let kept = kept.map(ModelEvent::ProviderState);
-        for piece in pieces.into_iter().chain(kept).chain(ends) {
+        let state = state.map(ModelEvent::ProviderState);
+        for piece in pieces.into_iter().chain(state).chain(ends) {
             sink.event(piece).await.map_err(Ended::Sink)?;
         }
         let price = settings.facts_of(model).price;

@@ -115,7 +115,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
 }
 
 /// Asks a set of models, at the start of a Turn or in its middle.
-async fn ask_all(models: &ModelSet, begins: bool) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
+async fn ask_all(models: &ModelSet, is_first: bool) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
     let mut sink = Sink {
         pieces: Vec::new(),
         room: 9,
@@ -123,7 +123,7 @@ async fn ask_all(models: &ModelSet, begins: bool) -> (Result<ModelReply, ModelEr
     let instructions = Instructions::default();
     let messages = hi();
     let reply = models
-        .respond(request(&instructions, &messages, begins), &mut sink)
+        .respond(request(&instructions, &messages, is_first), &mut sink)
         .await;
     (reply, sink.pieces)
 }
@@ -136,11 +136,11 @@ fn hi() -> [Message; 1] {
 
 static NO_PICTURES: LazyLock<Pictures> = LazyLock::new(Pictures::default);
 
-fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: bool) -> ModelRequest<'a> {
+fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], is_first: bool) -> ModelRequest<'a> {
     ModelRequest {
         effort: None,
         turn: TurnId(3),
-        begins,
+        is_first,
         conversation: None,
         model: None,
         keys: None,

@@ -89,8 +89,8 @@ impl Refusal {
             said if said.is_empty() => String::new(),
             said => format!(": {said}"),
         };
-        let told = self.status.filter(|status| *status != OK);
-        let status = told
+        let reported = self.status.filter(|status| *status != OK);
+        let status = reported
             .or_else(|| number_of(&self.kind))
             .or_else(|| status_of(&everything, &self.kind.to_lowercase()))
             .or(self.status);

@@ -39,7 +39,7 @@ pub(crate) fn left_out(model: &str, tools: &[ToolSpec]) -> String {
     }
     let count = tools.len();
     format!(
-        "The provider of the model {model:?} takes {MAX_TOOLS} tools; it is not told of {count} more: {names}. End tool servers that are not needed."
+        "The provider of the model {model:?} takes {MAX_TOOLS} tools; {count} more are not sent: {names}. End tool servers that are not needed."
     )
 }
 
@@ -106,14 +106,14 @@ fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> 
         }
     }
     whole.insert("properties".to_owned(), Value::Object(properties));
-    let mut kept: Vec<String> = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     for name in required {
-        if !kept.contains(&name) {
-            kept.push(name);
+        if !unique.contains(&name) {
+            unique.push(name);
         }
     }
-    if !kept.is_empty() {
-        whole.insert("required".to_owned(), kept.into());
+    if !unique.is_empty() {
+        whole.insert("required".to_owned(), unique.into());
     }
     whole
 }

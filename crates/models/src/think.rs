@@ -34,14 +34,14 @@ impl Think {
         match self {
             Self::Start(early) => {
                 early.push_str(piece);
-                let begins = early.trim_start();
+                let start = early.trim_start();
                 let inside = MARKS
                     .iter()
-                    .find_map(|(open, close)| Some((begins.strip_prefix(open)?.to_owned(), *close)));
+                    .find_map(|(open, close)| Some((start.strip_prefix(open)?.to_owned(), *close)));
                 if let Some((inside, close)) = inside {
                     *self = Self::Inside(String::new(), close);
                     self.text(&inside, out);
-                } else if !MARKS.iter().any(|(open, _)| open.starts_with(begins)) {
+                } else if !MARKS.iter().any(|(open, _)| open.starts_with(start)) {
                     out.push(ModelEvent::Text(std::mem::take(early)));
                     *self = Self::Over;
                 }

@@ -97,7 +97,7 @@ impl Follower {
     async fn read(&mut self, handle: &Arc<ThreadHandle>, waker: &Waker) -> Then {
         let mut changes = self.shared.changes();
         loop {
-            let mut held = false;
+            let mut input_pending = false;
             let Some(next) = self.next else {
                 if self.read_state(handle).await.is_err() {
                     return Then::Again;
@@ -134,7 +134,7 @@ impl Follower {
                     changes.mark_unchanged();
                     match self.shared.unfollow(&self.id, || handle.log().visible() < next) {
                         Unfollowed::Yes => return Then::Unfollowed,
-                        Unfollowed::InputPending => held = true,
+                        Unfollowed::InputPending => input_pending = true,
                         Unfollowed::AtWork => {}
                     }
                 }
@@ -153,7 +153,7 @@ impl Follower {
             }
             tokio::select! {
                 () = waker.woken() => {}
-                _ = changes.changed(), if held => {}
+                _ = changes.changed(), if input_pending => {}
                 () = self.shared.over.cancelled(), if !self.stopped => {
                     // Its log shows when it has stopped. A command that was not recorded is sent again.
                     self.stopped = handle.ask(|reply| Command::ParentEnded { reply }).await.is_ok();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
+use bobbin_agent_api::sub_agent::{Report, SubAgentError, SubAgentStatus};
 use bobbin_core::{Command, CoreError, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
 use bobbin_model::sub_agent::{restricted, started_by_parent};
@@ -22,8 +22,8 @@ impl SubAgentScope {
             return Err(SubAgentError::Closed(name.to_owned()));
         }
         // A running subagent has its place, and stays followed until the input has arrived.
-        let held = self.shared.hold(&id);
-        let mut reserved = match held {
+        let pending_input = self.shared.expect_input(&id);
+        let mut reserved = match pending_input {
             Some(_) => None,
             None => Some(self.reserve()?),
         };
@@ -64,7 +64,7 @@ impl SubAgentScope {
             let report = Report {
                 id: id.clone(),
                 nickname: nickname.clone(),
-                standing: Standing::Running,
+                status: SubAgentStatus::Running,
                 closed: false,
             };
             // It is followed if it was followed before and the scope is not over.
@@ -73,7 +73,7 @@ impl SubAgentScope {
                 let place = reserved.as_mut().and_then(|reserved| reserved.place.take());
                 shared.add(&id, nickname.as_ref(), place);
             }
-            drop((reserved, held));
+            drop((reserved, pending_input));
             // When the call is gone, the subagent is stopped with the Turn.
             drop(done.send(Ok(report)));
             if !followed {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
+use bobbin_agent_api::sub_agent::{Report, SubAgentError, SubAgentStatus};
 use bobbin_core::{Closed, ThreadSummary};
 use bobbin_model::{EdgeStatus, ThreadId, TurnId};
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::failed;
 use crate::scope::{Done, SubAgentScope};
 use crate::shared::{Awaited, WaitingForUsers};
-use crate::sub_agent::standing_of;
+use crate::sub_agent::status_of;
 
 /// Most names in the error for an unknown name.
 const LISTED: usize = 20;
@@ -39,13 +39,13 @@ impl SubAgentScope {
         let mut changed = self.shared.changed.subscribe();
         let quiet = async {
             let ids: Vec<&ThreadId> = wanted.iter().map(|child| &child.header.id).collect();
-            let mut held_up = None;
+            let mut waiting_for_users = None;
             loop {
                 match self.shared.awaited(&ids) {
                     Awaited::Done => break,
-                    Awaited::AtWork => held_up = None,
+                    Awaited::AtWork => waiting_for_users = None,
                     Awaited::Asking => {
-                        held_up.get_or_insert_with(|| WaitingForUsers::new(&self.shared));
+                        waiting_for_users.get_or_insert_with(|| WaitingForUsers::new(&self.shared));
                     }
                 }
                 if changed.changed().await.is_err() {
@@ -79,20 +79,22 @@ impl SubAgentScope {
 
     pub(crate) async fn report(&self, child: &ThreadSummary) -> Done<Report> {
         let (id, nickname) = named(child);
-        let known = self.shared.standing(&id);
-        let standing = match known {
-            Some(standing) => standing,
-            None if child.runtime.waiting_on_approval => Standing::Asking,
-            None if child.runtime.running => Standing::Running,
+        let known = self.shared.status(&id);
+        let status = match known {
+            Some(status) => status,
+            None if child.runtime.waiting_on_approval => SubAgentStatus::Asking,
+            None if child.runtime.running => SubAgentStatus::Running,
             None => {
                 let last = self.threads().turns_before(&id, TurnId(u32::MAX), 1).await;
-                last.map_err(failed)?.last().map_or(Standing::Idle, standing_of)
+                last.map_err(failed)?
+                    .last()
+                    .map_or(SubAgentStatus::Idle, status_of)
             }
         };
         Ok(Report {
             id,
             nickname,
-            standing,
+            status,
             closed: is_closed(child),
         })
     }

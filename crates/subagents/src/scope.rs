@@ -228,7 +228,7 @@ impl SubAgents for SubAgentScope {
     }
 
     fn all_wait_for_users(&self) -> bool {
-        self.shared.all.lock().held_up > 0
+        self.shared.all.lock().waiting_for_users > 0
     }
 
     fn spawn(&self, request: Spawn) -> Answer<'_, Report> {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bobbin_agent_api::sub_agent::Standing;
+use bobbin_agent_api::sub_agent::SubAgentStatus;
 use bobbin_core::Frame;
 use bobbin_model::{ThreadId, ThreadState, Turn};
 use parking_lot::Mutex;
@@ -33,7 +33,7 @@ pub(crate) struct All {
     /// Ended subagents whose answers are in memory, oldest first.
     ended: VecDeque<ThreadId>,
     /// Calls that wait for subagents which all wait for a user.
-    pub(crate) held_up: usize,
+    pub(crate) waiting_for_users: usize,
 }
 
 impl Shared {
@@ -72,14 +72,14 @@ impl Shared {
     }
 
     pub(crate) fn gone(&self, id: &ThreadId) {
-        self.change(id, |child| child.standing = Standing::Gone);
+        self.change(id, |child| child.status = SubAgentStatus::Gone);
         self.bump();
     }
 
     /// Stops following a subagent that does not run, if `idle` reports that its log has nothing new.
     pub(crate) fn unfollow(&self, id: &ThreadId, idle: impl FnOnce() -> bool) -> Unfollowed {
         let done = self.change(id, |child| {
-            let done = match (child.runs() || !idle(), child.held > 0) {
+            let done = match (child.runs() || !idle(), child.pending_inputs > 0) {
                 (true, _) => Unfollowed::AtWork,
                 (false, true) => Unfollowed::InputPending,
                 (false, false) => Unfollowed::Yes,
@@ -120,18 +120,18 @@ impl Shared {
     }
 
     /// Returns the status of a subagent, if it is in memory.
-    pub(crate) fn standing(&self, id: &ThreadId) -> Option<Standing> {
-        let known = |child: &mut SubAgent| child.remembered.then(|| child.standing.clone());
+    pub(crate) fn status(&self, id: &ThreadId) -> Option<SubAgentStatus> {
+        let known = |child: &mut SubAgent| child.remembered.then(|| child.status.clone());
         self.change(id, known).flatten()
     }
 
     /// Returns a guard: the subagent stays followed until it is dropped. `None` if the subagent is not followed.
-    pub(crate) fn hold(self: &Arc<Self>, id: &ThreadId) -> Option<PendingInput> {
-        let held = self.change(id, |child| {
-            child.held += usize::from(child.followed);
+    pub(crate) fn expect_input(self: &Arc<Self>, id: &ThreadId) -> Option<PendingInput> {
+        let followed = self.change(id, |child| {
+            child.pending_inputs += usize::from(child.followed);
             child.followed
         });
-        held.filter(|held| *held).map(|_| PendingInput {
+        followed.filter(|followed| *followed).map(|_| PendingInput {
             shared: self.clone(),
             id: id.clone(),
         })
@@ -151,7 +151,7 @@ impl Shared {
                 all.list.len() - 1
             });
             if let Some(child) = all.list.get_mut(index) {
-                child.standing = Standing::Running;
+                child.status = SubAgentStatus::Running;
                 child.remembered = true;
                 child.followed = true;
                 child.place = place.or(child.place.take());
@@ -173,7 +173,7 @@ impl Shared {
             .iter()
             .filter(|child| child.followed && ids.contains(&&child.id))
         {
-            if child.standing != Standing::Asking {
+            if child.status != SubAgentStatus::Asking {
                 return Awaited::AtWork;
             }
             awaited = Awaited::Asking;
@@ -206,7 +206,7 @@ pub(crate) struct PendingInput {
 
 impl Drop for PendingInput {
     fn drop(&mut self) {
-        self.shared.change(&self.id, |child| child.held -= 1);
+        self.shared.change(&self.id, |child| child.pending_inputs -= 1);
         self.shared.bump();
     }
 }
@@ -227,7 +227,7 @@ pub(crate) struct WaitingForUsers<'a>(&'a Shared);
 
 impl<'a> WaitingForUsers<'a> {
     pub(crate) fn new(shared: &'a Shared) -> Self {
-        shared.all.lock().held_up += 1;
+        shared.all.lock().waiting_for_users += 1;
         shared.bump();
         Self(shared)
     }
@@ -235,7 +235,7 @@ impl<'a> WaitingForUsers<'a> {
 
 impl Drop for WaitingForUsers<'_> {
     fn drop(&mut self) {
-        self.0.all.lock().held_up -= 1;
+        self.0.all.lock().waiting_for_users -= 1;
         self.0.bump();
     }
 }
@@ -263,7 +263,7 @@ mod tests {
 
     fn finish(shared: &Shared, id: &ThreadId) {
         shared.change(id, |child| {
-            child.standing = Standing::Finished("done".to_owned());
+            child.status = SubAgentStatus::Finished("done".to_owned());
         });
     }
 
@@ -271,15 +271,15 @@ mod tests {
     fn a_subagent_with_an_input_on_its_way_stays_followed_with_its_place() {
         let shared = shared();
         let id = ThreadId::new("thread_a");
-        assert!(shared.hold(&id).is_none());
+        assert!(shared.expect_input(&id).is_none());
         shared.add(&id, None, None);
         assert_eq!(shared.unfollow(&id, || true), Unfollowed::AtWork);
         finish(&shared, &id);
-        let held = shared.hold(&id);
+        let pending = shared.expect_input(&id);
         let mut changes = shared.changes();
         assert_eq!(shared.unfollow(&id, || true), Unfollowed::InputPending);
         assert!(shared.is_followed(&id));
-        drop(held);
+        drop(pending);
         assert!(
             changes.has_changed().unwrap(),
             "the task that follows it checks again"
@@ -287,7 +287,7 @@ mod tests {
         changes.mark_unchanged();
         assert_eq!(shared.unfollow(&id, || false), Unfollowed::AtWork);
         assert_eq!(shared.unfollow(&id, || true), Unfollowed::Yes);
-        assert!(shared.hold(&id).is_none() && !shared.is_followed(&id));
+        assert!(shared.expect_input(&id).is_none() && !shared.is_followed(&id));
     }
 
     #[test]
@@ -301,12 +301,12 @@ mod tests {
             finish(&shared, id);
             assert_eq!(shared.unfollow(id, || true), Unfollowed::Yes);
         }
-        assert_eq!(shared.standing(&ids[0]), None);
-        let last = Some(Standing::Finished("done".to_owned()));
-        assert_eq!(shared.standing(&ids[1]), last);
-        assert_eq!(shared.standing(&ids[REMEMBERED]), last);
+        assert_eq!(shared.status(&ids[0]), None);
+        let last = Some(SubAgentStatus::Finished("done".to_owned()));
+        assert_eq!(shared.status(&ids[1]), last);
+        assert_eq!(shared.status(&ids[REMEMBERED]), last);
         // A subagent that runs again is in memory again.
         shared.add(&ids[0], None, None);
-        assert_eq!(shared.standing(&ids[0]), Some(Standing::Running));
+        assert_eq!(shared.status(&ids[0]), Some(SubAgentStatus::Running));
     }
 }

@@ -1,6 +1,6 @@
 //! Starting a subagent: checks for room, and the settings that it gets from its parent.
 
-use bobbin_agent_api::sub_agent::{Report, Spawn, Standing, SubAgentError};
+use bobbin_agent_api::sub_agent::{Report, Spawn, SubAgentError, SubAgentStatus};
 use bobbin_core::{Closed, CoreError, MAX_CHILDREN};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::sub_agent::{configuration, may_have_subagents, parent_agent};
@@ -71,7 +71,7 @@ impl SubAgentScope {
             let report = Report {
                 id: id.clone(),
                 nickname,
-                standing: Standing::Running,
+                status: SubAgentStatus::Running,
                 closed: false,
             };
             // When the call is gone, the subagent is stopped with the Turn.

@@ -1,6 +1,6 @@
 //! One subagent as its log shows it: its status, its running tool, its usage. Values only.
 
-use bobbin_agent_api::sub_agent::Standing;
+use bobbin_agent_api::sub_agent::SubAgentStatus;
 use bobbin_model::{
     Event, ItemBody, Outcome, SubAgentProgress, ThreadId, ThreadState, TokenUsage, Turn, TurnId,
 };
@@ -16,11 +16,11 @@ pub(crate) const MAX_ANSWER: usize = 32 << 10;
 pub(crate) struct SubAgent {
     pub(crate) id: ThreadId,
     pub(crate) nickname: Option<String>,
-    pub(crate) standing: Standing,
+    pub(crate) status: SubAgentStatus,
     /// Its status is in memory; else it is read from the store.
     pub(crate) remembered: bool,
     /// Number of calls that send it an input. It stays followed until they have ended.
-    pub(crate) held: usize,
+    pub(crate) pending_inputs: usize,
     /// A task follows it; it may have more to do even if a Turn has just ended.
     pub(crate) followed: bool,
     tool: Option<String>,
@@ -53,9 +53,9 @@ impl SubAgent {
         Self {
             id,
             nickname,
-            standing: Standing::Running,
+            status: SubAgentStatus::Running,
             remembered: true,
-            held: 0,
+            pending_inputs: 0,
             followed: true,
             tool: None,
             turn: None,
@@ -74,12 +74,12 @@ impl SubAgent {
     /// Drops its answer from memory; the store still has it.
     pub(crate) fn forget(&mut self) {
         self.remembered = false;
-        self.standing = Standing::Idle;
+        self.status = SubAgentStatus::Idle;
     }
 
     /// Whether it runs, as far as is known.
     pub(crate) fn runs(&self) -> bool {
-        matches!(self.standing, Standing::Running | Standing::Asking)
+        matches!(self.status, SubAgentStatus::Running | SubAgentStatus::Asking)
     }
 
     /// Returns its usage in this Turn of the parent.
@@ -102,10 +102,10 @@ impl SubAgent {
     pub(crate) fn note(&mut self, frame: &Frame) -> Option<Used> {
         match &frame.body {
             FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) if self.runs() => {
-                self.standing = if runtime.waiting_on_approval {
-                    Standing::Asking
+                self.status = if runtime.waiting_on_approval {
+                    SubAgentStatus::Asking
                 } else {
-                    Standing::Running
+                    SubAgentStatus::Running
                 };
             }
             FrameBody::Delta(_) | FrameBody::Ephemeral(_) => {}
@@ -118,7 +118,7 @@ impl SubAgent {
         match event {
             Event::TurnStarted { turn, .. } => {
                 self.turn = Some(*turn);
-                self.standing = Standing::Running;
+                self.status = SubAgentStatus::Running;
                 self.now = Used::default();
             }
             Event::ItemStarted { item, .. }
@@ -145,9 +145,9 @@ impl SubAgent {
             Event::TurnEnded { outcome, usage, .. } => {
                 self.tool = None;
                 self.turn = None;
-                self.standing = match view {
+                self.status = match view {
                     View::Turn(turn) => ended(outcome, turn),
-                    View::None | View::Thread(_) => Standing::Idle,
+                    View::None | View::Thread(_) => SubAgentStatus::Idle,
                 };
                 let used = Used {
                     usage: *usage,
@@ -156,7 +156,7 @@ impl SubAgent {
                 self.before.add(used);
                 return Some(used);
             }
-            Event::ThreadDeleted => self.standing = Standing::Gone,
+            Event::ThreadDeleted => self.status = SubAgentStatus::Gone,
             _ => {}
         }
         None
@@ -168,7 +168,7 @@ impl SubAgent {
         let open = self.turn.take();
         let Some(live) = &state.live else {
             let turn = last?;
-            self.standing = standing_of(turn);
+            self.status = status_of(turn);
             if open != Some(turn.id) {
                 return None;
             }
@@ -181,10 +181,10 @@ impl SubAgent {
             return Some(used);
         };
         self.turn = Some(live.turn.id);
-        self.standing = if live.approvals.is_empty() {
-            Standing::Running
+        self.status = if live.approvals.is_empty() {
+            SubAgentStatus::Running
         } else {
-            Standing::Asking
+            SubAgentStatus::Asking
         };
         self.now = Used {
             usage: live.turn.usage,
@@ -194,23 +194,23 @@ impl SubAgent {
     }
 }
 
-fn ended(outcome: &Outcome, turn: &Turn) -> Standing {
+fn ended(outcome: &Outcome, turn: &Turn) -> SubAgentStatus {
     match outcome {
-        Outcome::Completed => Standing::Finished(last_words(turn)),
-        Outcome::Failed { error } => Standing::Failed(error.clone()),
-        Outcome::Cancelled { .. } => Standing::Cancelled,
+        Outcome::Completed => SubAgentStatus::Finished(last_words(turn)),
+        Outcome::Failed { error } => SubAgentStatus::Failed(error.clone()),
+        Outcome::Cancelled { .. } => SubAgentStatus::Cancelled,
     }
 }
 
 /// Returns the status of a Thread whose newest Turn is this one.
-pub(crate) fn standing_of(turn: &Turn) -> Standing {
+pub(crate) fn status_of(turn: &Turn) -> SubAgentStatus {
     use bobbin_model::TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval};
     match turn.status {
-        Running => Standing::Running,
-        WaitingApproval => Standing::Asking,
-        Completed => Standing::Finished(last_words(turn)),
-        Failed => Standing::Failed(turn.error.clone().unwrap_or_default()),
-        Cancelled => Standing::Cancelled,
+        Running => SubAgentStatus::Running,
+        WaitingApproval => SubAgentStatus::Asking,
+        Completed => SubAgentStatus::Finished(last_words(turn)),
+        Failed => SubAgentStatus::Failed(turn.error.clone().unwrap_or_default()),
+        Cancelled => SubAgentStatus::Cancelled,
     }
 }
 
@@ -269,6 +269,6 @@ mod tests {
         assert_eq!(used.usage.output_tokens, 7);
         assert_eq!(child.set_state(&state, Some(&ended)), None);
         assert_eq!(child.used(), used);
-        assert!(matches!(child.standing, Standing::Finished(_)));
+        assert!(matches!(child.status, SubAgentStatus::Finished(_)));
     }
 }

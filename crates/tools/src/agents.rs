@@ -7,7 +7,9 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use bobbin_agent_api::sub_agent::{EXPLORER, Report, Spawn, Standing, SubAgentError, SubAgents, WORKER};
+use bobbin_agent_api::sub_agent::{
+    EXPLORER, Report, Spawn, SubAgentError, SubAgentStatus, SubAgents, WORKER,
+};
 use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
@@ -397,15 +399,17 @@ fn told(reports: &[Report]) -> String {
 
 fn one(report: &Report) -> String {
     let closed = if report.closed { ", and closed" } else { "" };
-    match &report.standing {
-        Standing::Running => format!("{report}: still at work{closed}"),
-        Standing::Asking => format!("{report}: still at work, waiting for a person's approval{closed}"),
-        Standing::Finished(said) if said.is_empty() => format!("{report}: finished without a word{closed}"),
-        Standing::Finished(said) => format!("{report}: finished{closed}\n{said}"),
-        Standing::Failed(why) => format!("{report}: failed{closed}\n{why}"),
-        Standing::Cancelled => format!("{report}: was stopped before it had finished{closed}"),
-        Standing::Idle => format!("{report}: has nothing to do{closed}"),
-        Standing::Gone => format!("{report}: is deleted"),
+    match &report.status {
+        SubAgentStatus::Running => format!("{report}: still at work{closed}"),
+        SubAgentStatus::Asking => format!("{report}: still at work, waiting for a person's approval{closed}"),
+        SubAgentStatus::Finished(said) if said.is_empty() => {
+            format!("{report}: finished without a word{closed}")
+        }
+        SubAgentStatus::Finished(said) => format!("{report}: finished{closed}\n{said}"),
+        SubAgentStatus::Failed(why) => format!("{report}: failed{closed}\n{why}"),
+        SubAgentStatus::Cancelled => format!("{report}: was stopped before it had finished{closed}"),
+        SubAgentStatus::Idle => format!("{report}: has nothing to do{closed}"),
+        SubAgentStatus::Gone => format!("{report}: is deleted"),
     }
 }
 

@@ -28,7 +28,7 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::sub_agent::{Spawn, Standing};
+use bobbin_agent_api::sub_agent::{Spawn, SubAgentStatus};
 use bobbin_agent_api::tool::{OutputSink, ToolSource};
 use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
 use bobbin_model::turn::FileChangeStatus;
@@ -144,8 +144,8 @@ async fn join(turn: &TurnContext) -> Result<(), EngineFailure> {
     let agents = turn.sub_agents();
     let reports = agents.wait(&[], None, turn.cancelled()).await;
     let reports = reports.map_err(|error| EngineFailure::Failed(error.to_string()))?;
-    let said = reports.iter().map(|report| match &report.standing {
-        Standing::Finished(said) => said.clone(),
+    let said = reports.iter().map(|report| match &report.status {
+        SubAgentStatus::Finished(said) => said.clone(),
         other => format!("{other:?}"),
     });
     let said = said.collect::<Vec<_>>().join(" | ");

@@ -13,7 +13,7 @@ use bobbin_agent_api::model::{
 };
 
 /// The instructions of the model.
-const TOLD: &str = "You help a person in an editor with one small text. There are no tools. Answer with what is asked for and \
+const INSTRUCTIONS: &str = "You help a person in an editor with one small text. There are no tools. Answer with what is asked for and \
                     nothing else.";
 /// Longest wait for an answer.
 pub(super) const LONGEST: Duration = Duration::from_mins(1);
@@ -21,7 +21,7 @@ pub(super) const LONGEST: Duration = Duration::from_mins(1);
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
 /// An answer of a model, and what it used.
-pub(crate) struct Answer {
+pub(crate) struct HelperAnswer {
     /// The text of the answer.
     pub(crate) text: String,
     /// Its tokens; none where they are not known.
@@ -39,16 +39,16 @@ pub(crate) async fn ask(
     name: Option<&str>,
     keys: Option<&ClientKeys>,
     question: String,
-) -> Result<Answer, SuggestError> {
+) -> Result<HelperAnswer, SuggestError> {
     let messages = [Message::User {
         parts: vec![InputPart::Text { text: question }],
     }];
     let instructions = Instructions {
-        standing: TOLD.to_owned(),
+        standing: INSTRUCTIONS.to_owned(),
         current: String::new(),
     };
     let request = ModelRequest {
-        begins: true,
+        is_first: true,
         // The request belongs to no Turn.
         turn: TurnId(0),
         conversation: None,
@@ -73,7 +73,7 @@ pub(crate) async fn ask(
             ModelError::Gone(_) => unusable("The model's answer was given up."),
         })?;
     match reply.stop {
-        Stop::Done if !ears.0.trim().is_empty() => Ok(Answer {
+        Stop::Done if !ears.0.trim().is_empty() => Ok(HelperAnswer {
             text: ears.0,
             usage: reply.usage.map(|usage| usage.tokens).unwrap_or_default(),
             cost_micros: reply.usage.and_then(|usage| usage.cost_micros).unwrap_or(0),

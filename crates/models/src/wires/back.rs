@@ -40,18 +40,18 @@ impl Back {
         }
     }
 
-    pub(super) fn write<'a>(self, message: Written<'a>, kept: Option<&ReplyState>) -> Written<'a> {
+    pub(super) fn write<'a>(self, message: Written<'a>, state: Option<&ReplyState>) -> Written<'a> {
         let is_plain = matches!(message, Written::Plain { .. });
-        if is_plain && kept.is_none() && self.reasoning.is_none() {
+        if is_plain && state.is_none() && self.reasoning.is_none() {
             return message;
         }
         let mut message = message.into_value();
-        if let Some(kept) = kept {
-            for (name, value) in &kept.members {
+        if let Some(state) = state {
+            for (name, value) in &state.members {
                 message[name] = value.clone();
             }
             let calls = message["tool_calls"].as_array_mut().into_iter().flatten();
-            for (call, members) in calls.zip(&kept.calls) {
+            for (call, members) in calls.zip(&state.calls) {
                 for (name, value) in members {
                     call[name] = value.clone();
                 }
@@ -137,22 +137,22 @@ mod tests {
         );
     }
 
-    fn written(reasoning: Option<&'static str>, signature: bool, kept: Option<&ReplyState>) -> Value {
+    fn written(reasoning: Option<&'static str>, signature: bool, state: Option<&ReplyState>) -> Value {
         let message = Written::Other(json!({ "tool_calls": [{ "id": "a" }, { "id": "b" }] }));
-        Back { reasoning, signature }.write(message, kept).into_value()
+        Back { reasoning, signature }.write(message, state).into_value()
     }
 
     #[test]
     fn what_was_kept_goes_back_and_providers_that_check_get_their_word_otherwise() {
         let members = |value: Value| value.as_object().cloned().unwrap();
-        let kept = ReplyState {
+        let state = ReplyState {
             members: members(json!({ "reasoning_content": "hm" })),
             calls: vec![members(json!({ "extra_content": { "google": 1 } })), Map::new()],
             ..ReplyState::default()
         };
         let back = json!({ "reasoning_content": "hm",
             "tool_calls": [{ "id": "a", "extra_content": { "google": 1 } }, { "id": "b" }] });
-        assert_eq!(written(Some(" "), true, Some(&kept)), back);
+        assert_eq!(written(Some(" "), true, Some(&state)), back);
         let bare = json!({ "tool_calls": [{ "id": "a" }, { "id": "b" }] });
         assert_eq!(written(None, false, None), bare);
         let google = written(None, true, None);

@@ -30,11 +30,11 @@ pub(super) fn body<'a>(
     }];
     let mut ids = CallIds::default();
     let back = Back::of(&settings.base_url, model, recalled.thinks);
-    for (said, kept) in request.messages.iter().zip(&recalled.kept) {
+    for (said, state) in request.messages.iter().zip(&recalled.states) {
         let is_agents = matches!(said, Message::Agent { .. });
         messages.extend(message(said, request.pictures, &mut ids).map(|written| {
             if is_agents {
-                back.write(written, kept.as_ref())
+                back.write(written, state.as_ref())
             } else {
                 written
             }
@@ -95,7 +95,7 @@ fn message<'a>(message: &'a Message, pictures: &'a Pictures, ids: &mut CallIds<'
                 .iter()
                 .map(|call| {
                     let function = json!({ "name": tool_name(&call.tool), "arguments": arguments(call) });
-                    json!({ "id": ids.begin(&call.id), "type": "function", "function": function })
+                    json!({ "id": ids.next(&call.id), "type": "function", "function": function })
                 })
                 .collect();
             let content = if text.is_empty() { Value::Null } else { json!(text) };
@@ -130,7 +130,7 @@ struct Known {
     slot: String,
     index: Option<u64>,
     id: String,
-    begun: bool,
+    has_started: bool,
     /// Arguments that came before the name.
     early: String,
     /// Data that the provider wants back with the call.
@@ -188,7 +188,7 @@ impl Decoder for Chat {
             "content_filter" => return Err(Fault::Filtered),
             "error" => return Err(Fault::of(&Value::Null)),
             _ => {
-                if self.calls.iter().any(|call| !call.begun) {
+                if self.calls.iter().any(|call| !call.has_started) {
                     return Err(Fault::Malformed("a call has no name".to_owned()));
                 }
                 reply.stop(Stop::Done);
@@ -197,7 +197,7 @@ impl Decoder for Chat {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<ReplyState> {
+    fn reply_state(&mut self) -> Option<ReplyState> {
         let mut members = Map::new();
         if !self.details.is_empty() {
             members.insert(
@@ -233,9 +233,9 @@ impl Chat {
         if let Some(extra) = delta.get("extra_content").filter(|extra| extra.is_object()) {
             call.extra = Some(extra.clone());
         }
-        if !call.begun && !name.is_empty() {
-            call.begun = true;
-            reply.begin(&call.slot, &call.id, name)?;
+        if !call.has_started && !name.is_empty() {
+            call.has_started = true;
+            reply.start_call(&call.slot, &call.id, name)?;
             reply.arguments(&call.slot, &std::mem::take(&mut call.early));
         }
         let piece = match &delta["function"]["arguments"] {
@@ -243,7 +243,7 @@ impl Chat {
             Value::Object(whole) if !whole.is_empty() => delta["function"]["arguments"].to_string(),
             _ => String::new(),
         };
-        if call.begun {
+        if call.has_started {
             reply.arguments(&call.slot, &piece);
         } else {
             call.early.push_str(&piece);
@@ -275,7 +275,7 @@ impl Chat {
             slot: self.calls.len().to_string(),
             index,
             id: id.to_owned(),
-            begun: false,
+            has_started: false,
             early: String::new(),
             extra: None,
         });
@@ -305,7 +305,7 @@ mod tests {
                 ModelEvent::CallArguments { id, text } => format!("a {id} {text}"),
                 ModelEvent::CallEnded { id } => format!("e {id}"),
                 ModelEvent::Note { text, .. } | ModelEvent::Waiting(text) => format!("n {text}"),
-                ModelEvent::ProviderState(kept) => format!("k {}", kept.get()),
+                ModelEvent::ProviderState(state) => format!("k {}", state.get()),
                 ModelEvent::WebSearch(search) => format!("w {}", search.query),
             })
             .collect())

@@ -45,8 +45,8 @@ pub(super) fn body<'a>(
 ) -> Body<'a> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
-    for (message, kept) in request.messages.iter().zip(&recalled.kept) {
-        let (role, mut blocks) = blocks(message, request.pictures, kept.as_ref(), &mut ids);
+    for (message, state) in request.messages.iter().zip(&recalled.states) {
+        let (role, mut blocks) = blocks(message, request.pictures, state.as_ref(), &mut ids);
         if !request.web_search {
             blocks.retain(|block| !is_search(block));
         }
@@ -65,8 +65,8 @@ pub(super) fn body<'a>(
         .into_iter()
         .map(|(role, blocks)| json!({ "role": role, "content": blocks }))
         .collect();
-    let told = request.instructions;
-    let parts = [&told.standing, &told.current];
+    let instructions = request.instructions;
+    let parts = [&instructions.standing, &instructions.current];
     let parts = parts.into_iter().filter(|text| !text.trim().is_empty());
     let mut system: Vec<Value> = parts
         .map(|text| json!({ "type": "text", "text": text }))
@@ -126,7 +126,7 @@ fn cached(block: &mut Value) {
 fn blocks<'a>(
     message: &'a Message,
     pictures: &Pictures,
-    kept: Option<&ReplyState>,
+    state: Option<&ReplyState>,
     ids: &mut CallIds<'a>,
 ) -> (&'static str, Vec<Value>) {
     let words = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
@@ -147,12 +147,12 @@ fn blocks<'a>(
         }
         Message::Agent { text, calls } => {
             let mut calls = calls.iter().map(|call| {
-                let (id, name) = (ids.begin(&call.id), tool_name(&call.tool));
+                let (id, name) = (ids.next(&call.id), tool_name(&call.tool));
                 json!({ "type": "tool_use", "id": id, "name": name, "input": value(arguments(call)) })
             });
-            let blocks = match kept.filter(|kept| !kept.blocks.is_empty()) {
+            let blocks = match state.filter(|state| !state.blocks.is_empty()) {
                 // The signature covers the order of the blocks.
-                Some(kept) => kept
+                Some(state) => state
                     .blocks
                     .iter()
                     .filter_map(|block| {
@@ -274,7 +274,7 @@ impl Decoder for Messages {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<ReplyState> {
+    fn reply_state(&mut self) -> Option<ReplyState> {
         let blocks = std::mem::take(&mut self.blocks)
             .into_iter()
             .map(|(_, block)| block);
@@ -334,7 +334,7 @@ impl Messages {
             "text" => reply.text(text(block, "/text")),
             "thinking" => reply.reasoning(text(block, "/thinking")),
             "tool_use" => {
-                reply.begin(&index.to_string(), text(block, "/id"), text(block, "/name"))?;
+                reply.start_call(&index.to_string(), text(block, "/id"), text(block, "/name"))?;
                 if block["input"].as_object().is_some_and(|input| !input.is_empty()) {
                     self.whole.insert(index, block["input"].to_string());
                 }
@@ -466,7 +466,7 @@ mod tests {
         };
         let none = Pictures::default();
         let mut ids = CallIds::default();
-        let calls = [ids.begin("1"), ids.begin("2")];
+        let calls = [ids.next("1"), ids.next("2")];
         let results = [result("1", true), result("2", false)];
         let [first, second] = results
             .each_ref()

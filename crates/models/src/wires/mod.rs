@@ -21,7 +21,7 @@ pub(crate) trait Decoder: Send {
     fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault>;
 
     /// Returns the data that the model wants back with the calls of the finished reply, if any.
-    fn kept(&mut self) -> Option<ReplyState> {
+    fn reply_state(&mut self) -> Option<ReplyState> {
         None
     }
 }

@@ -35,8 +35,8 @@ pub(super) fn body<'a>(
     let input: Vec<Written<'a>> = request
         .messages
         .iter()
-        .zip(&recalled.kept)
-        .flat_map(|(said, kept)| items(said, kept.as_ref(), request.pictures, &mut ids))
+        .zip(&recalled.states)
+        .flat_map(|(said, state)| items(said, state.as_ref(), request.pictures, &mut ids))
         .collect();
     let members = json!({
         "model": model,
@@ -89,7 +89,7 @@ fn thinks(model: &str) -> bool {
 
 fn items<'a>(
     message: &'a Message,
-    kept: Option<&ReplyState>,
+    state: Option<&ReplyState>,
     pictures: &'a Pictures,
     ids: &mut CallIds<'a>,
 ) -> Vec<Written<'a>> {
@@ -103,14 +103,14 @@ fn items<'a>(
             let mut calls = calls.iter().map(|call| {
                 Written::Other(json!({
                     "type": "function_call",
-                    "call_id": ids.begin(&call.id),
+                    "call_id": ids.next(&call.id),
                     "name": tool_name(&call.tool),
                     "arguments": arguments(call),
                 }))
             });
-            match kept.filter(|kept| !kept.blocks.is_empty()) {
+            match state.filter(|state| !state.blocks.is_empty()) {
                 // Reasoning comes before the items that resulted from it.
-                Some(kept) => {
+                Some(state) => {
                     let block = |block: &Value| {
                         if is_call(block) {
                             calls.next()
@@ -118,7 +118,7 @@ fn items<'a>(
                             Some(Written::Other(block.clone()))
                         }
                     };
-                    kept.blocks.iter().filter_map(block).collect()
+                    state.blocks.iter().filter_map(block).collect()
                 }
                 None => said.into_iter().chain(calls).collect(),
             }
@@ -142,7 +142,7 @@ fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Responses {
     /// Kind and place of the last text piece; `None` after a call.
-    last: Option<(Prose, Place)>,
+    last: Option<(Prose, PartPosition)>,
     /// The items so far, in the form for sending back.
     blocks: Vec<Value>,
 }
@@ -154,7 +154,7 @@ enum Prose {
 }
 
 /// Number of the output item, and of the part in it.
-type Place = (Option<u64>, Option<u64>);
+type PartPosition = (Option<u64>, Option<u64>);
 
 impl Responses {
     /// Passes on a piece of text. A new message or part starts a new paragraph, unless a call came between.
@@ -167,9 +167,9 @@ impl Responses {
             .as_u64()
             .or(event["content_index"].as_u64());
         let place = (event["output_index"].as_u64(), part);
-        let begins = matches!(self.last, Some((last, at)) if last == prose && at != place);
+        let is_new_paragraph = matches!(self.last, Some((last, at)) if last == prose && at != place);
         self.last = Some((prose, place));
-        let paragraph = if begins { "\n\n" } else { "" };
+        let paragraph = if is_new_paragraph { "\n\n" } else { "" };
         let piece = format!("{paragraph}{piece}");
         match prose {
             Prose::Text => reply.text(&piece),
@@ -177,9 +177,9 @@ impl Responses {
         }
     }
 
-    fn begin(&mut self, slot: &str, item: &Value, reply: &mut Assembler) -> Result<(), Fault> {
+    fn start_call(&mut self, slot: &str, item: &Value, reply: &mut Assembler) -> Result<(), Fault> {
         self.last = None;
-        reply.begin(slot, text(item, "/call_id"), text(item, "/name"))
+        reply.start_call(slot, text(item, "/call_id"), text(item, "/name"))
     }
 }
 
@@ -202,7 +202,7 @@ impl Decoder for Responses {
                 self.prose(Prose::Reasoning, &event, reply);
             }
             "response.output_item.added" if text(&event, "/item/type") == "function_call" => {
-                self.begin(&slot, &event["item"], reply)?;
+                self.start_call(&slot, &event["item"], reply)?;
             }
             "response.function_call_arguments.delta" => {
                 let known = reply.arguments(&slot, text(&event, "/delta"));
@@ -226,7 +226,7 @@ impl Decoder for Responses {
                 self.blocks.push(json!({ "type": CALL }));
                 let whole = text(&event, "/item/arguments");
                 if !reply.all_arguments(&slot, whole) {
-                    self.begin(&slot, &event["item"], reply)?;
+                    self.start_call(&slot, &event["item"], reply)?;
                     reply.arguments(&slot, whole);
                 }
             }
@@ -251,7 +251,7 @@ impl Decoder for Responses {
         Ok(Flow::More)
     }
 
-    fn kept(&mut self) -> Option<ReplyState> {
+    fn reply_state(&mut self) -> Option<ReplyState> {
         let blocks = std::mem::take(&mut self.blocks);
         let calls = blocks.iter().filter(|block| is_call(block)).count();
         let wanted = calls > 0 && blocks.iter().any(|block| block["type"] == REASONING);
