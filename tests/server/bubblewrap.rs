@@ -522,7 +522,7 @@ async fn where_a_place_is_replaced_while_the_view_is_made_nothing_runs() {
     let plan = Plan {
         profile: STRICT,
         write: vec![place.work.clone()],
-        keep: vec![place.work.join(".craft")],
+        read_only: vec![place.work.join(".craft")],
         blank: [".craft/bobbin.db", "deploy/.env"]
             .map(|name| place.work.join(name))
             .to_vec(),

@@ -63,7 +63,7 @@ impl Children {
     ///
     /// Without a helper, and on systems other than Linux, a child is started directly. It leads a process group,
     /// which is killed with it. Processes that leave the group survive, and all of them survive when the server is
-    /// killed. Nothing can be confined. That is enough for tests, not for a server.
+    /// killed. Nothing can be confined. This is enough for tests, not for a server.
     pub fn new(helper: Option<Helper>) -> Self {
         Self {
             helper: helper.map(Arc::new),

@@ -16,7 +16,7 @@ use tokio::process::Child;
 use tokio::time::timeout;
 
 use crate::children::{Helper, command};
-use crate::parent::message::{NetworkOrder, Order, Report, StartFailure, Task, encode, take};
+use crate::parent::message::{ChildOrder, NetworkOrder, Report, StartFailure, Task, encode, take};
 use crate::parent::{NETWORK, SOCKET};
 use crate::spec::NetworkUse;
 use crate::{ChildError, Exit, ProcessSpec};
@@ -67,7 +67,7 @@ impl Link {
             parent,
         };
         let (program, directory) = (PathBuf::from(&spec.program), spec.cwd.clone());
-        let order = Order {
+        let order = ChildOrder {
             program: spec.program,
             arguments: spec.args,
             directory: spec.cwd,

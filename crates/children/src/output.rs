@@ -43,7 +43,7 @@ enum Pace {
     /// The reader waits, which blocks the command.
     Wait,
     /// The chunk is left out of the stream.
-    KeepUp,
+    Drop,
 }
 
 /// Reads a command's output and passes it on.
@@ -89,8 +89,8 @@ impl Output {
     }
 
     /// Stops waiting for the sink.
-    pub(crate) fn keep_up(&mut self) {
-        self.pace = Pace::KeepUp;
+    pub(crate) fn never_wait(&mut self) {
+        self.pace = Pace::Drop;
     }
 
     /// Moves output until its end.
@@ -136,9 +136,9 @@ impl Output {
                 }
             }
         }
-        let kept = self.ready.len();
+        let old_length = self.ready.len();
         self.decoder.finish(&mut self.ready);
-        self.capture.push(&self.ready[kept..]);
+        self.capture.push(&self.ready[old_length..]);
         self.hand_over().await;
     }
 
@@ -151,9 +151,9 @@ impl Output {
     fn accept(&mut self, count: usize) {
         self.total_bytes += count as u64;
         self.last_read = Instant::now();
-        let kept = self.ready.len();
+        let old_length = self.ready.len();
         self.decoder.push(&self.buffer[..count], &mut self.ready);
-        self.capture.push(&self.ready[kept..]);
+        self.capture.push(&self.ready[old_length..]);
     }
 
     /// Passes `ready` to the sink.
@@ -165,7 +165,7 @@ impl Output {
             };
             let permit = match self.pace {
                 Pace::Wait => sink.reserve().await.ok(),
-                Pace::KeepUp => sink.try_reserve().ok(),
+                Pace::Drop => sink.try_reserve().ok(),
             };
             match permit {
                 Some(permit) => permit.send(take_chunk(&mut self.ready)),

@@ -80,12 +80,12 @@ impl Children {
         typed: Option<mpsc::Receiver<Vec<u8>>>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        let begin = Instant::now();
+        let start = Instant::now();
         if cancel.is_cancelled() {
             let output = Captured::default();
             return Ok(Outcome {
                 exit: Exit::Cancelled,
-                duration: begin.elapsed(),
+                duration: start.elapsed(),
                 output,
             });
         }
@@ -97,14 +97,14 @@ impl Children {
         let Some(started) = started else {
             return Ok(Outcome {
                 exit: Exit::Cancelled,
-                duration: begin.elapsed(),
+                duration: start.elapsed(),
                 output: Captured::default(),
             });
         };
         let (mut running, ours) = started?;
         let Ours { output, input, .. } = ours;
         // Its time starts now.
-        let begin = Instant::now();
+        let start = Instant::now();
         let mut time_out = pin!(sleep(limits.wall_clock));
         let mut output = Output::new(output, sink, limits.captured_bytes);
         let ended_by_us = until_exit(
@@ -116,7 +116,7 @@ impl Children {
         )
         .await;
         if ended_by_us.is_some() {
-            output.keep_up();
+            output.never_wait();
             end(&mut running, &mut output, limits.grace).await;
         } else {
             until_quiet(&mut output, Instant::now() + DRAIN, cancel).await;
@@ -129,7 +129,7 @@ impl Children {
             (None, Ok(exit)) => exit?,
             (None, Err(elapsed)) => return Err(ChildError::Wait(elapsed.into())),
         };
-        let duration = begin.elapsed();
+        let duration = start.elapsed();
         tracing::debug!(process = running.id(), ?exit, ?duration, "child ended");
         Ok(Outcome {
             exit,
@@ -179,10 +179,10 @@ async fn end(running: &mut Running, output: &mut Output, grace: Duration) {
 
 /// Moves output until its end, until none came for [`QUIET`], or until `limit`.
 async fn until_quiet(output: &mut Output, limit: Instant, cancel: &CancellationToken) {
-    let begin = Instant::now();
+    let start = Instant::now();
     while !output.ended() {
         let now = Instant::now();
-        let quiet = output.last_read().max(begin) + QUIET;
+        let quiet = output.last_read().max(start) + QUIET;
         if now >= quiet || now >= limit {
             return;
         }
@@ -204,7 +204,7 @@ async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &Cancella
         () = time_out => false,
     };
     if !in_time {
-        output.keep_up();
+        output.never_wait();
         output.flush().await;
     }
 }

@@ -38,15 +38,15 @@ pub struct ProcessSpec {
 #[derive(Debug, Clone)]
 pub struct Network(pub(crate) Arc<OwnedFd>);
 
-/// Whose network a child has.
+/// The network of a child.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum NetworkUse {
-    /// One of its own.
+    /// A network of its own.
     #[default]
     Own,
-    /// One of its own, a descriptor of which is sent over this socket.
+    /// A network of its own, a descriptor of which is sent over this socket.
     Shown(Arc<OwnedFd>),
-    /// That of other children.
+    /// The network of other children.
     Joined(Network),
 }
 

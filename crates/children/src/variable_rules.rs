@@ -161,7 +161,7 @@ impl VariableRules {
     }
 
     fn dropped(&self, name: &OsStr, value: &OsStr) -> Option<Dropped> {
-        // What is no text cannot be named in a rule either.
+        // A rule cannot name a variable whose name is no text.
         let Some(name) = name.to_str() else {
             return Some(Dropped::Name);
         };

@@ -2,7 +2,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "descriptors known by their numbers have no safe form; each block says why it holds"
+    reason = "descriptors known by their numbers have no safe form; each block says why it is sound"
 )]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -26,7 +26,7 @@ pub fn take_descriptor(number: RawFd) -> io::Result<OwnedFd> {
 }
 
 /// Sets close-on-exec on every descriptor except the standard streams.
-pub fn keep_back() {
+pub fn close_on_exec() {
     // SAFETY: takes three integers and touches no memory.
     let done = unsafe {
         libc::syscall(

@@ -94,7 +94,7 @@ pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
     let status = rules.restrict_self().map_err(failed)?;
     if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
         return Err(SandboxError::Kernel(format!(
-            "Landlock {} holds only in part",
+            "Landlock {} is enforced only in part",
             plan.landlock
         )));
     }
@@ -110,12 +110,12 @@ fn grant_files(
     let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain([ALL_DEVICES.into()]).collect();
     for (directory, names) in &readable(&hide)? {
         // The directory was removed meanwhile, or this user may not search it: skipped, like single places.
-        let Ok(above) = open(AT_FDCWD, directory, OFlag::O_DIRECTORY) else {
+        let Ok(parent) = open(AT_FDCWD, directory, OFlag::O_DIRECTORY) else {
             continue;
         };
         for name in names {
             // A link created meanwhile is no place: its target gets no right.
-            if let Ok(place) = open(&above, Path::new(name), OFlag::O_NOFOLLOW) {
+            if let Ok(place) = open(&parent, Path::new(name), OFlag::O_NOFOLLOW) {
                 rules = grant_open(rules, place, read, || directory.join(name))?;
             }
         }
@@ -160,8 +160,13 @@ fn grant(
 }
 
 /// Opens a place relative to an open directory.
-fn open(above: impl std::os::fd::AsFd, path: &Path, how: OFlag) -> nix::Result<OwnedFd> {
-    openat(above, path, how | OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())
+fn open(parent: impl std::os::fd::AsFd, path: &Path, how: OFlag) -> nix::Result<OwnedFd> {
+    openat(
+        parent,
+        path,
+        how | OFlag::O_PATH | OFlag::O_CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Opens a place by its real name. A link on the way appeared meanwhile, perhaps from another command.
@@ -326,7 +331,7 @@ mod tests {
                     network: Network::Off,
                 },
                 write,
-                keep: vec![work.join(".craft")],
+                read_only: vec![work.join(".craft")],
                 landlock: newest(),
                 ..Plan::default()
             };

@@ -11,7 +11,7 @@ use nix::sys::signal::SigSet;
 use serde::{Deserialize, Serialize};
 
 use crate::bubblewrap::inside::{Namespace, check, limit_processes, namespace};
-use crate::descriptors::{keep_back, take_descriptor};
+use crate::descriptors::{close_on_exec, take_descriptor};
 use crate::{Files, Outer, Plan, PlannedMounts, SandboxError};
 
 /// First argument of the helper mode. The numbers of two descriptors follow: one for its report, one for its
@@ -157,7 +157,7 @@ fn become_command(
     let handed: Handed = postcard::from_bytes(&bytes).map_err(|error| not_read(error.to_string()))?;
     let plan = &handed.plan;
     let confined = check(plan, handed.mounts.as_ref(), handed.network).and_then(|()| {
-        keep_back();
+        close_on_exec();
         limit_processes(handed.processes, handed.namespace)?;
         if let Some(to) = show_network {
             let not_shown = |error| SandboxError::Kernel(format!("its network cannot be shared: {error}"));
@@ -191,7 +191,7 @@ pub fn confine(plan: &Plan) -> Result<(), SandboxError> {
     // confines files too.
     let without_landlock =
         plan.landlock == 0 && (plan.profile.files == Files::Full || plan.outer == Outer::Bubblewrap);
-    if plan.profile.holds_something() {
+    if plan.profile.restricts_something() {
         if !without_landlock {
             crate::files::restrict(plan)?;
         }

@@ -1,7 +1,7 @@
-//! Confines a command: which files it may write, whether it may use the network, and no access to other processes.
+//! Confines a command: limits the files that it may write and its use of the network, and closes other processes to it.
 //!
 //! The server never confines itself. The parent of a command confines the new process before its program runs
-//! ([`confine`]). Where bubblewrap works, the parent starts it with [`view_of`]. In bubblewrap's view, a
+//! ([`confine`]). If bubblewrap works, the parent starts it with [`view_of`]. In bubblewrap's view, a
 //! helper mode of our own binary ([`helped`]) confines itself and becomes the command. [`Support`] finds out
 //! beforehand what the machine can confine, so that a request for approval can say it. A command is confined as
 //! announced, or does not run.
@@ -33,7 +33,7 @@ mod written;
 
 pub use bubblewrap::{CommandNetwork, CommandView, PLACES, PlannedMounts, Unfit, find, view_of};
 #[cfg(target_os = "linux")]
-pub use descriptors::{keep_back, receive_descriptor, send_descriptor, take_descriptor};
+pub use descriptors::{close_on_exec, receive_descriptor, send_descriptor, take_descriptor};
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};

@@ -7,7 +7,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "the owner of a namespace is asked for by a call that our libraries lack; the block says why it holds"
+    reason = "the owner of a namespace is asked for by a call that our libraries lack; the block says why it is sound"
 )]
 
 use std::fs::File;

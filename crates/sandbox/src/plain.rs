@@ -17,7 +17,7 @@ use crate::SandboxError;
 /// Opens a place by its real name, without rights on its content.
 ///
 /// # Errors
-/// Those of the system; `ENOTDIR` or `ELOOP` where a link is on the way or in its place.
+/// Errors of the system; `ENOTDIR` or `ELOOP` if a link is on the way or in its place.
 pub(crate) fn open(path: &Path) -> nix::Result<(OwnedFd, FileStat)> {
     let how = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut place = nix::fcntl::open("/", how, Mode::empty())?;

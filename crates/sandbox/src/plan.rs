@@ -23,10 +23,10 @@ pub struct Plan {
     /// Places it may only read although they are in a writable place, absolute. Only [`Outer::Bubblewrap`] can
     /// enforce this.
     #[serde(with = "crate::serialized::paths")]
-    pub keep: Vec<PathBuf>,
+    pub read_only: Vec<PathBuf>,
     /// Places whose files it may not read although they are in a writable place, absolute. Only
-    /// [`Outer::Bubblewrap`] can enforce this. If such a place is in a directory of `keep`, the command sees that
-    /// directory as of its start, without these places and without entries whose names start with theirs.
+    /// [`Outer::Bubblewrap`] can enforce this. If such a place is in a directory of `read_only`, the command sees that
+    /// directory as of its start. It sees neither these places nor entries whose names start with theirs.
     #[serde(with = "crate::serialized::paths")]
     pub blank: Vec<PathBuf>,
     /// Places where services of the machine listen, absolute: hidden from a command whose network is its own.
@@ -112,7 +112,7 @@ impl Plan {
     }
 
     /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next
-    /// to a place of `keep`. For a git work tree, what a commit writes in its repository elsewhere counts too.
+    /// to a place of `read_only`. For a git work tree, what a commit writes in its repository elsewhere counts too.
     pub fn written(&self) -> Vec<PathBuf> {
         let (mut written, committed) = self.written_apart();
         written.extend(committed);
@@ -121,7 +121,7 @@ impl Plan {
 
     /// Returns the writable places, and what a commit in one of them writes elsewhere.
     pub(crate) fn written_apart(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let written = crate::written::written(&self.write, &self.keep);
+        let written = crate::written::written(&self.write, &self.read_only);
         let committed = crate::repositories::committed(&written);
         (written, committed)
     }
@@ -138,7 +138,7 @@ impl Plan {
             Outer::Nothing => write.iter().any(|place| hidden.starts_with(place)),
             Outer::Bubblewrap => write.contains(hidden),
         };
-        let beyond = [&self.keep, &self.blank].map(|places| looked(places).1);
+        let beyond = [&self.read_only, &self.blank].map(|places| looked(places).1);
         let beyond = beyond
             .into_iter()
             .flatten()
@@ -152,19 +152,24 @@ impl Plan {
         if self.profile.files != Files::WorkspaceWrite || self.outer != Outer::Bubblewrap {
             return None;
         }
-        self.kept(&self.written()).err()
+        self.read_only_places(&self.written()).err()
     }
 
     /// Returns the read-only places as [`looked`] does.
     ///
     /// # Errors
-    /// One of them is a link in one of the places `write`. What is returned is what was looked at, so that no other look
-    /// can differ.
-    pub(crate) fn kept(&self, write: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathBuf>), PathBuf> {
+    /// One of them is a link in one of the places `write`. The result is the only look at the places, so that no
+    /// later look can differ.
+    pub(crate) fn read_only_places(
+        &self,
+        write: &[PathBuf],
+    ) -> Result<(Vec<PathBuf>, Vec<PathBuf>), PathBuf> {
         let (mut there, mut unseen) = (Vec::new(), Vec::new());
-        for path in &self.keep {
-            let above = path.parent().and_then(|above| above.canonicalize().ok());
-            let named = above.zip(path.file_name()).map(|(above, name)| above.join(name));
+        for path in &self.read_only {
+            let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+            let named = parent
+                .zip(path.file_name())
+                .map(|(parent, name)| parent.join(name));
             let in_written = |path: &PathBuf| write.iter().any(|place| path.starts_with(place));
             let is_link = match look(path) {
                 Ok(real) => {
@@ -202,7 +207,7 @@ impl Plan {
         Self {
             hide,
             write,
-            keep: Vec::new(),
+            read_only: Vec::new(),
             blank: Vec::new(),
             services: Vec::new(),
             repositories: Vec::new(),
@@ -214,7 +219,7 @@ impl Plan {
 
     /// Returns the names of what confines the command, outermost first.
     pub fn sandboxed_by(&self) -> Vec<String> {
-        if !self.profile.holds_something() {
+        if !self.profile.restricts_something() {
             return Vec::new();
         }
         let bubblewrap = (self.outer == Outer::Bubblewrap).then(|| "bubblewrap".to_owned());
@@ -240,7 +245,7 @@ impl Plan {
         Self {
             write: self.written(),
             hide: self.hide.clone(),
-            keep: Vec::new(),
+            read_only: Vec::new(),
             blank: Vec::new(),
             services: Vec::new(),
             repositories: Vec::new(),
@@ -382,12 +387,12 @@ pub(crate) mod tests {
         assert_eq!((exposed, alone), (None, Some(closed.clone())));
         // The workspace directory itself.
         mode(&work, 0o000);
-        let kept = Plan {
+        let place = Plan {
             hide: Vec::new(),
-            keep: vec![work.join(".craft")],
+            read_only: vec![work.join(".craft")],
             ..plan.clone()
         };
-        for plan in [plan, kept] {
+        for plan in [plan, place] {
             assert_eq!(unprivileged(move || plan.exposed()), Some(work.clone()));
         }
         mode(&work, 0o755);
@@ -408,7 +413,7 @@ pub(crate) mod tests {
             },
             write: vec![work.clone()],
             hide: vec![inside, outside.clone(), "/not/there".into()],
-            keep: vec![work.join(".craft")],
+            read_only: vec![work.join(".craft")],
             blank: vec![work.join(".craft/bobbin.db")],
             landlock: 6,
             outer: Outer::Bubblewrap,
@@ -417,7 +422,7 @@ pub(crate) mod tests {
         assert_eq!(plan.exposed(), None);
         let within = plan.within();
         assert_eq!(within.hide, [outside, "/not/there".into()]);
-        assert_eq!((within.keep.len(), within.blank.len()), (0, 0));
+        assert_eq!((within.read_only.len(), within.blank.len()), (0, 0));
         assert!(within.is_apart());
         assert_eq!((within.write, within.outer), (plan.write.clone(), plan.outer));
         let all = Plan {
@@ -439,13 +444,13 @@ pub(crate) mod tests {
         std::fs::create_dir_all(work.join("real")).unwrap();
         std::os::unix::fs::symlink("work/real", place.path().join("outside")).unwrap();
         std::os::unix::fs::symlink("real", work.join("link")).unwrap();
-        let plan = |keep: PathBuf, files, outer| Plan {
+        let plan = |read_only: PathBuf, files, outer| Plan {
             profile: Profile {
                 files,
                 network: Network::Off,
             },
             write: vec![work.clone()],
-            keep: vec![keep],
+            read_only: vec![read_only],
             outer,
             ..Plan::default()
         };

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which files a command may write, from the fewest.
+/// The files that a command may write, from the fewest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Files {
     /// None but temporary files of its own.
     ReadOnly,
-    /// Those of the workspace and of a directory for temporary files.
+    /// Files of the workspace and of a directory for temporary files.
     WorkspaceWrite,
     /// All files that the user may write.
     Full,
@@ -44,7 +44,7 @@ impl Profile {
     };
 
     /// Whether the profile restricts anything.
-    pub fn holds_something(self) -> bool {
+    pub fn restricts_something(self) -> bool {
         self != Self::OPEN
     }
 }

@@ -31,8 +31,8 @@ use crate::written::{Stop, follow};
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// Most entries of `modules` and of `worktrees` that are looked at.
 const MAX_ENTRIES: usize = 256;
-/// Most settings of all repositories, in equal shares: each is a mount, and bubblewrap takes some thousands. Those of a
-/// repository itself come before those of its submodules, and fit any share.
+/// Most settings of all repositories, in equal shares: each is a mount, and bubblewrap takes some thousands. The
+/// settings of a repository itself come before the settings of its submodules, and fit any share.
 const MAX_SETTINGS: usize = 512;
 /// The least share.
 const MIN_SHARE: usize = 8;
@@ -76,7 +76,7 @@ pub fn repositories_in(directory: &Path) -> Vec<PathBuf> {
             if looks > MAX_FOLDERS || found.len() == MAX_REPOSITORIES {
                 return found;
             }
-            // One that is closed may be a repository: a command can close and open it.
+            // A closed folder may be a repository: a command can close and open it.
             let git = entry.path().join(".git").symlink_metadata();
             if git.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |_| true) {
                 found.push(entry.path());
@@ -193,7 +193,7 @@ pub(crate) fn committed(write: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in write.iter().filter(|place| is_file(&place.join(".git"))) {
         let Some(record) = record(place) else { continue };
-        // What a command may write could be a record of its own making.
+        // A command could have made a record that it may write.
         if write.iter().any(|place| record.starts_with(place)) {
             continue;
         }
@@ -217,8 +217,9 @@ fn record(place: &Path) -> Option<PathBuf> {
     (back == git && common.join("worktrees") == record.parent()?).then_some(record)
 }
 
-/// Adds the settings of a repository, of its submodules and of its work trees. Where these are more than a share, all
-/// that belongs to submodules and work trees is added as a whole: names are cheap to make, and none may push another out.
+/// Adds the settings of a repository, of its submodules and of its work trees. If these are more than a share,
+/// everything of submodules and work trees is added as a whole: names are cheap to make, and no name may push another
+/// out.
 fn add_repository(git: &Path, share: usize, found: &mut Vec<PathBuf>) -> Result<(), SandboxError> {
     let start = found.len();
     if !add_each(git, share, found)? {
@@ -291,7 +292,7 @@ fn add_record(record: &Path, found: &mut Vec<PathBuf>) -> Result<(), SandboxErro
 fn add(directory: &Path, names: &[&str], found: &mut Vec<PathBuf>) -> Result<(), SandboxError> {
     for name in names {
         let place = directory.join(name);
-        // What a link leads to is not git's, and a command could replace the link itself.
+        // The target of a link is not git's, and a command could replace the link itself.
         if kind(&place)? != Kind::Other {
             found.push(place);
         }
@@ -299,8 +300,8 @@ fn add(directory: &Path, names: &[&str], found: &mut Vec<PathBuf>) -> Result<(),
     Ok(())
 }
 
-/// Makes empty ones of the entries that a directory of git lacks, so that commands cannot make them. Those that this user
-/// may not make, a command cannot make either.
+/// Makes the entries that a directory of git lacks, as empty ones, so that commands cannot make them. If this user may
+/// not make an entry, a command cannot make it either.
 fn complete(git: &Path, names: &[&str]) -> Result<(), SandboxError> {
     let (directory, about) = match open(git) {
         Ok(opened) => opened,
@@ -346,7 +347,7 @@ fn open_up(path: &Path) {
         return;
     };
     if about.st_mode & libc::S_IFMT == libc::S_IFDIR && about.st_mode & 0o700 != 0o700 {
-        // Where it belongs to another user, this fails, and a command fails too.
+        // If it belongs to another user, this fails, and a command fails too.
         let mode = Permissions::from_mode(about.st_mode & 0o7777 | 0o700);
         drop(std::fs::set_permissions(
             format!("/proc/self/fd/{}", directory.as_raw_fd()),

@@ -5,7 +5,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "capabilities have no safe form in our libraries; each block says why it holds"
+    reason = "capabilities have no safe form in our libraries; each block says why it is sound"
 )]
 
 use nix::libc;
@@ -14,7 +14,7 @@ use crate::SandboxError;
 
 /// The remaining capabilities: owners and modes of files, other users, small ports. Programs run by root in a
 /// workspace use them, and Landlock and seccomp still restrict these programs.
-const KEPT: u64 = 1 << 0 // CAP_CHOWN
+const RETAINED: u64 = 1 << 0 // CAP_CHOWN
     | 1 << 1 // CAP_DAC_OVERRIDE
     | 1 << 3 // CAP_FOWNER
     | 1 << 4 // CAP_FSETID
@@ -51,7 +51,7 @@ pub(crate) fn restrict() -> Result<(), SandboxError> {
     {
         return Ok(());
     }
-    for capability in (0..64).filter(|capability| KEPT & (1 << capability) == 0) {
+    for capability in (0..64).filter(|capability| RETAINED & (1 << capability) == 0) {
         // SAFETY: takes integers only. Fails for numbers the kernel does not know, and without the right to drop;
         // the next lines check the result.
         unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
@@ -59,9 +59,9 @@ pub(crate) fn restrict() -> Result<(), SandboxError> {
     // SAFETY: takes integers only. Kernels before 4.3 have no ambient set.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     for (word, shift) in sets.iter_mut().zip([0, 32]) {
-        let kept = u32::try_from(KEPT >> shift & u64::from(u32::MAX)).unwrap_or(0);
-        word.effective &= kept;
-        word.permitted &= kept;
+        let retained = u32::try_from(RETAINED >> shift & u64::from(u32::MAX)).unwrap_or(0);
+        word.effective &= retained;
+        word.permitted &= retained;
         word.inheritable = 0;
     }
     let mut header = Header {

@@ -3,7 +3,7 @@
 use crate::{Files, Network, Outer, Profile};
 
 /// The first version of Landlock that prevents truncating files. Earlier versions do not count.
-const FIRST_THAT_HOLDS: u8 = 3;
+const FIRST_SUFFICIENT: u8 = 3;
 
 /// The means of confinement that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +43,14 @@ impl Support {
 
     /// Returns why a profile cannot be enforced here, as half a sentence; `None` when it can.
     pub fn missing(self, profile: Profile) -> Option<String> {
-        if !profile.holds_something() {
+        if !profile.restricts_something() {
             return None;
         }
         if !self.seccomp {
             return Some("this machine's kernel cannot refuse system calls (seccomp)".to_owned());
         }
         if profile.files == Files::Full
-            || self.landlock >= FIRST_THAT_HOLDS
+            || self.landlock >= FIRST_SUFFICIENT
             || self.outer == Outer::Bubblewrap
         {
             return None;
@@ -58,8 +58,8 @@ impl Support {
         Some(match self.landlock {
             0 => "this machine's kernel has no Landlock, or it is switched off".to_owned(),
             version => format!(
-                "this machine's kernel has version {version} of Landlock, which does not keep files from being emptied; \
-                 version {FIRST_THAT_HOLDS} (Linux 6.2) does"
+                "this machine's kernel has version {version} of Landlock, which does not prevent that files are emptied; \
+                 version {FIRST_SUFFICIENT} (Linux 6.2) does"
             ),
         })
     }
@@ -67,12 +67,12 @@ impl Support {
     /// Returns the gaps of an enforceable profile on this machine, as half sentences.
     pub fn gaps(self, profile: Profile) -> Vec<&'static str> {
         let mut gaps = Vec::new();
-        if !profile.holds_something() {
+        if !profile.restricts_something() {
             return gaps;
         }
         let alone = self.outer == Outer::Nothing;
         if profile.files == Files::Full {
-            gaps.push("files are not held");
+            gaps.push("files are not confined");
             if self.landlock == 0 && alone {
                 gaps.push("environment and memory of processes outside can be read through /proc");
             }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(without.gaps(full).len(), old.gaps(full).len() + 1);
         assert!(
             new.gaps(profile(Files::Full, Network::Off))
-                .contains(&"files are not held")
+                .contains(&"files are not confined")
         );
     }
 
@@ -190,6 +190,6 @@ mod tests {
         assert_eq!(new.gaps(profile(Files::ReadOnly, Network::Off)), [socket]);
         assert_eq!(old.gaps(write(Network::Off)).len(), 4);
         let full = profile(Files::Full, Network::Off);
-        assert_eq!(old.gaps(full), ["files are not held"]);
+        assert_eq!(old.gaps(full), ["files are not confined"]);
     }
 }

@@ -19,10 +19,12 @@ pub(crate) struct Way {
 }
 
 /// Returns the real names of some places. Leaves out missing places, and places behind a link that is in one of the
-/// places or in a directory with an entry of `keep`: other commands may write there.
-pub(crate) fn written(places: &[PathBuf], keep: &[PathBuf]) -> Vec<PathBuf> {
+/// places or in a directory with an entry of `read_only`: other commands may write there.
+pub(crate) fn written(places: &[PathBuf], read_only: &[PathBuf]) -> Vec<PathBuf> {
     let ways: Vec<Way> = places.iter().filter_map(|place| follow(place).ok()).collect();
-    let around = keep.iter().filter_map(|kept| kept.parent()?.canonicalize().ok());
+    let around = read_only
+        .iter()
+        .filter_map(|place| place.parent()?.canonicalize().ok());
     let changed: Vec<PathBuf> = ways.iter().map(|way| way.real.clone()).chain(around).collect();
     let is_changed = |link: &PathBuf| changed.iter().any(|place| link.starts_with(place));
     ways.into_iter()
@@ -100,7 +102,7 @@ mod tests {
         }
         symlink(top.join("home"), top.join("w/absolute")).unwrap();
         let places = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| top.join(name)).collect() };
-        for (given, keep, expected) in [
+        for (given, read_only, expected) in [
             (&["to-w", "to-else"][..], &[][..], &["w", "else/deep"][..]),
             (&["w", "w/own", "w/../home"], &[], &["w", "w/own", "home"]),
             (&["w", "w/way"], &[], &["w"]),
@@ -116,7 +118,7 @@ mod tests {
             (&["w", "w/missing", "missing", "loop"], &[], &["w"]),
         ] {
             assert_eq!(
-                written(&places(given), &places(keep)),
+                written(&places(given), &places(read_only)),
                 places(expected),
                 "{given:?}"
             );

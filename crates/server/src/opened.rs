@@ -97,7 +97,7 @@ impl Opened {
         self.channels.begin(&self.threads);
         let plugins = self.plugins.clone();
         tokio::task::spawn_blocking(move || plugins.refresh()).await?;
-        self.terminals.begin(&self.threads);
+        self.terminals.start(&self.threads);
         self.hermes.begin()?;
         let services = services(self);
         self.jobs

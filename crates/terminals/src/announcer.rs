@@ -83,7 +83,7 @@ impl Pending {
     }
 
     /// Returns the text of the broadcast that is due. `beside` is the size of a broadcast without its text.
-    pub(crate) fn tell(&mut self, budget: &Budget, beside: usize, now: Instant) -> Option<String> {
+    pub(crate) fn take_due(&mut self, budget: &Budget, beside: usize, now: Instant) -> Option<String> {
         if self.text.is_empty() || now < self.from {
             return None;
         }
@@ -106,7 +106,7 @@ impl Pending {
 #[derive(Debug)]
 pub(crate) struct Silence {
     since: Instant,
-    told: bool,
+    is_reported: bool,
     stall_after: Duration,
 }
 
@@ -114,7 +114,7 @@ impl Silence {
     pub(crate) fn new(stall_after: Duration, now: Instant) -> Self {
         Self {
             since: now,
-            told: false,
+            is_reported: false,
             stall_after,
         }
     }
@@ -122,18 +122,18 @@ impl Silence {
     /// Notes that the silence has ended.
     pub(crate) fn end(&mut self, now: Instant) {
         self.since = now;
-        self.told = false;
+        self.is_reported = false;
     }
 
     /// Returns when the report of the silence is due.
     pub(crate) fn due(&self) -> Option<Instant> {
-        (!self.told).then(|| self.since + self.stall_after)
+        (!self.is_reported).then(|| self.since + self.stall_after)
     }
 
     /// Returns whether the report is due now; once for each silence.
-    pub(crate) fn tell(&mut self, now: Instant) -> bool {
+    pub(crate) fn is_newly_due(&mut self, now: Instant) -> bool {
         let due = self.due().is_some_and(|due| due <= now);
-        self.told |= due;
+        self.is_reported |= due;
         due
     }
 }
@@ -165,14 +165,14 @@ mod tests {
         let begin = Instant::now();
         let budget = Budget::new(1 << 20, begin);
         let mut pending = Pending::new(EVERY, begin);
-        assert_eq!((pending.due(), pending.tell(&budget, 0, begin)), (None, None));
+        assert_eq!((pending.due(), pending.take_due(&budget, 0, begin)), (None, None));
         pending.add("a");
         assert_eq!(pending.due(), Some(begin));
-        assert_eq!(pending.tell(&budget, 0, begin).as_deref(), Some("a"));
+        assert_eq!(pending.take_due(&budget, 0, begin).as_deref(), Some("a"));
         pending.add("b");
         pending.add("c");
-        assert_eq!(pending.tell(&budget, 0, begin), None, "too soon");
-        assert_eq!(pending.tell(&budget, 0, begin + EVERY).as_deref(), Some("bc"));
+        assert_eq!(pending.take_due(&budget, 0, begin), None, "too soon");
+        assert_eq!(pending.take_due(&budget, 0, begin + EVERY).as_deref(), Some("bc"));
     }
 
     #[test]
@@ -185,15 +185,17 @@ mod tests {
         pending.add("éy");
         pending.add("z");
         assert_eq!(
-            pending.tell(&budget, 0, begin),
+            pending.take_due(&budget, 0, begin),
             None,
             "nothing is left to tell with"
         );
-        let told = pending.tell(&budget, 0, begin + Duration::from_secs(1)).unwrap();
+        let is_reported = pending
+            .take_due(&budget, 0, begin + Duration::from_secs(1))
+            .unwrap();
         assert!(
-            told.ends_with("x\n[... 4 bytes left out ...]\n"),
+            is_reported.ends_with("x\n[... 4 bytes left out ...]\n"),
             "{}",
-            &told[told.len() - 50..]
+            &is_reported[is_reported.len() - 50..]
         );
         pending.add("on");
         assert_eq!(pending.rest(), "on");
@@ -204,10 +206,10 @@ mod tests {
         let begin = Instant::now();
         let after = Duration::from_secs(45);
         let mut silence = Silence::new(after, begin);
-        assert!(!silence.tell(begin + EVERY));
-        assert!(silence.tell(begin + after) && !silence.tell(begin + after * 2));
+        assert!(!silence.is_newly_due(begin + EVERY));
+        assert!(silence.is_newly_due(begin + after) && !silence.is_newly_due(begin + after * 2));
         assert_eq!(silence.due(), None);
         silence.end(begin + after * 2);
-        assert!(!silence.tell(begin + after * 2) && silence.tell(begin + after * 3));
+        assert!(!silence.is_newly_due(begin + after * 2) && silence.is_newly_due(begin + after * 3));
     }
 }

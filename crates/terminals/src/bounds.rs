@@ -25,10 +25,10 @@ pub struct Bounds {
     /// Time without output, input and readers after which a terminal is stopped.
     pub idle_after: Duration,
     /// Shortest time between two broadcasts of one terminal's output.
-    pub tell_every: Duration,
+    pub notify_every: Duration,
     /// Bytes of broadcasts a second from all terminals: all broadcasts share one bounded log. Further output is left
     /// out of the broadcasts, with a note of how much.
-    pub tell_bytes: usize,
+    pub notify_bytes: usize,
     /// Longest wait of a read.
     pub longest_wait: Duration,
     /// Characters of output in an answer by default.
@@ -53,10 +53,10 @@ impl Default for Bounds {
             stall_after: Duration::from_secs(45),
             idle_after: Duration::from_mins(30),
             // Guess: fast enough to look live.
-            tell_every: Duration::from_millis(200),
+            notify_every: Duration::from_millis(200),
             // The log of broadcasts has 1 MiB. At this rate, terminals alone never push out a client that can still be
             // written to (30 seconds).
-            tell_bytes: 32 << 10,
+            notify_bytes: 32 << 10,
             longest_wait: Duration::from_secs(30),
             usual_chars: 10_000,
             listed_chars: 1_000,

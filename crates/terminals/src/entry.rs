@@ -29,15 +29,15 @@ pub(crate) enum Why {
 }
 
 /// A background terminal.
-pub(crate) struct Entry {
+pub(crate) struct BackgroundTerminal {
     pub(crate) facts: Arc<TerminalFacts>,
     /// Ends its command.
     stop: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<TerminalState>,
     ended: watch::Sender<bool>,
 }
 
-struct State {
+struct TerminalState {
     end: End,
     /// Its output while it runs; after that, the output is in the files.
     buffer: Option<Arc<OutputBuffer>>,
@@ -55,7 +55,7 @@ pub(crate) enum Output {
     OutputFiles,
 }
 
-impl Entry {
+impl BackgroundTerminal {
     /// Returns a running terminal.
     pub(crate) fn running(
         facts: Arc<TerminalFacts>,
@@ -88,7 +88,7 @@ impl Entry {
             facts,
             stop,
             ended: watch::Sender::new(end.status != TerminalStatus::Running),
-            state: Mutex::new(State {
+            state: Mutex::new(TerminalState {
                 end,
                 buffer,
                 typed,

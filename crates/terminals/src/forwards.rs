@@ -40,9 +40,9 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// The running forwards of a workspace.
 #[derive(Default)]
-pub(crate) struct RunningForwards(Mutex<BTreeMap<String, Entry>>);
+pub(crate) struct RunningForwards(Mutex<BTreeMap<String, RunningForward>>);
 
-struct Entry {
+struct RunningForward {
     forward: Forward,
     stop: CancellationToken,
     /// Cancelled once the listener is closed.
@@ -50,7 +50,7 @@ struct Entry {
 }
 
 impl RunningForwards {
-    fn check(entries: &BTreeMap<String, Entry>, thread: &ThreadId) -> Result<(), ForwardError> {
+    fn check(entries: &BTreeMap<String, RunningForward>, thread: &ThreadId) -> Result<(), ForwardError> {
         let own = entries.values().filter(|entry| entry.forward.thread == *thread);
         if own.count() >= PER_THREAD {
             return Err(ForwardError::ThreadFull(PER_THREAD));
@@ -190,7 +190,7 @@ impl Inner {
         network: Shared,
         listeners: Vec<TcpListener>,
     ) -> Result<(), ForwardError> {
-        let entry = Entry {
+        let entry = RunningForward {
             forward: forward.clone(),
             stop: self.ending.child_token(),
             ended: CancellationToken::new(),

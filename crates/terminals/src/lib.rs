@@ -5,9 +5,9 @@
 //! in a directory that no command can reach (`output_files`). The files and the records of terminals survive a restart:
 //! terminals that ran when the server died are recorded as lost.
 //!
-//! The crate knows nothing of tools, rules, approvals or wires: the caller of [`Order`] has the approval and wraps the
-//! process. Only `bobbin-children` starts processes, and they end with the server, however it ends. [`Bounds`] bounds
-//! everything and says what happens at each limit.
+//! The crate knows nothing of tools, rules, approvals or wires: the caller of [`CommandOrder`] has the approval and
+//! wraps the process. Only `bobbin-children` starts processes, and they end with the server, however it ends.
+//! [`Bounds`] bounds everything and says what happens at each limit.
 
 mod announcer;
 mod bounds;
@@ -26,5 +26,5 @@ mod tail;
 mod terminals;
 
 pub use bounds::Bounds;
-pub use running::{Ended, NotLeft, Order, Running};
+pub use running::{CommandOrder, Ended, NotLeft, Running};
 pub use terminals::Terminals;

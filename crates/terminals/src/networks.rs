@@ -23,7 +23,7 @@ pub(crate) struct Networks(Mutex<BTreeMap<ThreadId, Shared>>);
 
 impl Networks {
     /// Puts a command into its Thread's network, if its plan gives it one apart from the machine's. The second value
-    /// marks the network as used and lives as long as the command. Where commands cannot share a network, each has its
+    /// marks the network as used and lives as long as the command. If commands cannot share a network, each has its
     /// own.
     ///
     /// # Cancel safety
@@ -34,7 +34,10 @@ impl Networks {
         thread: &ThreadId,
         spec: ProcessSpec,
     ) -> (ProcessSpec, Option<Shared>) {
-        let apart = spec.confinement.as_ref().filter(|held| held.plan.is_apart());
+        let apart = spec
+            .confinement
+            .as_ref()
+            .filter(|confinement| confinement.plan.is_apart());
         let Some(confinement) = apart else {
             return (spec, None);
         };

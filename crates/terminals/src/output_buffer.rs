@@ -48,13 +48,13 @@ pub(crate) struct Writer {
     output_files: Option<Arc<OutputFiles>>,
     thread: String,
     id: String,
-    file: Place,
+    file: OutputFile,
     file_bytes: u64,
     tail_bytes: usize,
 }
 
 /// The destination of the output beside memory.
-enum Place {
+enum OutputFile {
     /// None: memory still has all of it.
     Memory,
     /// The file, which has so many bytes.
@@ -79,7 +79,7 @@ impl Writer {
             output_files,
             thread,
             id,
-            file: Place::Memory,
+            file: OutputFile::Memory,
             file_bytes,
             tail_bytes,
         }
@@ -88,7 +88,7 @@ impl Writer {
     /// Adds a piece of output.
     pub(crate) async fn push(&mut self, text: &str) {
         let before = self.buffer.tail.lock().bytes();
-        if matches!(self.file, Place::Memory) && before + text.len() as u64 > self.tail_bytes as u64 {
+        if matches!(self.file, OutputFile::Memory) && before + text.len() as u64 > self.tail_bytes as u64 {
             // Memory still has all of the output, for the last time.
             self.open().await;
         }
@@ -99,7 +99,7 @@ impl Writer {
 
     /// Ensures that a file has all output so far. Returns whether there is one.
     pub(crate) async fn open(&mut self) -> bool {
-        if matches!(self.file, Place::Memory) {
+        if matches!(self.file, OutputFile::Memory) {
             self.file = self.create().await;
             let so_far = self.buffer.tail.lock().text().as_bytes().to_vec();
             self.write(&so_far).await;
@@ -109,7 +109,7 @@ impl Writer {
 
     /// Returns whether there is a file.
     pub(crate) fn has_file(&self) -> bool {
-        matches!(self.file, Place::File(..) | Place::Full(..))
+        matches!(self.file, OutputFile::File(..) | OutputFile::Full(..))
     }
 
     /// Returns the path of the file, if there is one.
@@ -122,7 +122,7 @@ impl Writer {
     /// Appends the end of the output that did not fit into the file. Returns how many bytes of the output the file
     /// lacks.
     pub(crate) async fn finish(&mut self) -> u64 {
-        let Place::Full(file, left_out) = &mut self.file else {
+        let OutputFile::Full(file, left_out) = &mut self.file else {
             return 0;
         };
         let end = self.buffer.tail.lock().text().to_owned();
@@ -143,42 +143,42 @@ impl Writer {
         }
     }
 
-    async fn create(&self) -> Place {
+    async fn create(&self) -> OutputFile {
         let Some(output_files) = self.output_files.clone() else {
-            return Place::Nowhere;
+            return OutputFile::Nowhere;
         };
         let (thread, id) = (self.thread.clone(), self.id.clone());
         let created = tokio::task::spawn_blocking(move || output_files.create_log(&thread, &id)).await;
         match created.map_err(std::io::Error::other).flatten() {
-            Ok(file) => Place::File(File::from_std(file), 0),
+            Ok(file) => OutputFile::File(File::from_std(file), 0),
             Err(error) => {
                 tracing::warn!(%error, id = self.id, "there is no file for a command's output");
-                Place::Nowhere
+                OutputFile::Nowhere
             }
         }
     }
 
     async fn write(&mut self, bytes: &[u8]) {
-        let place = std::mem::replace(&mut self.file, Place::Nowhere);
+        let place = std::mem::replace(&mut self.file, OutputFile::Nowhere);
         let length = bytes.len() as u64;
         self.file = match place {
-            Place::File(mut file, written) => {
+            OutputFile::File(mut file, written) => {
                 let room = written + length <= self.file_bytes
                     && self
                         .output_files
                         .as_ref()
                         .is_some_and(|output_files| output_files.take(length));
                 if !room {
-                    Place::Full(file, length)
+                    OutputFile::Full(file, length)
                 } else if let Err(error) = append(&mut file, bytes).await {
                     tracing::warn!(%error, id = self.id, "a command's output cannot be written");
-                    Place::Full(file, length)
+                    OutputFile::Full(file, length)
                 } else {
-                    Place::File(file, written + length)
+                    OutputFile::File(file, written + length)
                 }
             }
-            Place::Full(file, left_out) => Place::Full(file, left_out + length),
-            other @ (Place::Memory | Place::Nowhere) => other,
+            OutputFile::Full(file, left_out) => OutputFile::Full(file, left_out + length),
+            other @ (OutputFile::Memory | OutputFile::Nowhere) => other,
         };
     }
 }

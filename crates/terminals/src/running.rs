@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// How a command is run. The caller has its approval, and has wrapped the process in its sandbox.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct CommandOrder {
     /// The call that runs the command.
     pub origin: CallOrigin,
     /// The command line, for display.

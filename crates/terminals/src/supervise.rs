@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::announcer::{Pending, Silence};
-use crate::entry::{Entry, Why};
+use crate::entry::{BackgroundTerminal, Why};
 use crate::output_buffer::{OutputBuffer, Writer};
 use crate::record::{End, Record};
-use crate::running::{Ended, Leave, NotLeft, Order};
+use crate::running::{CommandOrder, Ended, Leave, NotLeft};
 use crate::terminals::Inner;
 
 /// The time limit of a command without one: longer than any machine runs.
@@ -31,7 +31,7 @@ type Typed = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) spec: ProcessSpec,
-    pub(crate) order: Order,
+    pub(crate) order: CommandOrder,
     pub(crate) stop: CancellationToken,
     /// Its standard input, when it stays open.
     pub(crate) typed: Option<Typed>,
@@ -73,7 +73,7 @@ pub(crate) async fn supervise(inner: Arc<Inner>, task: Task) {
         typed,
         listener: Some(listener),
         leave,
-        kept: None,
+        background: None,
     };
     let order = &command.order;
     let thread = order.origin.thread.clone();
@@ -115,7 +115,7 @@ pub(crate) async fn supervise(inner: Arc<Inner>, task: Task) {
 struct Command {
     inner: Arc<Inner>,
     id: String,
-    order: Order,
+    order: CommandOrder,
     stop: CancellationToken,
     started_at: UnixMillis,
     buffer: Arc<OutputBuffer>,
@@ -124,12 +124,12 @@ struct Command {
     listener: Option<mpsc::Sender<String>>,
     leave: mpsc::Receiver<Leave>,
     /// Set once the command was left in the background.
-    kept: Option<Kept>,
+    background: Option<BackgroundState>,
 }
 
 /// The state of reports on a command in the background.
-struct Kept {
-    entry: Arc<Entry>,
+struct BackgroundState {
+    entry: Arc<BackgroundTerminal>,
     pending: Pending,
     silence: Silence,
 }
@@ -140,7 +140,7 @@ impl Command {
             let due = self.due();
             tokio::select! {
                 biased;
-                Some(leave) = self.leave.recv(), if self.kept.is_none() => self.be_left(leave).await,
+                Some(leave) = self.leave.recv(), if self.background.is_none() => self.be_left(leave).await,
                 chunk = chunks.recv() => match chunk {
                     Some(text) => self.take(text).await,
                     None => return,
@@ -152,10 +152,10 @@ impl Command {
 
     async fn take(&mut self, text: String) {
         self.writer.push(&text).await;
-        if let Some(kept) = &mut self.kept {
-            kept.pending.add(&text);
-            kept.silence.end(Instant::now());
-            kept.entry.touch();
+        if let Some(background) = &mut self.background {
+            background.pending.add(&text);
+            background.silence.end(Instant::now());
+            background.entry.touch();
             self.tick();
         } else if let Some(listener) = &self.listener
             && listener.send(text).await.is_err()
@@ -166,35 +166,37 @@ impl Command {
 
     /// Returns when the task must act even without new output.
     fn due(&self) -> Option<Instant> {
-        let kept = self.kept.as_ref()?;
-        let idle = kept.entry.touched() + self.inner.bounds.idle_after;
-        let idle = kept.entry.why().is_none().then_some(idle);
-        [kept.pending.due(), kept.silence.due(), idle]
+        let background = self.background.as_ref()?;
+        let idle = background.entry.touched() + self.inner.bounds.idle_after;
+        let idle = background.entry.why().is_none().then_some(idle);
+        [background.pending.due(), background.silence.due(), idle]
             .into_iter()
             .flatten()
             .min()
     }
 
     fn tick(&mut self) {
-        let Some(kept) = &mut self.kept else { return };
+        let Some(background) = &mut self.background else {
+            return;
+        };
         let now = Instant::now();
-        let beside = NOTICE_BYTES + kept.entry.facts.command.len();
-        let delta = kept.pending.tell(&self.inner.budget, beside, now);
-        let stalled = kept.silence.tell(now);
-        if now >= kept.entry.touched() + self.inner.bounds.idle_after {
-            kept.entry.end_because(Why::Idle);
+        let beside = NOTICE_BYTES + background.entry.facts.command.len();
+        let delta = background.pending.take_due(&self.inner.budget, beside, now);
+        let stalled = background.silence.is_newly_due(now);
+        if now >= background.entry.touched() + self.inner.bounds.idle_after {
+            background.entry.end_because(Why::Idle);
         }
-        let entry = kept.entry.clone();
+        let entry = background.entry.clone();
         if let Some(delta) = delta {
-            self.tell(TerminalChange::Output(delta), &entry);
+            self.announce(TerminalChange::Output(delta), &entry);
         }
         if stalled {
-            self.tell(TerminalChange::Stalled, &entry);
+            self.announce(TerminalChange::Stalled, &entry);
         }
     }
 
     /// Sends a broadcast with the change and the new output.
-    fn tell(&self, change: TerminalChange, entry: &Entry) {
+    fn announce(&self, change: TerminalChange, entry: &BackgroundTerminal) {
         let (_, chars) = self.buffer.last(0);
         let terminal = entry.shown(String::new(), chars, self.inner.clock.now());
         self.inner.announce(change, terminal);
@@ -212,7 +214,10 @@ impl Command {
         drop(leave.reply.send(left.map(|(_, terminal)| terminal)));
     }
 
-    async fn become_terminal(&mut self, leave: &Leave) -> Result<(Arc<Entry>, Terminal), NotLeft> {
+    async fn become_terminal(
+        &mut self,
+        leave: &Leave,
+    ) -> Result<(Arc<BackgroundTerminal>, Terminal), NotLeft> {
         if !self.writer.open().await {
             return Err(NotLeft::NoPlace);
         }
@@ -230,7 +235,7 @@ impl Command {
             output_path: self.writer.path().unwrap_or_default(),
         });
         let (stop, buffer, typed) = (self.stop.clone(), self.buffer.clone(), self.typed.clone());
-        let entry = Arc::new(Entry::running(facts.clone(), stop, buffer, typed));
+        let entry = Arc::new(BackgroundTerminal::running(facts.clone(), stop, buffer, typed));
         self.inner.add(entry.clone())?;
         let end = End {
             status: TerminalStatus::Running,
@@ -249,9 +254,9 @@ impl Command {
         self.typed = None;
         let now = Instant::now();
         let bounds = &self.inner.bounds;
-        self.kept = Some(Kept {
+        self.background = Some(BackgroundState {
             entry: entry.clone(),
-            pending: Pending::new(bounds.tell_every, now),
+            pending: Pending::new(bounds.notify_every, now),
             silence: Silence::new(bounds.stall_after, now),
         });
         let (output, chars) = self.buffer.last(usize::MAX);
@@ -262,8 +267,8 @@ impl Command {
     async fn end(mut self, outcome: Result<Outcome, ChildError>, ended: oneshot::Sender<Ended>) {
         let left_out = self.writer.finish().await;
         let had_file = self.writer.has_file();
-        if let Some(kept) = self.kept.take() {
-            self.end_terminal(kept, outcome).await;
+        if let Some(background) = self.background.take() {
+            self.end_terminal(background, outcome).await;
         } else {
             let output_path = self.writer.path();
             // The receiver is gone if the command's Turn is gone.
@@ -279,8 +284,8 @@ impl Command {
         }
     }
 
-    async fn end_terminal(&self, mut kept: Kept, outcome: Result<Outcome, ChildError>) {
-        let entry = kept.entry;
+    async fn end_terminal(&self, mut background: BackgroundState, outcome: Result<Outcome, ChildError>) {
+        let entry = background.entry;
         let exit = outcome.map(|outcome| outcome.exit);
         if let Err(error) = &exit {
             tracing::warn!(%error, id = self.id, "a terminal's end is not known");
@@ -306,9 +311,9 @@ impl Command {
             let (output, chars) = self.buffer.last(usual);
             entry.shown(output, chars, now)
         });
-        let rest = kept.pending.rest();
+        let rest = background.pending.rest();
         if !rest.is_empty() {
-            self.tell(TerminalChange::Output(rest), &entry);
+            self.announce(TerminalChange::Output(rest), &entry);
         }
         self.inner.announce(TerminalChange::Completed, terminal);
         entry.announce_end();

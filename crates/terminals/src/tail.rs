@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// The end of a text.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    kept: VecDeque<u8>,
+    stored: VecDeque<u8>,
     limit: usize,
     bytes: u64,
     chars: u64,
@@ -15,7 +15,7 @@ impl Tail {
     /// Returns an empty text that retains up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            kept: VecDeque::new(),
+            stored: VecDeque::new(),
             limit,
             bytes: 0,
             chars: 0,
@@ -26,10 +26,10 @@ impl Tail {
     pub(crate) fn push(&mut self, text: &str) {
         self.bytes += text.len() as u64;
         self.chars += text.chars().count() as u64;
-        let excess = (self.kept.len() + text.len()).saturating_sub(self.limit);
-        let old = excess.min(self.kept.len());
-        self.kept.drain(..old);
-        self.kept.extend(&text.as_bytes()[excess - old..]);
+        let excess = (self.stored.len() + text.len()).saturating_sub(self.limit);
+        let old = excess.min(self.stored.len());
+        self.stored.drain(..old);
+        self.stored.extend(&text.as_bytes()[excess - old..]);
     }
 
     /// Returns the bytes of the whole text.
@@ -44,7 +44,7 @@ impl Tail {
 
     /// Returns the retained text, from the first complete character on.
     pub(crate) fn text(&mut self) -> &str {
-        whole(self.kept.make_contiguous())
+        whole(self.stored.make_contiguous())
     }
 }
 

@@ -26,13 +26,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::Bounds;
 use crate::announcer::Budget;
-use crate::entry::{Entry, Output, Why};
+use crate::entry::{BackgroundTerminal, Output, Why};
 use crate::follow::follow;
 use crate::forwards::RunningForwards;
 use crate::networks::Networks;
 use crate::output_files::{Item, OutputFiles};
 use crate::record::Record;
-use crate::running::{NotLeft, Order, Running};
+use crate::running::{CommandOrder, NotLeft, Running};
 use crate::supervise::{Task, supervise};
 
 /// Pieces of output in the queue to a command's caller; a full queue slows the command down.
@@ -54,7 +54,7 @@ pub(crate) struct Inner {
     pub(crate) budget: Budget,
     pub(crate) ending: CancellationToken,
     threads: OnceLock<Weak<Threads>>,
-    entries: Mutex<BTreeMap<String, Arc<Entry>>>,
+    entries: Mutex<BTreeMap<String, Arc<BackgroundTerminal>>>,
     /// Commands whose files are being written.
     active: Mutex<BTreeSet<String>>,
     pub(crate) networks: Networks,
@@ -95,7 +95,7 @@ impl Terminals {
     ) -> Self {
         Self(Arc::new(Inner {
             children,
-            budget: Budget::new(bounds.tell_bytes, Instant::now()),
+            budget: Budget::new(bounds.notify_bytes, Instant::now()),
             bounds,
             output_files,
             clock,
@@ -118,7 +118,7 @@ impl Terminals {
     }
 
     /// Starts to broadcast, and to follow the Threads. Called once.
-    pub fn begin(&self, threads: &Arc<Threads>) {
+    pub fn start(&self, threads: &Arc<Threads>) {
         let threads = Arc::downgrade(threads);
         if self.0.threads.set(threads.clone()).is_ok() {
             self.0.tasks.spawn(follow(self.0.clone(), threads));
@@ -126,7 +126,7 @@ impl Terminals {
     }
 
     /// Returns whether commands can be left in the background at all.
-    pub fn can_keep(&self) -> bool {
+    pub fn can_run_in_background(&self) -> bool {
         self.0.output_files.is_some()
     }
 
@@ -135,14 +135,14 @@ impl Terminals {
     /// # Errors
     /// The limit that was reached.
     pub fn has_room(&self, thread: &ThreadId) -> Result<(), NotLeft> {
-        if !self.can_keep() {
+        if !self.can_run_in_background() {
             return Err(NotLeft::NoPlace);
         }
         self.0.room(&self.0.entries.lock(), thread)
     }
 
     /// Runs a command.
-    pub fn run(&self, spec: ProcessSpec, order: Order) -> Running {
+    pub fn run(&self, spec: ProcessSpec, order: CommandOrder) -> Running {
         let (listener, output) = mpsc::channel(LISTENING);
         let (leave, leaving) = mpsc::channel(1);
         let (ended, end) = oneshot::channel();
@@ -176,7 +176,7 @@ impl Terminals {
 
     /// Stops all terminals and waits until they are gone, recorded as killed, and reported.
     pub async fn stop_all(&self) {
-        let running = |entry: &&Arc<Entry>| entry.is_running();
+        let running = |entry: &&Arc<BackgroundTerminal>| entry.is_running();
         let found: Vec<_> = self.0.entries.lock().values().filter(running).cloned().collect();
         for entry in &found {
             entry.end_because(Why::Stopped);
@@ -204,7 +204,7 @@ impl Terminals {
         self.0.entries.lock().get(id).map(|entry| entry.facts.clone())
     }
 
-    fn entry(&self, id: &str) -> Result<Arc<Entry>, TerminalError> {
+    fn entry(&self, id: &str) -> Result<Arc<BackgroundTerminal>, TerminalError> {
         let found = self.0.entries.lock().get(id).cloned();
         found.ok_or_else(|| TerminalError::NotFound(id.to_owned()))
     }
@@ -212,7 +212,7 @@ impl Terminals {
 
 impl bobbin_agent_api::terminal::Terminals for Terminals {
     fn list(&self, thread: Option<&ThreadId>) -> BoxFuture<'static, Vec<Terminal>> {
-        let mut found: Vec<Arc<Entry>> = self
+        let mut found: Vec<Arc<BackgroundTerminal>> = self
             .0
             .entries
             .lock()
@@ -281,7 +281,7 @@ impl bobbin_agent_api::terminal::Terminals for Terminals {
     }
 
     fn clean(&self, thread: &ThreadId, reply: TerminalReply<Vec<Terminal>>) -> BoxFuture<'static, ()> {
-        let ended: Vec<Arc<Entry>> = {
+        let ended: Vec<Arc<BackgroundTerminal>> = {
             let mut entries = self.0.entries.lock();
             let ended = entries.extract_if(.., |_, entry| {
                 entry.facts.thread == *thread && !entry.is_running()
@@ -323,7 +323,11 @@ impl Inner {
         }
     }
 
-    fn room(&self, entries: &BTreeMap<String, Arc<Entry>>, thread: &ThreadId) -> Result<(), NotLeft> {
+    fn room(
+        &self,
+        entries: &BTreeMap<String, Arc<BackgroundTerminal>>,
+        thread: &ThreadId,
+    ) -> Result<(), NotLeft> {
         let running = || entries.values().filter(|entry| entry.is_running());
         let own = running().filter(|entry| entry.facts.thread == *thread).count();
         if own >= self.bounds.per_thread {
@@ -336,7 +340,7 @@ impl Inner {
     }
 
     /// Adds a running terminal, if there is room.
-    pub(crate) fn add(&self, entry: Arc<Entry>) -> Result<(), NotLeft> {
+    pub(crate) fn add(&self, entry: Arc<BackgroundTerminal>) -> Result<(), NotLeft> {
         let mut entries = self.entries.lock();
         self.room(&entries, &entry.facts.thread)?;
         entries.insert(entry.facts.id.clone(), entry);
@@ -388,7 +392,7 @@ impl Inner {
     pub(crate) async fn forget(&self, thread: &ThreadId) {
         self.forwards.stop_those_of(thread);
         self.networks.forget(thread);
-        let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;
+        let own = |entry: &&Arc<BackgroundTerminal>| entry.facts.thread == *thread;
         let found: Vec<_> = self.entries.lock().values().filter(own).cloned().collect();
         for entry in found {
             let mut ended = entry.ended();
@@ -416,7 +420,7 @@ impl Inner {
         }
     }
 
-    async fn wait(&self, entry: &Entry, wait: Wait) {
+    async fn wait(&self, entry: &BackgroundTerminal, wait: Wait) {
         let (most, news) = match wait {
             Wait::News(most) => (most, true),
             Wait::End(most) => (most, false),
@@ -445,7 +449,7 @@ impl Inner {
 
     async fn show_one(
         self: &Arc<Self>,
-        entry: Arc<Entry>,
+        entry: Arc<BackgroundTerminal>,
         chars: Option<usize>,
     ) -> Result<Terminal, TerminalError> {
         // At most the size of a running terminal's memory.
@@ -457,10 +461,11 @@ impl Inner {
         shown.pop().ok_or(TerminalError::NotFound(id))
     }
 
-    async fn show(self: Arc<Self>, entries: Vec<Arc<Entry>>, chars: usize) -> Vec<Terminal> {
+    async fn show(self: Arc<Self>, entries: Vec<Arc<BackgroundTerminal>>, chars: usize) -> Vec<Terminal> {
         let shown = tokio::task::spawn_blocking(move || {
             let now = self.clock.now();
-            let show = |entry: &Arc<Entry>| entry.shown_with(chars, self.output_files.as_deref(), now);
+            let show =
+                |entry: &Arc<BackgroundTerminal>| entry.shown_with(chars, self.output_files.as_deref(), now);
             entries.iter().map(show).collect()
         });
         shown.await.unwrap_or_else(|error| {
@@ -509,7 +514,7 @@ impl Inner {
                     tracing::warn!(%error, id = item.id, "that a terminal was lost is not written down");
                 }
             }
-            entries.insert(item.id, Arc::new(Entry::recorded(record)));
+            entries.insert(item.id, Arc::new(BackgroundTerminal::recorded(record)));
         }
     }
 
@@ -536,13 +541,13 @@ impl Inner {
             .filter(|item| listed(item))
             .count()
             .saturating_sub(self.bounds.ended);
-        let oldest_kept = output_files
+        let oldest_retained = output_files
             .now()
             .ok()
             .and_then(|now| now.checked_sub(self.bounds.retention));
         for item in items {
             // A conversation names its pictures until its Thread is deleted.
-            let old = !item.is_picture() && oldest_kept.is_some_and(|oldest| item.modified < oldest);
+            let old = !item.is_picture() && oldest_retained.is_some_and(|oldest| item.modified < oldest);
             let crowded = too_many > 0 && listed(&item);
             if !(old || crowded || output_files.excess() > 0) {
                 continue;

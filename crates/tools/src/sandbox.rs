@@ -119,14 +119,14 @@ impl Sandbox {
 
     /// Runs the trial of bubblewrap if necessary. Call it before relying on bubblewrap.
     pub async fn settle(&self) {
-        if self.profile.holds_something() {
+        if self.profile.restricts_something() {
             self.bubblewrap.settle(self.support).await;
         }
     }
 
     /// Does the same on a blocking thread; returns at once if the result is known.
     pub fn settle_now(&self) {
-        if self.profile.holds_something()
+        if self.profile.restricts_something()
             && self.bubblewrap.wants_a_try()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
@@ -158,7 +158,7 @@ impl Sandbox {
     /// Returns why commands are not sandboxed here although they should be, as half a sentence; `None` if they are.
     pub fn missing(&self) -> Option<String> {
         let support = self.support_now();
-        if self.profile.holds_something()
+        if self.profile.restricts_something()
             && self.bubblewrap.wanted() == BubblewrapUse::Require
             && support.outer == Outer::Nothing
         {
@@ -188,7 +188,7 @@ impl Sandbox {
             profile: self.profile,
             write,
             hide: self.hide.clone(),
-            keep: self.keep.clone(),
+            read_only: self.keep.clone(),
             blank: self.blank.clone(),
             services: self.services.clone(),
             show: self.show.clone(),
@@ -202,7 +202,7 @@ impl Sandbox {
 
     /// Returns the confinement of a command that runs in `root`.
     pub fn of_command(&self, root: &Path) -> CommandSandbox {
-        if !self.profile.holds_something() {
+        if !self.profile.restricts_something() {
             return CommandSandbox::NotNeeded;
         }
         if let Some(why) = self.missing() {
@@ -298,7 +298,7 @@ impl Sandbox {
                 .iter()
                 .filter_map(|place| place.strip_prefix(kept).ok());
             plan.blank.extend(within.map(|name| theirs.join(name)));
-            plan.keep.push(theirs);
+            plan.read_only.push(theirs);
         }
     }
 
@@ -470,7 +470,7 @@ mod tests {
             ..strict()
         };
         let held = |own: &Path, root: &Path| match sandbox(own).of_command(root) {
-            CommandSandbox::Confined(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
+            CommandSandbox::Confined(plan) => Some((plan.hide.len(), plan.read_only, plan.blank)),
             CommandSandbox::NotNeeded | CommandSandbox::Missing(_) | CommandSandbox::Refused(_) => None,
         };
         let (keep, blank) = (vec![work.join(".craft")], sandbox(&work).blank);

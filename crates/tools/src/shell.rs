@@ -170,7 +170,7 @@ impl ShellTool {
                 "description": "120,000 when left out.",
             },
         });
-        if sandbox.profile.holds_something() {
+        if sandbox.profile.restricts_something() {
             properties["outsideSandbox"] = serde_json::json!({
                 "type": "boolean",
                 "description": "The command needs more than the sandbox lets it do. A person is asked.",
@@ -182,7 +182,7 @@ impl ShellTool {
             shell.name(),
             sandbox.description()
         );
-        if terminals.can_keep() {
+        if terminals.can_run_in_background() {
             properties["timeoutMs"]["description"] = serde_json::json!(
                 "The command is killed after that. When left out, one that takes longer than 120,000 goes on in the background."
             );
@@ -397,7 +397,7 @@ impl ShellTool {
         let limit = arguments.timeout_ms.map(Duration::from_millis);
         let limit = limit.map(|limit| limit.clamp(shortest, MAX_TIMEOUT));
         let (leave, limit) = match limit {
-            _ if !self.terminals.can_keep() => (None, limit.or(Some(DEFAULT_TIMEOUT))),
+            _ if !self.terminals.can_run_in_background() => (None, limit.or(Some(DEFAULT_TIMEOUT))),
             _ if arguments.run_in_background => (Some((AT_ONCE, BackgroundReason::Requested)), limit),
             None => (Some((DEFAULT_TIMEOUT, BackgroundReason::TimeLimit)), None),
             Some(_) => (None, limit),

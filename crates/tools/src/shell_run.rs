@@ -15,7 +15,7 @@ use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::{Files, Network, Outer, Plan};
-use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
+use bobbin_terminals::{CommandOrder, Ended, NotLeft, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
@@ -216,7 +216,7 @@ impl PreparedCall for Prepared {
                 Ok(spec) => spec,
                 Err(why) => return not_held(&why),
             };
-            let order = Order {
+            let order = CommandOrder {
                 origin: context.origin.clone(),
                 command,
                 working_directory: root.clone(),

@@ -179,7 +179,7 @@ impl TerminalTool {
                 return Err(ToolRefusal::Denied(format!("{why}; it was not written")));
             }
         }
-        let outside = !facts.sandboxed && self.profile.holds_something();
+        let outside = !facts.sandboxed && self.profile.restricts_something();
         if outside && environment.approvals == ApprovalPolicy::AutoApprove {
             return Err(ToolRefusal::Denied(
                 "writing to a command outside of the sandbox needs a person's approval, and this thread asks nobody"

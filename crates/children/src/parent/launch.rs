@@ -23,7 +23,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, getpid, getppid};
 
-use super::message::{NetworkOrder, Order, StartFailure};
+use super::message::{ChildOrder, NetworkOrder, StartFailure};
 use super::tree::Tree;
 use crate::{Confinement, ResourceLimits};
 
@@ -38,7 +38,7 @@ pub(super) struct Launched {
 ///
 /// # Errors
 /// The reason; nothing of the child runs.
-pub(super) fn launch(order: Order, network: Option<OwnedFd>) -> Result<Launched, StartFailure> {
+pub(super) fn launch(order: ChildOrder, network: Option<OwnedFd>) -> Result<Launched, StartFailure> {
     std::env::set_current_dir(&order.directory)
         .map_err(|error| StartFailure::Directory(error.raw_os_error().unwrap_or_default()))?;
     match &order.confinement {
@@ -56,7 +56,7 @@ fn not_confined(error: &io::Error) -> StartFailure {
 }
 
 /// Starts the program itself; the new process confines itself before it runs the program.
-fn directly(order: Order) -> Result<Launched, Failure> {
+fn directly(order: ChildOrder) -> Result<Launched, Failure> {
     let not_heard = |error: io::Error| Failure::Confinement(format!("it cannot be heard of: {error}"));
     let (mut reader, writer) = io::pipe().map_err(not_heard)?;
     let mut command = command(&order.program, &order);
@@ -99,7 +99,7 @@ fn directly(order: Order) -> Result<Launched, Failure> {
 }
 
 /// Starts bubblewrap, which starts the helper, which becomes the program.
-fn in_bubblewrap(order: &Order, bubblewrap: &Path, network: Option<OwnedFd>) -> io::Result<Launched> {
+fn in_bubblewrap(order: &ChildOrder, bubblewrap: &Path, network: Option<OwnedFd>) -> io::Result<Launched> {
     let Some(Confinement { plan, .. }) = &order.confinement else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -165,7 +165,7 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path, network: Option<OwnedFd>) -> 
 }
 
 /// Returns the command for a program in a group of its own, with the child's variables and streams.
-fn command(program: impl AsRef<std::ffi::OsStr>, order: &Order) -> Command {
+fn command(program: impl AsRef<std::ffi::OsStr>, order: &ChildOrder) -> Command {
     #[expect(clippy::disallowed_methods, reason = "only this crate starts processes")]
     let mut command = Command::new(program);
     command

@@ -18,7 +18,7 @@ const LENGTH: usize = 4;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Runs a child. After this message, each byte asks the child to end, and the end of the socket kills the child.
-    Run(Box<Order>),
+    Run(Box<ChildOrder>),
     /// Connects to this port of the loopback in the network of [`super::NETWORK`], and sends the connection over the
     /// socket, or the number of the error.
     Connect(u16),
@@ -26,7 +26,7 @@ pub(crate) enum Task {
 
 /// The child to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct ChildOrder {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     #[serde(with = "bobbin_sandbox::path")]

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use bobbin_sandbox::{StartNote, keep_back, take_descriptor};
+use bobbin_sandbox::{StartNote, close_on_exec, take_descriptor};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_child_subreaper;
@@ -43,7 +43,7 @@ pub fn run_child() -> ExitCode {
 fn run() -> io::Result<()> {
     let mut socket = UnixStream::from(take_descriptor(SOCKET)?);
     // The child inherits the streams only: not the socket, nor other descriptors of the server.
-    keep_back();
+    close_on_exec();
     let order = match read::<Task>(&mut socket)? {
         Some(Task::Run(order)) => *order,
         Some(Task::Connect(port)) => return connect(&socket, port),

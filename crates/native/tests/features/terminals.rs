@@ -7,7 +7,7 @@ use bobbin_agent_api::tool::CallOrigin;
 use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_model::{BackgroundReason, ThreadId, TurnId};
-use bobbin_terminals::{Bounds, Order, Terminals};
+use bobbin_terminals::{Bounds, CommandOrder, Terminals};
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl Bench {
             bounds,
         )
         .unwrap();
-        terminals.begin(&server.threads);
+        terminals.start(&server.threads);
         let services = Services {
             terminals: Some(Arc::new(terminals.clone())),
             forwards: Some(Arc::new(terminals.clone())),
@@ -56,7 +56,7 @@ impl Bench {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
         let spec = ProcessSpec::shell(&Shell::Posix, line, &root, environment);
-        let order = Order {
+        let order = CommandOrder {
             origin: CallOrigin {
                 thread: ThreadId::new(thread),
                 turn: TurnId(1),
@@ -181,7 +181,7 @@ async fn only_clients_that_asked_for_it_are_told_of_terminals() {
 async fn a_silent_terminal_is_told_once_and_output_that_comes_too_fast_is_left_out() {
     let bench = Bench::new(Bounds {
         stall_after: Duration::from_millis(300),
-        tell_bytes: 4 << 10,
+        notify_bytes: 4 << 10,
         ..Bounds::default()
     })
     .await;
@@ -250,7 +250,7 @@ async fn the_capability_is_announced_where_there_are_terminals() {
     let answer = client.answer_to("initialize", info.clone()).await;
     assert_eq!(answer["result"]["capabilities"]["backgroundTerminals"], true);
     let nowhere = Terminals::nowhere(Children::new(None), Arc::new(SystemClock));
-    assert!(!nowhere.can_keep());
+    assert!(!nowhere.can_run_in_background());
     let mut without = bench.server.client().await;
     let refused = without.answer_to("terminal/list", json!({})).await;
     assert_eq!(refused["error"]["code"], -32601);

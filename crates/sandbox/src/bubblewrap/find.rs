@@ -26,7 +26,7 @@ pub enum Unfit {
     #[error("{} is no program", .0.display())]
     NoProgram(PathBuf),
     /// The file, or a directory on the way to it, does not belong to root.
-    #[error("{} does not belong to root, so that somebody else could have put it there", .0.display())]
+    #[error("{} does not belong to root, so that another user could have put it there", .0.display())]
     Owner(PathBuf),
     /// Users other than root can write the file or a directory on the way to it.
     #[error("{} can be written by others than root", .0.display())]

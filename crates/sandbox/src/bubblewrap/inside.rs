@@ -9,7 +9,7 @@ use nix::unistd::{getpid, getppid};
 
 use crate::{Files, Plan, PlannedMounts, SandboxError};
 
-/// The helper's process ids in the view. Bubblewrap's own first process is 1. Where bubblewrap is setuid, it starts
+/// The helper's process ids in the view. Bubblewrap's own first process is 1. If bubblewrap is setuid, it starts
 /// another process before the helper.
 const OURS: [i32; 2] = [2, 3];
 
@@ -37,7 +37,7 @@ pub(crate) fn check(plan: &Plan, mounts: Option<&PlannedMounts>, outside: u64) -
     };
     let read_only = statvfs("/").is_ok_and(|found| found.flags().contains(FsFlags::ST_RDONLY));
     if plan.profile.files != Files::Full && !read_only && !all_written() {
-        return not_so("files are not kept from being written");
+        return not_so("files are not protected from being written");
     }
     match (plan.profile.files, mounts) {
         (Files::Full, _) => Ok(()),

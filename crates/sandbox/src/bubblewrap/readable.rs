@@ -45,9 +45,9 @@ pub(super) fn readable(directory: &Path, private: &[PathBuf]) -> Option<Vec<Path
 
 /// Whether a place is a direct entry of a directory, given by real name.
 fn is_in(directory: &Path, place: &Path) -> bool {
-    let above = place.parent();
-    above == Some(directory)
-        || above.and_then(|above| above.canonicalize().ok()).as_deref() == Some(directory)
+    let parent = place.parent();
+    parent == Some(directory)
+        || parent.and_then(|parent| parent.canonicalize().ok()).as_deref() == Some(directory)
 }
 
 #[cfg(test)]

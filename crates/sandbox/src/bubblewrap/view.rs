@@ -114,9 +114,9 @@ impl View {
                 let settings = crate::repositories::settings(&write, &plan.repositories, &committed)?;
                 wanted.extend(settings.into_iter().map(|place| (place, Mount::Read)));
             }
-            let (kept, beyond_kept) = plan.kept(&write).map_err(SandboxError::Link)?;
+            let (read_only, beyond_read_only) = plan.read_only_places(&write).map_err(SandboxError::Link)?;
             let (blank, beyond_blank) = looked(&plan.blank);
-            for real in kept {
+            for real in read_only {
                 match readable(&real, &plan.blank) {
                     Some(places) => {
                         let read = places.into_iter().map(|place| (place, Mount::Read));
@@ -130,7 +130,7 @@ impl View {
                 (write, Mount::Write),
                 (around(&plan.hide), Mount::Blank),
                 // Hidden as a whole, even if writable: single entries of it cannot be hidden.
-                (beyond_kept, Mount::Blank),
+                (beyond_read_only, Mount::Blank),
                 (beyond_blank, Mount::Blank),
             ] {
                 for real in places {
@@ -143,7 +143,7 @@ impl View {
             }
         }
         let mounts = needed(wanted);
-        let is_new = |above: &Path| matches!(mounts.get(above), Some(Mount::Own));
+        let is_new = |parent: &Path| matches!(mounts.get(parent), Some(Mount::Own));
         links.retain(|(link, _)| link.parent().is_some_and(is_new));
         Ok(Self {
             profile: plan.profile,
@@ -172,7 +172,7 @@ impl View {
             let mut around = path
                 .ancestors()
                 .skip(1)
-                .filter_map(|above| self.mounts.get(above));
+                .filter_map(|parent| self.mounts.get(parent));
             around.any(|mount| matches!(mount, Mount::Write | Mount::Temporary))
         };
         let mut gone = Vec::new();
@@ -220,8 +220,8 @@ impl View {
             add("--unshare-net", &[]);
         }
         if network == CommandNetwork::Joined && !geteuid().is_root() {
-            // Who joins a network becomes root in the user namespace that owns it. Bubblewrap then makes no namespace of
-            // its own unless it is asked to, and leaves a root all capabilities.
+            // A process that joins a network becomes root in the user namespace that owns it. Bubblewrap then makes no
+            // namespace of its own unless it is asked to, and leaves a root all capabilities.
             let (user, group) = (geteuid().to_string(), getegid().to_string());
             add("--unshare-user", &[]);
             add("--uid", &[Path::new(&user)]);
@@ -305,8 +305,8 @@ fn separate(
 fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
     let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
     for (path, mount) in wanted {
-        let mut above = path.ancestors().skip(1);
-        let around = above.find_map(|above| Some((above.to_owned(), *mounts.get(above)?)));
+        let mut parent = path.ancestors().skip(1);
+        let around = parent.find_map(|parent| Some((parent.to_owned(), *mounts.get(parent)?)));
         let within = around.as_ref().map_or(Mount::Read, |(_, mount)| *mount);
         let so_already = match (mount, within) {
             (Mount::Write, Mount::Write)

@@ -192,7 +192,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         profile: STRICT,
         write: vec![top.join("to-work"), top.join("missing")],
         hide: vec![top.join("to-keys"), top.join("to-file"), top.join("missing/.ssh")],
-        keep: vec![top.join("to-work/missing")],
+        read_only: vec![top.join("to-work/missing")],
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
@@ -233,7 +233,7 @@ fn a_kept_directory_with_private_files_is_made_anew_without_them() {
     let plan = |files| Plan {
         profile: Profile { files, ..STRICT },
         write: vec![work.clone()],
-        keep: vec![craft.clone()],
+        read_only: vec![craft.clone()],
         blank: ["bobbin.json", "bobbin.db", "terminals"]
             .map(|name| craft.join(name))
             .to_vec(),

@@ -25,7 +25,7 @@ pub(super) async fn sandbox(
     let home = state::home();
     let sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let profile = sandbox.profile;
-    if !profile.holds_something() {
+    if !profile.restricts_something() {
         let text =
             "none, as configured: commands run with your own rights, guarded by approvals and rules only";
         return report.add(WHAT, DoctorLevel::Warning, text);

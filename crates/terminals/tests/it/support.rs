@@ -8,7 +8,7 @@ use bobbin_agent_api::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_agent_api::tool::CallOrigin;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_model::{BackgroundReason, Terminal, ThreadId, TurnId};
-use bobbin_terminals::{Bounds, Order, Running, Terminals};
+use bobbin_terminals::{Bounds, CommandOrder, Running, Terminals};
 use bobbin_testkit::ManualClock;
 use tempfile::TempDir;
 
@@ -51,8 +51,8 @@ impl Place {
         terminals.run(self.spec(line), self.order(line))
     }
 
-    pub(crate) fn order(&self, line: &str) -> Order {
-        Order {
+    pub(crate) fn order(&self, line: &str) -> CommandOrder {
+        CommandOrder {
             origin: CallOrigin {
                 thread: thread("a"),
                 turn: TurnId(1),
