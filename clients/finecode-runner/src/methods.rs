@@ -55,7 +55,7 @@ pub(crate) fn handlers(state: &Arc<State>, peer: &PeerHandle) -> Handlers {
     let handlers = handlers.on_notification("exit", move |_, _: NoParams| {
         // Early revisions leave only when the connection closes.
         if !early {
-            leaving.begin_shutdown();
+            leaving.start_shutdown();
         }
         async { Ok(()) }
     });

@@ -21,7 +21,7 @@ const MAX_ANNOUNCED: u64 = 1 << 53;
 #[derive(Debug)]
 pub struct ContentLengthDecoder {
     limits: Limits,
-    state: State,
+    state: DecoderState,
     /// Bytes at the head of the buffer known to contain no line end.
     scanned: usize,
     trust: Trust,
@@ -39,7 +39,7 @@ enum Trust {
 }
 
 #[derive(Debug)]
-enum State {
+enum DecoderState {
     /// Between messages or inside a header block.
     Header(Block),
     /// Waiting for a body that fits.
@@ -67,14 +67,14 @@ impl ContentLengthDecoder {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            state: State::Header(Block::default()),
+            state: DecoderState::Header(Block::default()),
             scanned: 0,
             trust: Trust::Firm,
         }
     }
 
     fn lose(&mut self, reason: &'static str) -> Result<Bytes, FramingError> {
-        self.state = State::Resync { dropped: 0 };
+        self.state = DecoderState::Resync { dropped: 0 };
         self.scanned = 0;
         self.trust = Trust::Lost;
         Err(FramingError::Header(reason))
@@ -82,7 +82,7 @@ impl ContentLengthDecoder {
 
     /// Reads one header line; `Some` is an item to yield, `None` means continue.
     fn line(&mut self, buf: &mut BytesMut, end: usize) -> Option<Result<Bytes, FramingError>> {
-        let State::Header(block) = &mut self.state else {
+        let DecoderState::Header(block) = &mut self.state else {
             return None;
         };
         let mut line = &buf[..end];
@@ -127,7 +127,9 @@ impl ContentLengthDecoder {
     }
 
     fn end_of_block(&mut self) -> Option<Result<Bytes, FramingError>> {
-        let State::Header(block) = std::mem::replace(&mut self.state, State::Header(Block::default())) else {
+        let DecoderState::Header(block) =
+            std::mem::replace(&mut self.state, DecoderState::Header(Block::default()))
+        else {
             return None;
         };
         self.trust = match self.trust {
@@ -139,7 +141,7 @@ impl ContentLengthDecoder {
             (None, _) => Some(self.lose("no content length")),
             (Some(0), _) => Some(Err(FramingError::EmptyMessage)),
             (Some(left), Some(charset)) => {
-                self.state = State::Skip {
+                self.state = DecoderState::Skip {
                     left,
                     taken: 0,
                     error: Some(FramingError::Charset(charset)),
@@ -148,8 +150,8 @@ impl ContentLengthDecoder {
             }
             (Some(length), None) => {
                 self.state = match usize::try_from(length) {
-                    Ok(length) if length <= limit => State::Body { length },
-                    _ => State::Skip {
+                    Ok(length) if length <= limit => DecoderState::Body { length },
+                    _ => DecoderState::Skip {
                         left: length,
                         taken: 0,
                         error: Some(FramingError::TooLarge { limit }),
@@ -161,7 +163,7 @@ impl ContentLengthDecoder {
     }
 
     fn resync(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
-        let State::Resync { dropped } = &mut self.state else {
+        let DecoderState::Resync { dropped } = &mut self.state else {
             return None;
         };
         let (drop, found) = find_length_header(buf, self.limits.max_header_line_bytes);
@@ -169,12 +171,12 @@ impl ContentLengthDecoder {
         *dropped += drop as u64;
         let dropped = *dropped;
         if dropped > self.limits.max_resync_bytes {
-            self.state = State::Header(Block::default());
+            self.state = DecoderState::Header(Block::default());
             buf.clear();
             return Some(Err(FramingError::Lost { dropped }));
         }
         if found {
-            self.state = State::Header(Block::default());
+            self.state = DecoderState::Header(Block::default());
             self.scanned = 0;
         }
         None
@@ -185,7 +187,7 @@ impl Decode for ContentLengthDecoder {
     fn decode(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
         loop {
             match &mut self.state {
-                State::Header(_) => {
+                DecoderState::Header(_) => {
                     if let Some(at) = memchr(b'\n', &buf[self.scanned..]) {
                         let end = self.scanned + at;
                         if let Some(item) = self.line(buf, end) {
@@ -200,16 +202,16 @@ impl Decode for ContentLengthDecoder {
                         return None;
                     }
                 }
-                State::Body { length } => {
+                DecoderState::Body { length } => {
                     let length = *length;
                     if buf.len() < length {
                         return None;
                     }
-                    self.state = State::Header(Block::default());
+                    self.state = DecoderState::Header(Block::default());
                     self.scanned = 0;
                     return Some(Ok(buf.split_to(length).freeze()));
                 }
-                State::Skip { left, taken, error } => {
+                DecoderState::Skip { left, taken, error } => {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(buf.len());
                     buf.advance(here);
                     *left -= here as u64;
@@ -218,17 +220,17 @@ impl Decode for ContentLengthDecoder {
                         return None;
                     }
                     let error = error.take();
-                    self.state = State::Header(Block::default());
+                    self.state = DecoderState::Header(Block::default());
                     self.scanned = 0;
                     if let Some(error) = error {
                         return Some(Err(error));
                     }
                 }
-                State::Resync { .. } => {
+                DecoderState::Resync { .. } => {
                     if let Some(item) = self.resync(buf) {
                         return Some(item);
                     }
-                    if matches!(self.state, State::Resync { .. }) {
+                    if matches!(self.state, DecoderState::Resync { .. }) {
                         return None;
                     }
                 }
@@ -241,33 +243,33 @@ impl Decode for ContentLengthDecoder {
         let blank = buf.trim_ascii().is_empty();
         buf.clear();
         self.scanned = 0;
-        match std::mem::replace(&mut self.state, State::Header(Block::default())) {
-            State::Header(block) if block.lines == 0 && blank => None,
-            State::Header(block) => Some(Err(FramingError::Truncated {
+        match std::mem::replace(&mut self.state, DecoderState::Header(Block::default())) {
+            DecoderState::Header(block) if block.lines == 0 && blank => None,
+            DecoderState::Header(block) => Some(Err(FramingError::Truncated {
                 have: block.bytes + left,
             })),
-            State::Body { .. } => Some(Err(FramingError::Truncated { have: left })),
-            State::Skip { taken, .. } => Some(Err(FramingError::Truncated { have: taken })),
+            DecoderState::Body { .. } => Some(Err(FramingError::Truncated { have: left })),
+            DecoderState::Skip { taken, .. } => Some(Err(FramingError::Truncated { have: taken })),
             // The loss was reported when the search began.
-            State::Resync { .. } => None,
+            DecoderState::Resync { .. } => None,
         }
     }
 
     fn wanted(&self, buf: &BytesMut) -> usize {
         match &self.state {
-            State::Body { length } => length.saturating_sub(buf.len()),
+            DecoderState::Body { length } => length.saturating_sub(buf.len()),
             _ => 0,
         }
     }
 
     fn is_partial(&self, buf: &BytesMut) -> bool {
         match &self.state {
-            State::Header(block) => block.lines > 0 || !buf.is_empty(),
+            DecoderState::Header(block) => block.lines > 0 || !buf.is_empty(),
             _ => true,
         }
     }
 
-    fn keeps_boundaries(&self) -> bool {
+    fn preserves_boundaries(&self) -> bool {
         self.trust == Trust::Firm
     }
 }

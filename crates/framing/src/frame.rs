@@ -43,7 +43,7 @@ pub trait FrameReader: Send {
     ///
     /// True for WebSocket. True for Content-Length, except for the first message after the boundaries were lost,
     /// which may be no message. False for lines, where a stray print looks like a broken message.
-    fn keeps_boundaries(&self) -> bool;
+    fn preserves_boundaries(&self) -> bool;
 }
 
 /// The writing half of a connection.

@@ -93,18 +93,18 @@ impl Decode for LineDecoder {
         self.skipping || !buf.is_empty()
     }
 
-    fn keeps_boundaries(&self) -> bool {
+    fn preserves_boundaries(&self) -> bool {
         false
     }
 }
 
 /// Removes ASCII white space, including the line end, from both ends without copying.
 pub(crate) fn trim(line: Bytes) -> Bytes {
-    let kept = line.trim_ascii();
-    if kept.len() == line.len() {
+    let trimmed = line.trim_ascii();
+    if trimmed.len() == line.len() {
         line
     } else {
-        line.slice_ref(kept)
+        line.slice_ref(trimmed)
     }
 }
 

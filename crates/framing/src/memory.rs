@@ -96,7 +96,7 @@ impl FrameReader for MemoryReader {
         self.total
     }
 
-    fn keeps_boundaries(&self) -> bool {
+    fn preserves_boundaries(&self) -> bool {
         true
     }
 }

@@ -21,7 +21,7 @@ const READ_CHUNK: usize = 4 << 10;
 /// Most space reserved for one read, whatever length is announced.
 const MAX_READ_CHUNK: usize = 256 << 10;
 /// Empty buffers over this size are dropped instead of reused.
-const KEEP_BUFFER: usize = 64 << 10;
+const MAX_IDLE_BUFFER: usize = 64 << 10;
 
 /// Cuts frames out of a buffer; pure, no IO.
 pub trait Decode: Send {
@@ -38,7 +38,7 @@ pub trait Decode: Send {
     fn is_partial(&self, buf: &BytesMut) -> bool;
 
     /// Returns whether message boundaries are reliable whatever the messages contain, as of the last item.
-    fn keeps_boundaries(&self) -> bool;
+    fn preserves_boundaries(&self) -> bool;
 }
 
 /// Puts frames into a buffer; pure, no IO.
@@ -83,7 +83,7 @@ where
         if let Err(error) = &item {
             self.fatal = error.is_fatal();
         }
-        if self.peak > KEEP_BUFFER && self.buf.len() <= KEEP_BUFFER {
+        if self.peak > MAX_IDLE_BUFFER && self.buf.len() <= MAX_IDLE_BUFFER {
             // The start of the next message must not occupy the large allocation of the last one.
             self.buf = BytesMut::from(&self.buf[..]);
             self.peak = self.buf.len();
@@ -147,8 +147,8 @@ where
         self.total
     }
 
-    fn keeps_boundaries(&self) -> bool {
-        self.decoder.keeps_boundaries()
+    fn preserves_boundaries(&self) -> bool {
+        self.decoder.preserves_boundaries()
     }
 }
 
@@ -205,7 +205,7 @@ where
                 self.buf.advance(count);
             }
         }
-        if self.peak > KEEP_BUFFER {
+        if self.peak > MAX_IDLE_BUFFER {
             self.buf = BytesMut::new();
             self.peak = 0;
         }

@@ -72,9 +72,9 @@ impl PeerHandle {
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
     ) -> CallResult {
-        let begun = self.begin_call(method, params, timeout).await?;
-        let mut call = Call::new(&self.shared, begun.id);
-        let mut known = begun.known;
+        let queued = self.queue_call(method, params, timeout).await?;
+        let mut call = Call::new(&self.shared, queued.id);
+        let mut known = queued.known;
         poll_fn(|cx| {
             if std::mem::take(&mut known) {
                 Poll::Pending
@@ -86,7 +86,7 @@ impl PeerHandle {
     }
 
     /// Queues a call. The time limit covers waiting for room too.
-    async fn begin_call(
+    async fn queue_call(
         &self,
         method: &str,
         params: Option<Vec<u8>>,

@@ -102,7 +102,7 @@ impl Calls {
     }
 
     /// Stores the result of a removed call for its caller, who is to be woken.
-    pub(crate) fn keep(&mut self, id: u64, outcome: CallResult) {
+    pub(crate) fn store_result(&mut self, id: u64, outcome: CallResult) {
         self.ended.insert(id, outcome);
     }
 

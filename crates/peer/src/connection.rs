@@ -47,7 +47,7 @@ async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handle
             return Poll::Ready(());
         }
         reading = reading && {
-            let _reading = Reading::begin(&shared);
+            let _reading = Reading::start(&shared);
             input.as_mut().poll(cx).is_pending()
         };
         // Not twice in a row, or the reader would get no turn.

@@ -20,7 +20,7 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    pub(crate) fn begin(shared: &Arc<Shared>, slot: Slot) -> Self {
+    pub(crate) fn start(shared: &Arc<Shared>, slot: Slot) -> Self {
         Self {
             before: CURRENT.replace((address(shared), slot)),
         }
@@ -39,7 +39,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn begin(shared: &Shared) -> Self {
+    pub(crate) fn start(shared: &Shared) -> Self {
         Self {
             before: READING.replace(address(shared)),
         }

@@ -364,7 +364,7 @@ fn response(
             (None, Some(result)) => Ok(result.to_owned()),
             (None, None) => Ok(RawValue::NULL.to_owned()),
         };
-        state.calls.keep(call, outcome);
+        state.calls.store_result(call, outcome);
         after.wake(pending.caller);
     } else if call.is_some_and(|call| state.calls.take_late(call, Instant::now())) {
         after

@@ -92,15 +92,15 @@ const SHORT: usize = 1 << 10;
 
 /// Returns the buffer of a message for reuse.
 pub(crate) fn spent(room: Vec<u8>) {
-    keep(&ROOM, room);
+    recycle(&ROOM, room);
 }
 
 /// Returns the buffer of params for reuse.
 pub(crate) fn spent_params(room: Vec<u8>) {
-    keep(&PARAMS, room);
+    recycle(&PARAMS, room);
 }
 
-fn keep(place: &'static LocalKey<Cell<Vec<u8>>>, mut room: Vec<u8>) {
+fn recycle(place: &'static LocalKey<Cell<Vec<u8>>>, mut room: Vec<u8>) {
     if room.capacity() <= 2 * SHORT {
         room.clear();
         place.set(room);

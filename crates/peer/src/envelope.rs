@@ -84,15 +84,15 @@ fn elements(text: &str, most: usize) -> Result<Vec<&RawValue>, serde_json::Error
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
-            let mut kept = Vec::new();
-            while kept.len() < self.0 {
+            let mut elements = Vec::new();
+            while elements.len() < self.0 {
                 match array.next_element()? {
-                    Some(element) => kept.push(element),
-                    None => return Ok(kept),
+                    Some(element) => elements.push(element),
+                    None => return Ok(elements),
                 }
             }
             while array.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(kept)
+            Ok(elements)
         }
     }
 
@@ -105,9 +105,9 @@ fn elements(text: &str, most: usize) -> Result<Vec<&RawValue>, serde_json::Error
     }
 
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let kept = First(most).deserialize(&mut deserializer)?;
+    let elements = First(most).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(kept)
+    Ok(elements)
 }
 
 /// Returns why a text is no readable object.
@@ -250,14 +250,14 @@ mod tests {
     fn of_an_array_no_more_is_kept_than_is_asked_for_and_all_of_it_is_checked() {
         let many = format!("[{}0]", "0,".repeat(100_000));
         for most in [0, 1, 257] {
-            let Ok(Parsed::Array(kept)) = parse(&many, most) else {
+            let Ok(Parsed::Array(elements)) = parse(&many, most) else {
                 panic!("no array")
             };
-            assert_eq!((kept.len(), kept.capacity() < 600), (most, true));
+            assert_eq!((elements.len(), elements.capacity() < 600), (most, true));
         }
         for broken in ["[1,2,x]", "[1,2,3", "[1,2,3] 4", "[1,2,]"] {
             assert!(parse(broken, 2).is_err(), "{broken}");
         }
-        assert!(matches!(parse("[1,2] ", 9), Ok(Parsed::Array(kept)) if kept.len() == 2));
+        assert!(matches!(parse("[1,2] ", 9), Ok(Parsed::Array(elements)) if elements.len() == 2));
     }
 }

@@ -168,8 +168,8 @@ impl PeerHandle {
     }
 
     /// Starts the shutdown sequence and returns at once.
-    pub fn begin_shutdown(&self) {
-        self.shared.begin_shutdown();
+    pub fn start_shutdown(&self) {
+        self.shared.start_shutdown();
     }
 
     /// Starts the shutdown sequence and returns when the connection has stopped: all handlers have ended and the
@@ -183,14 +183,14 @@ impl PeerHandle {
                 after.changed = true;
             });
         }
-        self.shared.begin_shutdown();
+        self.shared.start_shutdown();
         let own = slot.is_some();
         self.shared
             .wait_until(|state| state.phase == Phase::Stopped || (own && state.only_waiters_left()))
             .await;
     }
 
-    /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and reason. The first
+    /// As [`start_shutdown`](Self::start_shutdown); a WebSocket is closed with this code and reason. The first
     /// reason counts.
     pub fn close_with(&self, code: u16, reason: impl Into<std::borrow::Cow<'static, str>>) {
         // In one step: of two calls at once, the call that starts the shutdown also gives the reason.
@@ -198,7 +198,7 @@ impl PeerHandle {
         self.shared.with(|state, after| {
             if state.phase == Phase::Active {
                 state.close_reason = reason;
-                state.begin_shutdown(&self.shared.options, after);
+                state.start_shutdown(&self.shared.options, after);
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Which work may start now, and which waits for other work. Plain data.
+//! Decides which work may start now, and which work waits for other work. Plain data.
 //!
 //! A lane runs one job at a time, in arrival order. A barrier delays everything that arrives later until it has
 //! ended. Nothing here runs jobs: callers get the jobs to start. Rules: peer spec 8.
@@ -26,7 +26,7 @@ pub(crate) struct Lanes {
     all: Vec<Lane>,
     barrier: Option<Slot>,
     /// Jobs that arrived after the barrier.
-    held: VecDeque<Job>,
+    waiting: VecDeque<Job>,
 }
 
 impl Lanes {
@@ -34,14 +34,14 @@ impl Lanes {
         Self {
             all: (0..lanes).map(|_| Lane::default()).collect(),
             barrier: None,
-            held: VecDeque::new(),
+            waiting: VecDeque::new(),
         }
     }
 
     /// Adds a job; returns it if it may start at once.
     pub(crate) fn admit(&mut self, job: Job) -> Option<Job> {
         if self.barrier.is_some() {
-            self.held.push_back(job);
+            self.waiting.push_back(job);
             return None;
         }
         self.route(job)
@@ -79,7 +79,9 @@ impl Lanes {
             Track::Barrier if self.barrier == Some(slot) => {
                 self.barrier = None;
                 while self.barrier.is_none() {
-                    let Some(job) = self.held.pop_front() else { break };
+                    let Some(job) = self.waiting.pop_front() else {
+                        break;
+                    };
                     if let Some(job) = self.route(job) {
                         start(job);
                     }
@@ -99,7 +101,7 @@ impl Lanes {
             Track::Lane(lane) => take(&mut self.all[lane].queue),
             Track::Concurrent | Track::Barrier => None,
         };
-        waiting.or_else(|| take(&mut self.held))
+        waiting.or_else(|| take(&mut self.waiting))
     }
 
     /// Removes the oldest waiting notification that may be dropped, if there is one.
@@ -113,17 +115,17 @@ impl Lanes {
             .iter()
             .enumerate()
             .filter_map(|(lane, entry)| oldest(&entry.queue).map(|(slot, at)| (slot, Some(lane), at)));
-        let in_held = oldest(&self.held).map(|(slot, at)| (slot, None, at));
-        let (_, lane, at) = in_lanes.chain(in_held).min_by_key(|&(slot, _, _)| slot)?;
+        let behind_barrier = oldest(&self.waiting).map(|(slot, at)| (slot, None, at));
+        let (_, lane, at) = in_lanes.chain(behind_barrier).min_by_key(|&(slot, _, _)| slot)?;
         match lane {
             Some(lane) => self.all[lane].queue.remove(at),
-            None => self.held.remove(at),
+            None => self.waiting.remove(at),
         }
     }
 
     /// Removes every waiting job, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<Job> {
-        let mut all: Vec<Job> = self.held.drain(..).collect();
+        let mut all: Vec<Job> = self.waiting.drain(..).collect();
         for lane in &mut self.all {
             all.extend(lane.queue.drain(..));
         }

@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0 on one connection, the same at both ends; knows no method of anyone's.
 //!
 //! A [`Peer`] answers requests, asks them, and sends and receives notifications, all at the same
-//! time, whichever side opened the connection. What it serves is said once, in [`Handlers`]; what it
-//! is asked to do goes through a [`PeerHandle`].
+//! time, whichever side opened the connection. Its methods are registered once, in [`Handlers`]. Our own
+//! requests and notifications go through a [`PeerHandle`].
 //!
 //! # A language server and its client
 //!
@@ -34,7 +34,7 @@
 //!                 Ok(())
 //!             }
 //!         })
-//!         // Requests run side by side. One that the editor cancels is dropped at its next await.
+//!         // Requests run side by side. A cancelled request is dropped at its next await.
 //!         .on_call("textDocument/hover", |cx, params: Value| async move {
 //!             let line = params["position"]["line"]
 //!                 .as_u64()
@@ -45,7 +45,7 @@
 //!         })
 //!         .on_call("shutdown", |_, _: NoParams| async { Ok(()) })
 //!         .on_notification("exit", move |_, _: NoParams| {
-//!             exit.begin_shutdown();
+//!             exit.start_shutdown();
 //!             async { Ok(()) }
 //!         })
 //!         .ignore_notifications("$/")
@@ -96,7 +96,7 @@
 //!   [`Route`] says [`CancelStyle::Cooperative`]. Dropping the future of one's own call cancels it at the other side.
 //! * **Errors of calls.** [`CallError`] distinguishes an error of the other side, a time-out and the end of the connection.
 //! * **Bounds.** Every queue has one in items and in bytes, with what happens at it, in [`PeerOptions`]. A sender waits
-//!   for room; [`PeerHandle::try_notify`] does not. What comes in over a bound is answered with an error or dropped with a log
+//!   for room; [`PeerHandle::try_notify`] does not. Input over a bound is answered with an error or dropped with a log
 //!   entry, and reading goes on.
 //! * **The end.** [`PeerHandle::shutdown`] returns when the last answer is written. Dropping the [`Peer`] starts it; dropping
 //!   handles does not. [`EofPolicy`] says what the end of input means for work that runs.

@@ -17,7 +17,7 @@ use crate::encode::Text;
 use crate::error::SendError;
 
 /// Most messages for which an empty queue retains its allocation.
-const MAX_KEPT: usize = 1024;
+const MAX_IDLE_CAPACITY: usize = 1024;
 
 /// Most bytes of flushed answers that a quiet connection may leave counted in a shared budget.
 const MAX_UNSETTLED: usize = 16 << 10;
@@ -195,9 +195,9 @@ impl Outbox {
         self.settle();
         let Load {
             messages: count,
-            bytes: held,
+            bytes: queued,
         } = self.all;
-        count == 0 || (held + bytes <= self.max_bytes && count + messages <= self.max_messages)
+        count == 0 || (queued + bytes <= self.max_bytes && count + messages <= self.max_messages)
     }
 
     /// Whether the queued answers alone exceed the limits.
@@ -215,7 +215,7 @@ impl Outbox {
             std::mem::swap(&mut self.queue, batch);
             (self.in_flight, self.in_flight_answers) = (self.all, self.answers);
             // After a burst, the large allocation is released.
-            if self.queue.capacity() > MAX_KEPT {
+            if self.queue.capacity() > MAX_IDLE_CAPACITY {
                 self.queue = VecDeque::new();
             }
         }

@@ -106,16 +106,16 @@ impl Output {
             return Ok(());
         }
         // Only the log needs them.
-        let kept = shared.log.is_on();
+        let is_logged = shared.log.is_on();
         for frame in &mut self.batch {
             match &mut frame.bytes {
                 Text::Short(text) => {
                     self.writer.feed_slice(text)?;
-                    if !kept {
+                    if !is_logged {
                         encode::spent(std::mem::take(text));
                     }
                 }
-                Text::Long(text) if kept => self.writer.feed(text.clone())?,
+                Text::Long(text) if is_logged => self.writer.feed(text.clone())?,
                 Text::Long(text) => self.writer.feed(std::mem::take(text))?,
             }
         }

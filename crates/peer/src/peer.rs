@@ -79,6 +79,6 @@ impl Deref for Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        self.handle.begin_shutdown();
+        self.handle.start_shutdown();
     }
 }

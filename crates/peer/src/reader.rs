@@ -40,12 +40,12 @@ pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handl
     if ended {
         end_of_input(&shared).await;
     }
-    shared.begin_shutdown();
+    shared.start_shutdown();
 }
 
 /// Returns whether the input ended.
 async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: Handlers) -> bool {
-    let mut dispatcher = Dispatcher::new(shared, handlers, reader.keeps_boundaries());
+    let mut dispatcher = Dispatcher::new(shared, handlers, reader.preserves_boundaries());
     let mut notice = Notice::default();
     let (mut errors_in_row, mut in_row) = (0_u32, 0_u32);
     loop {
@@ -73,12 +73,12 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
             Turn::Stop => return false,
             Turn::End => return true,
             Turn::Frame(frame) => {
-                dispatcher.set_framed(reader.keeps_boundaries());
+                dispatcher.set_framed(reader.preserves_boundaries());
                 dispatcher.frame(&frame, reader.bytes_read())
             }
             // A complete body that declares another charset than UTF-8.
             Turn::Error(error @ FramingError::Charset(_)) => {
-                dispatcher.set_framed(reader.keeps_boundaries());
+                dispatcher.set_framed(reader.preserves_boundaries());
                 dispatcher.parse_error(&describe(&error));
                 false
             }

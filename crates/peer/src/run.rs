@@ -55,7 +55,7 @@ impl Running {
     }
 
     fn polling(&self) -> Polling {
-        Polling::begin(&self.shared, self.ticket.slot)
+        Polling::start(&self.shared, self.ticket.slot)
     }
 
     /// Logs how the handler ended and frees its place; returns the follow-up work for the caller.
@@ -183,7 +183,7 @@ impl Shared {
         let (ticket, track, passing) = (Arc::clone(&job.ticket), job.track(), job.is_passing());
         let drops_on_cancel = job.drops_on_cancel();
         let polled = {
-            let _polling = Polling::begin(self, ticket.slot);
+            let _polling = Polling::start(self, ticket.slot);
             create(self, job).and_then(|mut future| {
                 // The task that takes the future over polls it again, so this waker may do nothing.
                 let mut cx = Context::from_waker(Waker::noop());
@@ -199,7 +199,7 @@ impl Shared {
             Err(panic) => Err(panic),
             Ok(Err(future)) => {
                 if passing {
-                    self.with(|state, after| state.keep_future(&ticket, track, after));
+                    self.with(|state, after| state.record_future(&ticket, track, after));
                 }
                 let running = Running {
                     shared: Arc::clone(self),

@@ -319,8 +319,8 @@ impl Shared {
     }
 
     /// Starts the shutdown sequence.
-    pub(crate) fn begin_shutdown(self: &Arc<Self>) {
-        self.with(|state, after| state.begin_shutdown(&self.options, after));
+    pub(crate) fn start_shutdown(self: &Arc<Self>) {
+        self.with(|state, after| state.start_shutdown(&self.options, after));
     }
 
     pub(crate) fn uptime(&self) -> Duration {

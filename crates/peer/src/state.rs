@@ -79,7 +79,7 @@ impl After {
     clippy::struct_excessive_bools,
     reason = "independent facts, each set in one place"
 )]
-struct Entry {
+struct Admitted {
     ticket: Arc<Ticket>,
     track: Track,
     /// The destination of the answer; taken by the answer.
@@ -132,7 +132,7 @@ pub(crate) struct State {
     pub(crate) input_ended: bool,
     closing: bool,
     abandoned: bool,
-    entries: Recent<Slot, Entry>,
+    entries: Recent<Slot, Admitted>,
     by_id: Recent<IdKey, Slot>,
     last_slot: Slot,
     next_ordinal: i64,
@@ -355,7 +355,7 @@ impl State {
     }
 
     fn enter(&mut self, job: &Job, open: Option<ReplyTo>, bytes: usize) {
-        let entry = Entry {
+        let entry = Admitted {
             ticket: Arc::clone(&job.ticket),
             track: job.track(),
             is_call: open.is_some(),
@@ -451,7 +451,7 @@ impl State {
     }
 
     /// Records a job whose future continues after its first poll.
-    pub(crate) fn keep_future(&mut self, ticket: &Arc<Ticket>, track: Track, after: &mut After) {
+    pub(crate) fn record_future(&mut self, ticket: &Arc<Ticket>, track: Track, after: &mut After) {
         self.active += 1;
         // The connection is not idle after all.
         self.closing = false;
@@ -460,7 +460,7 @@ impl State {
             return;
         }
         // Its answer removed its record.
-        let entry = Entry {
+        let entry = Admitted {
             ticket: Arc::clone(ticket),
             track,
             open: None,

@@ -50,7 +50,7 @@ fn expire(state: &mut State, shared: &Shared, after: &mut After) {
         after.notes.push(Note::Warn(format!(
             "call {method} id {id} timed out after {limit:?}"
         )));
-        state.calls.keep(id, Err(CallError::TimedOut(limit)));
+        state.calls.store_result(id, Err(CallError::TimedOut(limit)));
         after.wake(caller);
         shared.cancel_remote(state, id, after);
     }

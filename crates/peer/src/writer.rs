@@ -56,7 +56,7 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         // A task that is dropped early has skipped the shutdown sequence, so the sequence starts and ends here.
-        self.0.begin_shutdown();
+        self.0.start_shutdown();
         release(let_go(&self.0));
         self.0.with(|state, after| {
             release(state.out.break_off());
@@ -105,7 +105,7 @@ async fn write(shared: &Arc<Shared>) {
         release(unwritten);
         shared.with(|state, after| {
             release(state.out.break_off());
-            state.begin_shutdown(&shared.options, after);
+            state.start_shutdown(&shared.options, after);
         });
         shared.room.notify_waiters();
         shared.closing.cancelled().await;

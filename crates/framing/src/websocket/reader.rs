@@ -161,7 +161,7 @@ where
         self.socket.lock().moved().read
     }
 
-    fn keeps_boundaries(&self) -> bool {
+    fn preserves_boundaries(&self) -> bool {
         true
     }
 }

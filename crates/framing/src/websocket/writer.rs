@@ -141,7 +141,7 @@ where
 struct Fed {
     frames: VecDeque<Bytes>,
     /// Whether fragments of the first frame have been sent.
-    begun: bool,
+    started: bool,
 }
 
 impl Fed {
@@ -150,19 +150,19 @@ impl Fed {
         let Some(first) = self.frames.front_mut() else {
             return Ok(None);
         };
-        if !self.begun && first.len() <= FRAGMENT {
+        if !self.started && first.len() <= FRAGMENT {
             let whole = self.frames.pop_front().unwrap_or_default();
             let text = whole.try_into().map_err(|_| FramingError::NotUtf8)?;
             return Ok(Some(Message::Text(text)));
         }
-        let code = if self.begun { Data::Continue } else { Data::Text };
-        if !self.begun && std::str::from_utf8(first).is_err() {
+        let code = if self.started { Data::Continue } else { Data::Text };
+        if !self.started && std::str::from_utf8(first).is_err() {
             return Err(FramingError::NotUtf8);
         }
         let rest = first.split_off(fragment_end(first));
         let last = !rest.has_remaining();
         let fragment = std::mem::replace(first, rest);
-        self.begun = !last;
+        self.started = !last;
         if last {
             self.frames.pop_front();
         }

@@ -190,7 +190,7 @@ fn boundaries_are_in_doubt_for_the_first_message_after_a_loss_only() {
     );
     let mut told = Vec::new();
     while let Some(item) = decoder.decode(&mut buf) {
-        told.push((item.is_ok(), decoder.keeps_boundaries()));
+        told.push((item.is_ok(), decoder.preserves_boundaries()));
     }
     assert_eq!(told, [(true, true), (false, false), (true, false), (true, true)]);
 }

@@ -68,13 +68,13 @@ impl State {
                 "call {} id {id} failed: transport shut down",
                 pending.method
             )));
-            self.calls.keep(id, Err(CallError::ShutDown));
+            self.calls.store_result(id, Err(CallError::ShutDown));
             after.wake(pending.caller);
         }
     }
 
     /// Leaves `Active`: steps 1 to 3 of the shutdown sequence, and the rest if nothing runs.
-    pub(crate) fn begin_shutdown(&mut self, options: &PeerOptions, after: &mut After) {
+    pub(crate) fn start_shutdown(&mut self, options: &PeerOptions, after: &mut After) {
         if self.phase != Phase::Active {
             return;
         }

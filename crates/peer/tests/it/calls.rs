@@ -215,7 +215,7 @@ async fn an_untimed_call_waits_until_the_shutdown(
     sleep(Duration::from_hours(1000)).await;
     assert!(!call.is_finished());
     assert_eq!(world.peer.stats().pending_outbound_call_count, 1);
-    world.peer.begin_shutdown();
+    world.peer.start_shutdown();
     let error = within(call).await.unwrap().unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
@@ -432,7 +432,7 @@ async fn a_timed_call_ends_with_the_shutdown_as_such(
     let world = world(wire).await;
     let call = ask_within(&world, "ask", Duration::from_secs(30));
     world.eventually(|stats| stats.timer_armed).await;
-    world.peer.begin_shutdown();
+    world.peer.start_shutdown();
     assert!(!world.peer.stats().timer_armed);
     assert_eq!(within(call).await.unwrap().unwrap_err().code(), -32099);
 }

@@ -296,7 +296,7 @@ async fn play(steps: &[Step], eof_policy: EofPolicy, small_pipe: bool) {
                     responder.ok(number);
                 }
             }
-            Step::Shutdown => peer.begin_shutdown(),
+            Step::Shutdown => peer.start_shutdown(),
             Step::EndOfInput => {
                 if let Some(far) = &mut far {
                     let _broken = far.end_input().await;
@@ -311,7 +311,7 @@ async fn play(steps: &[Step], eof_policy: EofPolicy, small_pipe: bool) {
         }
         phases.push(peer.phase());
     }
-    peer.begin_shutdown();
+    peer.start_shutdown();
     // Whoever holds answers gives them, or drops them.
     held.lock().clear();
     tokio::time::sleep(Duration::from_millis(50)).await;

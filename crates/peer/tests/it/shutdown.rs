@@ -154,7 +154,7 @@ async fn calls_end_with_the_connection_and_none_begins_after(
     world
         .eventually(|stats| stats.running_inbound_request_count == 1)
         .await;
-    world.peer.begin_shutdown();
+    world.peer.start_shutdown();
     for call in [pending, more] {
         let error = within(call).await.unwrap().unwrap_err();
         assert!(matches!(error, CallError::ShutDown), "{error:?}");
@@ -261,7 +261,7 @@ async fn requests_read_together_with_the_one_that_shuts_down_start_nothing() {
         bobbin_peer::Peer::pair_raw(StreamFraming::Lines, 1 << 12, PeerOptions::default(), |me| {
             Handlers::new()
                 .on_call_deferred("stop", Mode::Concurrent, move |_, responder| {
-                    me.begin_shutdown();
+                    me.start_shutdown();
                     async move { responder.ok("stopped") }
                 })
                 .on_call("count", move |_, _: NoParams| {
@@ -441,7 +441,7 @@ async fn what_arrives_after_the_shutdown_began_starts_nothing(
     world
         .eventually(|stats| stats.running_inbound_request_count == 1)
         .await;
-    world.peer.begin_shutdown();
+    world.peer.start_shutdown();
     // The far end may find the input let go already.
     for id in 2..5 {
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"probe"}}"#);
@@ -668,7 +668,7 @@ async fn a_handler_that_goes_on_after_its_answer_is_gone_when_the_connection_has
                 responder.ok("answered");
                 match then {
                     Then::Linger => {}
-                    Then::EndTheConnection => me.begin_shutdown(),
+                    Then::EndTheConnection => me.start_shutdown(),
                     Then::AwaitTheEnd => me.shutdown().await,
                 }
                 std::future::pending::<()>().await;
@@ -684,7 +684,7 @@ async fn a_handler_that_goes_on_after_its_answer_is_gone_when_the_connection_has
         world.far.request(1, "linger", Value::Null).await;
         assert_eq!(world.far.recv().await["result"], "answered");
         assert_eq!(world.peer.stats().running_inbound_request_count, 0);
-        world.peer.begin_shutdown();
+        world.peer.start_shutdown();
     }
     world.stopped().await;
     // The tables may have it still, no future does.
@@ -704,6 +704,6 @@ async fn a_deferred_handler_that_panics_after_its_answer_is_told_and_forgotten()
     assert_eq!(world.far.recv().await["result"], "answered");
     world.expect_silence().await;
     assert!(world.errors().iter().any(|text| text.contains("on purpose")));
-    world.peer.begin_shutdown();
+    world.peer.start_shutdown();
     world.stopped().await;
 }

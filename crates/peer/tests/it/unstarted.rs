@@ -66,7 +66,7 @@ impl FrameReader for Panics {
         0
     }
 
-    fn keeps_boundaries(&self) -> bool {
+    fn preserves_boundaries(&self) -> bool {
         true
     }
 }

@@ -179,7 +179,7 @@ impl Client {
 
     /// Ends the connection; returns the lines that were not read.
     pub(crate) async fn finish(mut self) -> Vec<String> {
-        self.peer.begin_shutdown();
+        self.peer.start_shutdown();
         let mut lines = Vec::new();
         let reading = async {
             while let Some(Ok(frame)) = self.far.next().await {
