@@ -620,7 +620,7 @@ export interface DeviceInfo {
   createdAt: string;
   /** Names it in `device/revoke`. */
   id: string;
-  /** What it is called. */
+  /** Its name. */
   label: string;
   /** When it last connected, to the minute. */
   lastUsedAt: string;
@@ -864,13 +864,13 @@ export interface FineCodeProject {
   name: string;
   /** Its directory. */
   path: string;
-  /** What is wrong with its configuration: sentences with file and line. */
+  /** Errors of its configuration: sentences with file and line. */
   problems: string[];
   /** `valid`, `noConfig`, `invalid` or `untrusted`. */
   status: string;
 }
 
-/** What came of a run in one project. */
+/** The result of a run in one project. */
 export interface FineCodeRunResult {
   /**
    * The changes of files whose new texts the result has (`code`), as a unified diff: of those that the payload names, from
@@ -895,7 +895,7 @@ export interface FineCodeRunResult {
 export interface FineCodeRunner {
   /** Its environment. */
   env: string;
-  /** Where it writes its log. */
+  /** The path of its log. */
   logFile?: string;
   /** Why it does not run. */
   problem?: string;
@@ -3856,7 +3856,7 @@ export interface FineCodeActionRunParams {
 
 /** Result of `finecode/action/run`. */
 export interface FineCodeActionRunResult {
-  /** What came of it in each project. */
+  /** The result in each project. */
   results: FineCodeRunResult[];
 }
 
@@ -3906,7 +3906,7 @@ export interface DeviceListResult {
 
 /** Parameters of `device/invite`. */
 export interface DeviceInviteParams {
-  /** What the device will be called; what it calls itself when left out. At most 64 characters count. */
+  /** The name that the device gets; without it, the name that the browser gives itself. At most 64 characters count. */
   label?: string;
 }
 
@@ -3924,7 +3924,7 @@ export interface DeviceInviteResult {
 
 /** Parameters of `device/revoke`. */
 export interface DeviceRevokeParams {
-  /** The ids of devices; all of them when left out. One that is not there is none that has to be revoked. */
+  /** The ids of devices; all of them when left out. Unknown ids are ignored. */
   ids?: string[];
 }
 
@@ -5072,13 +5072,13 @@ export interface HermesDocumentChanged {
 export interface FineCodeProgressNotification {
   /** `begin`, `report` or `end`. */
   kind: string;
-  /** What is done right now. */
+  /** The present step of the work. */
   message?: string;
   /** How much is done. */
   percentage?: number;
   /** The run's name. */
   runId: string;
-  /** What is done; with `begin`. */
+  /** The work that is in progress; with `begin`. */
   title?: string;
 }
 
@@ -5102,7 +5102,7 @@ export interface FineCodeRunnerUpdatedNotification {
 
 /** Parameters of `finecode/message`. */
 export interface FineCodeMessageNotification {
-  /** Where the runner waits for a debugger. */
+  /** The address at which the runner waits for a debugger. */
   debugger?: string;
   /** The environment. */
   env: string;
@@ -5110,7 +5110,7 @@ export interface FineCodeMessageNotification {
   level: string;
   /** The directory of the project. */
   projectPath: string;
-  /** What is said. */
+  /** The text of the message. */
   text: string;
 }
 

@@ -227,7 +227,7 @@ impl Conn {
                     limit.as_secs()
                 ));
             }
-            Err(error) => return Err(format!("it refused its configuration: {}", told(&error))),
+            Err(error) => return Err(format!("it refused its configuration: {}", explained(&error))),
         }
         *self.configured.lock() = Some(config);
         match self
@@ -257,7 +257,7 @@ impl Conn {
 }
 
 /// Returns what the other side said, or why it said nothing.
-pub(crate) fn told(error: &CallError) -> String {
+pub(crate) fn explained(error: &CallError) -> String {
     match error {
         CallError::Remote(error) => error.message.clone().into_owned(),
         other => other.to_string(),

@@ -44,10 +44,10 @@ pub enum DocumentError {
 }
 
 #[derive(Default)]
-pub(crate) struct Documents(Mutex<State>);
+pub(crate) struct Documents(Mutex<DocumentsState>);
 
 #[derive(Default)]
-struct State {
+struct DocumentsState {
     open: BTreeMap<String, Open>,
     runners: Vec<Arc<Conn>>,
 }
@@ -158,7 +158,7 @@ impl Documents {
     }
 }
 
-impl State {
+impl DocumentsState {
     fn notify(&self, open: &Open, method: &str, params: &serde_json::Value) {
         notify(&self.runners, open, method, params);
     }

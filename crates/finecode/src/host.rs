@@ -380,7 +380,8 @@ impl Inner {
         here.collect()
     }
 
-    /// Starts the environments whose actions no runner has resolved. Those that cannot start stay unresolved.
+    /// Starts the environments whose actions no runner has resolved. The actions of an environment that cannot start
+    /// stay unresolved.
     pub(crate) async fn start_unresolved(self: &Arc<Self>, project: &Arc<Project>) {
         let envs = project.unresolved_envs();
         let starts = envs.iter().map(|env| self.runner(project, env));

@@ -113,7 +113,7 @@ impl Inner {
             let path = match path.await {
                 Ok(PackagePath { package_path }) => package_path,
                 Err(error) => {
-                    let why = crate::conn::told(&error);
+                    let why = crate::conn::explained(&error);
                     problems.push(problem(format!("preset {name} cannot be found: {why}")));
                     continue;
                 }

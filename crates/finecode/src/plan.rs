@@ -1,4 +1,4 @@
-//! Which calls a run makes, decided from the handlers of its action. Pure.
+//! Decides the calls of a run from the handlers of its action. Pure.
 
 use crate::files::Action;
 

@@ -37,12 +37,12 @@ pub enum Progress {
 
 /// Joins the progress of parts.
 #[derive(Debug, Default)]
-pub(crate) struct Combined(Mutex<State>);
+pub(crate) struct Combined(Mutex<ProgressState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ProgressState {
     parts: Vec<Part>,
-    begun: bool,
+    has_started: bool,
     ended: bool,
     last: Option<String>,
     shown: f64,
@@ -50,7 +50,7 @@ struct State {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Part {
-    begun: bool,
+    has_started: bool,
     total: f64,
     percentage: f64,
 }
@@ -81,11 +81,11 @@ impl Combined {
                 total,
             } => {
                 *mine = Part {
-                    begun: true,
+                    has_started: true,
                     total: total.unwrap_or(1.0).max(f64::EPSILON),
                     percentage: percentage.unwrap_or(0.0),
                 };
-                if std::mem::replace(&mut state.begun, true) {
+                if std::mem::replace(&mut state.has_started, true) {
                     let percentage = Some(state.percentage());
                     Progress::Report {
                         message: message.or(Some(title)),
@@ -119,16 +119,16 @@ impl Combined {
     /// Ends it once, if it has started.
     pub(crate) fn end(&self, send: impl FnOnce(Progress)) {
         let mut state = self.0.lock();
-        if state.begun && !std::mem::replace(&mut state.ended, true) {
+        if state.has_started && !std::mem::replace(&mut state.ended, true) {
             let message = state.last.take();
             send(Progress::End { message });
         }
     }
 }
 
-impl State {
+impl ProgressState {
     fn percentage(&mut self) -> f64 {
-        let parts = self.parts.iter().filter(|part| part.begun);
+        let parts = self.parts.iter().filter(|part| part.has_started);
         let (done, total) = parts.fold((0.0, 0.0), |(done, total), part| {
             (done + part.total * part.percentage, total + part.total)
         });

@@ -1,6 +1,6 @@
-//! A project as it is used: what its files say, its presets, what runners know of its actions.
+//! A project in use: the configuration of its files, its presets, and the knowledge of runners about its actions.
 //!
-//! Another state of its files is another [`Project`]. What runners have resolved goes over to it.
+//! Another state of its files is another [`Project`]. Actions that runners have resolved go over to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,10 +19,10 @@ pub(crate) struct Project {
     pub(crate) definition: Definition,
     /// Set once its presets are known.
     pub(crate) loaded: OnceCell<()>,
-    state: Mutex<State>,
+    state: Mutex<ProjectState>,
 }
 
-struct State {
+struct ProjectState {
     catalog: Arc<Catalog>,
     merged: Value,
     problems: Vec<Problem>,
@@ -32,7 +32,7 @@ struct State {
 
 impl Project {
     pub(crate) fn new(definition: Definition, before: Option<&Self>) -> Self {
-        let state = State {
+        let state = ProjectState {
             catalog: Arc::default(),
             merged: Value::Null,
             problems: Vec::new(),
@@ -109,7 +109,7 @@ impl Project {
         problems
     }
 
-    /// Takes what a runner has resolved. What an earlier runner has resolved stays.
+    /// Adds the actions that a runner has resolved. Actions that an earlier runner has resolved stay as they are.
     pub(crate) fn resolve(&self, metas: BTreeMap<String, Meta>) {
         let mut state = self.state.lock();
         for (source, meta) in metas {

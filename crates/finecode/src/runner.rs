@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::back;
-use crate::conn::{CONFIGURE, Conn, told};
+use crate::conn::{CONFIGURE, Conn, explained};
 use crate::host::{Event, Inner, UserMessage};
 use crate::info::{RunnerInfo, RunnerState};
 use crate::settings::{RunnerSettings, Speech};
-use crate::start::{DECISION, Found, Output, Plan, Process, StartError};
+use crate::start::{DECISION, Output, Process, RunnerSignal, StartError, StartPlan};
 
 /// How long a runner may take to answer `initialize`.
 const INITIALIZE: Duration = Duration::from_secs(20);
@@ -138,12 +138,12 @@ impl Runner {
                     answer = &mut asked => Err(answer),
                 };
                 match decided {
-                    Ok(Found::Port(port)) => {
+                    Ok(RunnerSignal::Port(port)) => {
                         drop(asked);
                         drop(peer);
                         self.reach_port(inner, settings, process, port, &params).await?
                     }
-                    Ok(Found::Frames | Found::Debugger(_)) => {
+                    Ok(RunnerSignal::Frames | RunnerSignal::Debugger(_)) => {
                         let answer = timeout(INITIALIZE, &mut asked).await;
                         drop(asked);
                         (peer, conn, answer)
@@ -155,8 +155,10 @@ impl Runner {
                 }
             }
             None => match process.decide(debugger).await.map_err(failed)? {
-                Found::Port(port) => self.reach_port(inner, settings, process, port, &params).await?,
-                Found::Frames | Found::Debugger(_) => return Err(failed("announced no port".to_owned())),
+                RunnerSignal::Port(port) => self.reach_port(inner, settings, process, port, &params).await?,
+                RunnerSignal::Frames | RunnerSignal::Debugger(_) => {
+                    return Err(failed("announced no port".to_owned()));
+                }
             },
         };
         let answer = match answer {
@@ -164,7 +166,7 @@ impl Runner {
             Ok(Err(CallError::ShutDown)) => {
                 return Err(failed("ended before it could be reached".to_owned()));
             }
-            Ok(Err(error)) => return Err(failed(format!("refused the greeting: {}", told(&error)))),
+            Ok(Err(error)) => return Err(failed(format!("refused the greeting: {}", explained(&error)))),
             Err(_) => {
                 return Err(failed(format!(
                     "did not answer the greeting within {INITIALIZE:?}"
@@ -261,7 +263,7 @@ impl Service for Runner {
         let inner = self.inner.upgrade();
         let inner = inner.ok_or_else(|| Failure::lasting("the server ends"))?;
         let settings = inner.runner_settings(&self.project, &self.env);
-        let plan = Plan {
+        let plan = StartPlan {
             project: &self.project,
             env: &self.env,
             settings: &settings,
@@ -287,7 +289,7 @@ impl Service for Runner {
             }
             Err(Failure { problem, lasting }) => {
                 let report = process.end().await;
-                // What is certain needs no look at what it has printed.
+                // A certain problem is reported without the runner's output.
                 let problem = if lasting {
                     problem
                 } else {
@@ -313,7 +315,7 @@ impl Service for Runner {
         }
         let stuck = conn.is_given_up();
         if !stuck {
-            // One that does not answer is ended all the same.
+            // A runner that does not answer is ended all the same.
             drop(peer.call_with_timeout::<Value>("shutdown", (), SHUTDOWN).await);
             drop(peer.try_notify("exit", ()));
         }

@@ -27,7 +27,7 @@ pub struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct AgentAction {
-    /// Whether it runs by itself, when a Turn has changed files. Where its runners cannot be confined, Bobbin asks first.
+    /// Whether it runs by itself, when a Turn has changed files. If its runners cannot be confined, Bobbin asks first.
     pub after_edits: bool,
     /// The payload of such a run.
     pub payload: Map<String, Value>,
@@ -164,8 +164,8 @@ impl Speech {
 impl Settings {
     /// Adds what another file says over these settings.
     pub fn add(&mut self, over: Self) {
-        let below = std::mem::replace(&mut self.runners, over.runners);
-        self.runners.extend(below);
+        let lower = std::mem::replace(&mut self.runners, over.runners);
+        self.runners.extend(lower);
         self.projects.extend(over.projects);
         self.agent.extend(over.agent);
         if over.limits != Limits::default() {

@@ -73,7 +73,7 @@ pub(crate) enum StartError {
 pub(crate) struct Process {
     child: Child,
     _pump: AbortOnDropHandle<()>,
-    found: mpsc::Receiver<Found>,
+    found: mpsc::Receiver<RunnerSignal>,
     frames: Option<(ReadHalf<SimplexStream>, pipe::Sender)>,
     /// The stored output of the process.
     pub(crate) output: Output,
@@ -93,7 +93,7 @@ enum Ports {
 
 /// The meaning of a runner's line on standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum RunnerSignal {
     /// Frames start.
     Frames,
     /// It serves at this port.
@@ -103,7 +103,7 @@ pub(crate) enum Found {
 }
 
 /// The project, environment and confinement of a runner that is to start.
-pub(crate) struct Plan<'a> {
+pub(crate) struct StartPlan<'a> {
     pub(crate) project: &'a Path,
     pub(crate) env: &'a str,
     pub(crate) settings: &'a RunnerSettings,
@@ -114,7 +114,7 @@ pub(crate) struct Plan<'a> {
 
 impl Process {
     /// Starts the process.
-    pub(crate) async fn start(children: &Children, plan: &Plan<'_>) -> Result<Self, StartError> {
+    pub(crate) async fn start(children: &Children, plan: &StartPlan<'_>) -> Result<Self, StartError> {
         let (program, arguments) = command(plan).await?;
         let mut environment = Environment::empty();
         for (name, value) in plan.environment.iter() {
@@ -169,7 +169,7 @@ impl Process {
     }
 
     /// Waits until it shows how it is reached. `debugger` gets the address at which it waits for a debugger.
-    pub(crate) async fn decide(&mut self, debugger: impl Fn(String)) -> Result<Found, String> {
+    pub(crate) async fn decide(&mut self, debugger: impl Fn(String)) -> Result<RunnerSignal, String> {
         let mut deadline = Box::pin(tokio::time::sleep(DECISION));
         let mut waits = true;
         loop {
@@ -182,7 +182,7 @@ impl Process {
                 }
             };
             match found {
-                Some(Found::Debugger(address)) => {
+                Some(RunnerSignal::Debugger(address)) => {
                     // It serves once the debugger is there, which is up to the user.
                     waits = !self.debug;
                     debugger(address);
@@ -249,7 +249,7 @@ impl Process {
 /// Returns the process as its sandbox confines it, and where its ports are.
 async fn confined(
     children: &Children,
-    plan: &Plan<'_>,
+    plan: &StartPlan<'_>,
     process: ProcessSpec,
 ) -> Result<(ProcessSpec, Ports), StartError> {
     let Some(sandbox) = plan.sandbox else {
@@ -279,7 +279,7 @@ async fn confined(
 }
 
 /// Returns the program and its arguments.
-async fn command(plan: &Plan<'_>) -> Result<(PathBuf, Vec<String>), StartError> {
+async fn command(plan: &StartPlan<'_>) -> Result<(PathBuf, Vec<String>), StartError> {
     let settings = plan.settings;
     let (program, mut arguments) = match settings.command.as_deref() {
         Some([program, arguments @ ..]) => (PathBuf::from(program), arguments.to_vec()),
@@ -346,7 +346,7 @@ async fn check_venv(env: &str, venv: &Path, python: &Path) -> Result<(), StartEr
 async fn pump(
     mut output: BufReader<Paced<pipe::Receiver>>,
     mut frames: Option<WriteHalf<SimplexStream>>,
-    found: mpsc::Sender<Found>,
+    found: mpsc::Sender<RunnerSignal>,
     lines: Lines,
 ) {
     let mut line = Vec::new();
@@ -363,7 +363,7 @@ async fn pump(
                 .is_some_and(|name| name.eq_ignore_ascii_case("content-length:"))
         {
             // A full channel cannot be: at most a debugger was announced.
-            drop(found.try_send(Found::Frames));
+            drop(found.try_send(RunnerSignal::Frames));
             let header = format!("{text}\r\n");
             if frames.write_all(header.as_bytes()).await.is_ok() {
                 drop(tokio::io::copy_buf(&mut output, frames).await);
@@ -372,13 +372,13 @@ async fn pump(
         }
         if let Some(port) = announced(text) {
             lines.push(text);
-            drop(found.try_send(Found::Port(port)));
+            drop(found.try_send(RunnerSignal::Port(port)));
             output.get_mut().drain();
             drop(tokio::io::copy_buf(&mut output, &mut tokio::io::sink()).await);
             return;
         }
         if let Some((_, address)) = text.split_once("Debug session: ") {
-            drop(found.try_send(Found::Debugger(address.trim().to_owned())));
+            drop(found.try_send(RunnerSignal::Debugger(address.trim().to_owned())));
         }
         if !text.is_empty() {
             lines.push(text);

@@ -35,7 +35,7 @@ impl Step {
 }
 
 impl History {
-    /// Records a change. What was taken back before can no longer be redone.
+    /// Records a change. Undone changes can no longer be redone.
     pub(crate) fn record(&mut self, before: &str, after: &str, states: (u64, u64), max_bytes: usize) {
         let (old, new) = difference(before, after);
         self.bytes -= self.redo.drain(..).map(|step| step.bytes()).sum::<usize>();

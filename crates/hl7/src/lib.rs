@@ -35,7 +35,7 @@ pub use escape::NoEscape;
 pub use format::Format;
 pub use message::{Message, Segment};
 pub use patch::{Patch, PatchError, PatchFailure, PatchReport};
-pub use path::{MAX_INDEX, Path, PathError, Place, SegmentName};
+pub use path::{MAX_INDEX, Path, PathError, SegmentName, SegmentPlace};
 pub use place::NoSeparator;
 pub use schema::{
     DataType, FieldSchema, Finding, Findings, MAX_FINDINGS, Overrides, Properties, Rule, Schema,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::escape::{NoEscape, replace};
 use crate::message::{Message, Segment};
-use crate::path::{Path, PathError, Place, SegmentName};
+use crate::path::{Path, PathError, SegmentName, SegmentPlace};
 use crate::place::{Located, NoSeparator, locate};
 use crate::separators::{Level, MAX_SEGMENTS};
 
@@ -107,9 +107,9 @@ pub enum PatchError {
 pub struct PatchReport {
     /// Whether every patch was applied.
     pub success: bool,
-    /// How many were.
+    /// The number of applied patches.
     pub patches_applied: usize,
-    /// Those that were skipped.
+    /// The skipped patches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<PatchFailure>,
 }
@@ -126,7 +126,7 @@ pub struct PatchFailure {
 }
 
 impl Message {
-    /// Applies patches one after the other. One that fails changes nothing and is reported.
+    /// Applies patches one after the other. A patch that fails changes nothing and is reported.
     ///
     /// ```
     /// use bobbin_hl7::{Message, Patch};
@@ -243,7 +243,7 @@ impl Message {
     fn change(
         &self,
         segment: &Segment,
-        place: &Place,
+        place: &SegmentPlace,
         value: &str,
     ) -> Result<(Range<usize>, String), PatchError> {
         let Located {

@@ -60,15 +60,15 @@ impl fmt::Debug for SegmentName {
 pub struct Path {
     /// The segment's name.
     pub segment: SegmentName,
-    /// Which of the segments of this name, from 1.
+    /// The number among the segments of this name, from 1.
     pub occurrence: u16,
     /// The place in the segment; without one, the path means the segment.
-    pub place: Option<Place>,
+    pub place: Option<SegmentPlace>,
 }
 
 /// An address in a segment. Every number counts from 1 to [`MAX_INDEX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SegmentPlace {
     /// The field, in the counting of HL7.
     pub field: u16,
     /// The repetition. Without one, a path that ends here means all; a longer one means the first.
@@ -79,7 +79,7 @@ pub struct Place {
     pub subcomponent: Option<u16>,
 }
 
-impl Place {
+impl SegmentPlace {
     /// Returns a whole field.
     pub const fn field(field: u16) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The segment's name is not a letter and two letters or digits.
-    #[error("a path begins with a segment name of three characters, such as PID")]
+    #[error("a path starts with a segment name of three characters, such as PID")]
     Segment,
     /// An index is missing, zero, too large or not a plain number.
     #[error("an index in a path is a number from 1 to 9999 without sign or leading zero")]
@@ -136,7 +136,7 @@ impl FromStr for Path {
 struct Rest<'a>(&'a str);
 
 impl Rest<'_> {
-    fn place(&mut self, field: u16) -> Result<Place, PathError> {
+    fn place(&mut self, field: u16) -> Result<SegmentPlace, PathError> {
         let repetition = self.bracket()?;
         let component = self.after(&['.'])?;
         let subcomponent = if component.is_some() {
@@ -144,7 +144,7 @@ impl Rest<'_> {
         } else {
             None
         };
-        Ok(Place {
+        Ok(SegmentPlace {
             field,
             repetition,
             component,

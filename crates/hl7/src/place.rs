@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::message::Segment;
-use crate::path::Place;
+use crate::path::SegmentPlace;
 use crate::separators::{Level, Separators, parts};
 
 /// The message declares no separator for a level that a path addresses.
@@ -11,7 +11,7 @@ use crate::separators::{Level, Separators, parts};
 #[error("the message declares no separator for {0} in MSH-2")]
 pub struct NoSeparator(pub(crate) &'static str);
 
-impl Place {
+impl SegmentPlace {
     /// Returns the level of what this place means.
     pub(crate) const fn level(&self) -> Level {
         match (self.repetition, self.component, self.subcomponent) {
@@ -38,7 +38,7 @@ pub(crate) struct Located {
 /// [`NoSeparator`] if the place is behind a separator that the message does not declare.
 pub(crate) fn locate(
     segment: &Segment,
-    place: &Place,
+    place: &SegmentPlace,
     separators: &Separators,
 ) -> Result<Located, NoSeparator> {
     let body = segment.body();

@@ -9,7 +9,7 @@ use crate::escape::{NoEscape, replace};
 use crate::message::{Message, Segment};
 use crate::place::NoSeparator;
 use crate::separators::{Level, MAX_SEGMENTS, NotAMessage, Separators, parts};
-use crate::structure::{Entry, Shape, ShapeError, entries, read, read_segment, short};
+use crate::structure::{Shape, ShapeError, StructuredSegment, entries, read, read_segment, short};
 use crate::value::Value;
 
 /// Why no message can be made of structured data.
@@ -106,11 +106,11 @@ fn declared(header: &mut Value, in_use: Separators) -> Result<Separators, NotAMe
 }
 
 /// Each entry with the position of the segment that it was before, if it was one.
-type Plan = Vec<(Entry, Option<usize>)>;
+type Plan = Vec<(StructuredSegment, Option<usize>)>;
 
 /// Takes the order of the data. Equal segments at both ends are the same; between them, the n-th of a name is.
-fn in_data_order(entries: Vec<Entry>, old: &Message) -> Plan {
-    let same = |entry: &Entry, segment: &Segment| {
+fn in_data_order(entries: Vec<StructuredSegment>, old: &Message) -> Plan {
+    let same = |entry: &StructuredSegment, segment: &Segment| {
         entry.name == segment.name(&old.separators) && entry.fields == read_segment(segment, &old.separators)
     };
     let pairs = entries.iter().zip(&old.segments);
@@ -140,9 +140,9 @@ fn in_data_order(entries: Vec<Entry>, old: &Message) -> Plan {
 
 /// Takes the order of the message, since data by name has none between names. New segments go behind the last of
 /// their name, and to the end if there is none.
-fn in_message_order(entries: Vec<Entry>, old: &Message) -> Plan {
+fn in_message_order(entries: Vec<StructuredSegment>, old: &Message) -> Plan {
     let mut order = Vec::new();
-    let mut by_name: HashMap<String, VecDeque<Entry>> = HashMap::new();
+    let mut by_name: HashMap<String, VecDeque<StructuredSegment>> = HashMap::new();
     for entry in entries {
         if !by_name.contains_key(&entry.name) {
             order.push(entry.name.clone());
@@ -181,7 +181,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn segment(&mut self, entry: &Entry, former: Option<&Segment>) -> Result<(), RebuildError> {
+    fn segment(&mut self, entry: &StructuredSegment, former: Option<&Segment>) -> Result<(), RebuildError> {
         let separators = self.separators;
         if let Some(former) = former
             && read_segment(former, &separators) == entry.fields

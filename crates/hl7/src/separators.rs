@@ -1,7 +1,7 @@
 //! The separators of a message: what MSH-1 and MSH-2 say, and the levels that they cut.
 //!
-//! A message names its own separators, so nothing in this crate has a separator built in, except the defaults for
-//! a message that is built from structured data without any.
+//! A message names its own separators, so nothing in this crate has a separator built in. The exception is the defaults
+//! for a message that is built from structured data without separators.
 
 /// Why a text is not an HL7 v2 message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum NotAMessage {
     #[error("the message is empty")]
     Empty,
     /// The first segment is not the header.
-    #[error("the message does not begin with MSH")]
+    #[error("the message does not start with MSH")]
     NoHeader,
     /// MSH-1 or MSH-2 is missing, too long, or names a character twice.
     #[error("the separators of MSH-1 and MSH-2 cannot be read; usual are MSH|^~\\&")]

@@ -58,7 +58,7 @@ pub(crate) enum ShapeError {
 
 /// A segment of structured data: its name and its fields in the unique form.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct StructuredSegment {
     pub(crate) name: String,
     pub(crate) fields: Value,
 }
@@ -155,7 +155,7 @@ fn numbers(mut entries: Vec<(String, Value)>) -> Value {
 ///
 /// # Errors
 /// [`ShapeError`] if it is no message's structure.
-pub(crate) fn entries(data: Value) -> Result<(Shape, Vec<Entry>), ShapeError> {
+pub(crate) fn entries(data: Value) -> Result<(Shape, Vec<StructuredSegment>), ShapeError> {
     let Value::Map(mut top) = data else {
         return Err(ShapeError::Top);
     };
@@ -176,7 +176,7 @@ pub(crate) fn entries(data: Value) -> Result<(Shape, Vec<Entry>), ShapeError> {
                 }
             }
             let name = name.ok_or(ShapeError::Unnamed(at + 1))?;
-            Ok(Entry {
+            Ok(StructuredSegment {
                 fields: fields_of(&name, fields)?,
                 name,
             })
@@ -191,7 +191,7 @@ pub(crate) fn entries(data: Value) -> Result<(Shape, Vec<Entry>), ShapeError> {
             vec![value]
         };
         for fields in segments {
-            entries.push(Entry {
+            entries.push(StructuredSegment {
                 fields: fields_of(&name, fields)?,
                 name: name.clone(),
             });

@@ -1,6 +1,7 @@
 //! Events of the Hub, for clients that follow it as server-sent events.
 //!
-//! A subscriber has a queue of [`QUEUE`] events. One that does not read them loses its connection, and nobody waits for it.
+//! A subscriber has a queue of [`QUEUE`] events. A subscriber that does not read them loses its connection, and
+//! nothing waits for it.
 //! At most [`MAX_SUBSCRIBERS`] are there; one more takes the place of the oldest.
 
 use std::collections::VecDeque;

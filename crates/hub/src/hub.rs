@@ -134,7 +134,7 @@ impl Hub {
             && other.process_exists()
             && Remote::new(&other).status().await.is_ok()
         {
-            lock.keep();
+            lock.leave_file();
             return Ok(Started::Already(Some(other)));
         }
         let failed = |source| StartError::Listen {
@@ -196,7 +196,7 @@ impl Hub {
             lock,
             shared,
         } = self;
-        let recording = tokio::spawn(keep_record(shared.clone()));
+        let recording = tokio::spawn(write_record(shared.clone()));
         shared.bus.publish(Kind::HubStarted, None, &Value::Null);
         let router = routes(shared.clone(), admission);
         let connections = http::accept(listener, router, shared.stop.clone()).await;
@@ -216,7 +216,7 @@ impl Hub {
 }
 
 /// Writes the record after changes, until the Hub ends.
-async fn keep_record(shared: Arc<Shared>) {
+async fn write_record(shared: Arc<Shared>) {
     loop {
         let is_last = tokio::select! {
             () = shared.changed.notified() => false,

@@ -73,10 +73,10 @@ impl Stderr {
         children: &Children,
         spec: ProcessSpec,
     ) -> Result<(Child, Streams), String> {
-        let kept = self.clone();
+        let lines_of_child = self.clone();
         let sink = Box::new(move |line: Line<'_>| match line {
-            Line::Text(text) => kept.push(text),
-            Line::Lost(lines) => kept.push(&format!("[{lines} lines are lost]")),
+            Line::Text(text) => lines_of_child.push(text),
+            Line::Lost(lines) => lines_of_child.push(&format!("[{lines} lines are lost]")),
         });
         let started = Child::start_lossy(children, spec, sink).await;
         started.map_err(|error| causes(&error))
@@ -97,12 +97,12 @@ pub(crate) struct Server {
 
 /// The port and the token of a server that is to start.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct LaunchTarget {
     pub(crate) port: u16,
     token: Option<String>,
 }
 
-impl Place {
+impl LaunchTarget {
     /// Finds a free port: that of the last start if it is one, so that clients which connect again by themselves find the
     /// server.
     pub(crate) fn find(launch: &Launch, workspace: &Workspace) -> Result<Self, HubError> {
@@ -153,7 +153,7 @@ pub(crate) async fn start(
     children: &Children,
     launch: &Launch,
     workspace: &Workspace,
-    place: &Place,
+    place: &LaunchTarget,
     hub: (&str, &str),
     proxy: Option<(&str, &str)>,
 ) -> Result<Server, HubError> {
@@ -209,7 +209,7 @@ pub(crate) async fn start(
 async fn shake_hands(
     peer: &Peer,
     workspace: &Workspace,
-    place: &Place,
+    place: &LaunchTarget,
 ) -> Result<(u32, Option<String>), String> {
     let version = initialize(peer, "dotcraft-cli").await?;
     let sent = peer.notify("initialized", json!({})).await;

@@ -1,7 +1,7 @@
-//! `hub.lock`: says where the Hub is, and is the lock of the one that runs.
+//! `hub.lock`: says at which address the Hub listens, and is the lock of the running Hub.
 //!
-//! The Hub has an operating system lock on the file from its start to its end, so a killed Hub's file is taken over at
-//! once, whichever process has its number now. Clients read the file; it is written once the Hub listens.
+//! The Hub has an operating system lock on the file from its start to its end. So a killed Hub's file is taken over at
+//! once, even if another process has its number now. Clients read the file; it is written once the Hub listens.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -107,7 +107,7 @@ impl HubLock {
     }
 
     /// Leaves the file to the Hub of another make that it names.
-    pub(crate) fn keep(&mut self) {
+    pub(crate) fn leave_file(&mut self) {
         self.stays = true;
     }
 

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::HubError;
 use crate::events::Kind;
 use crate::hub::Shared;
-use crate::launch::{self, Place, Server, holder, with_token};
+use crate::launch::{self, LaunchTarget, Server, holder, with_token};
 use crate::probe::probe;
 use crate::proxy::{Proxy, ProxyPlan};
 use crate::wire::{API_PROXY, AppServer, ServerState, ServiceState, ServiceStatus, WEB_SOCKET};
@@ -35,7 +35,7 @@ const POLL: Duration = Duration::from_millis(50);
 type Reply = oneshot::Sender<Result<AppServer, HubError>>;
 
 /// A request to the task.
-pub(crate) enum Order {
+pub(crate) enum ServerOrder {
     /// Return the running server, or start one.
     Ensure(Option<ProxyPlan>, Reply),
     /// End the server.
@@ -48,10 +48,10 @@ pub(crate) enum Order {
 pub(crate) struct Owner {
     pub(crate) shared: Arc<Shared>,
     pub(crate) workspace: Workspace,
-    pub(crate) orders: mpsc::Receiver<Order>,
+    pub(crate) orders: mpsc::Receiver<ServerOrder>,
     pub(crate) view: Arc<Mutex<AppServer>>,
     pub(crate) running: Option<Running>,
-    pub(crate) later: VecDeque<Order>,
+    pub(crate) later: VecDeque<ServerOrder>,
 }
 
 /// A server with the proxy beside it.
@@ -182,9 +182,9 @@ impl Owner {
         }
     }
 
-    async fn carry_out(&mut self, order: Order) {
+    async fn carry_out(&mut self, order: ServerOrder) {
         match order {
-            Order::Ensure(proxy, reply) => {
+            ServerOrder::Ensure(proxy, reply) => {
                 if self.view.lock().state == ServerState::Unhealthy {
                     // It may answer again, and then its Turns go on.
                     self.check().await;
@@ -197,7 +197,7 @@ impl Owner {
                 self.end("unhealthy").await;
                 self.start(proxy, reply).await;
             }
-            Order::Stop(reply) => {
+            ServerOrder::Stop(reply) => {
                 let stopped = if self.running.is_some() {
                     self.end("stopped").await;
                     Ok(self.seen())
@@ -209,7 +209,7 @@ impl Owner {
                 };
                 drop(reply.send(stopped));
             }
-            Order::Restart(proxy, reply) => {
+            ServerOrder::Restart(proxy, reply) => {
                 let former = self.running.as_ref().and_then(|running| running.proxy.as_ref());
                 let proxy = proxy.or_else(|| former.map(|proxy| proxy.plan.clone()));
                 self.end("stopped").await;
@@ -235,7 +235,7 @@ impl Owner {
                     () = self.shared.stop.cancelled() => break Err(HubError::Stopping),
                     outcome = &mut starting => break outcome,
                     Some(order) = self.orders.recv(), if replies.len() + self.later.len() < 4 * MAX_ORDERS => match order {
-                        Order::Ensure(_, reply) => replies.push(reply),
+                        ServerOrder::Ensure(_, reply) => replies.push(reply),
                         other => self.later.push_back(other),
                     },
                 }
@@ -357,7 +357,7 @@ async fn start(
     let root = &workspace.root;
     let publish = |kind: Kind, data: Value| shared.bus.publish(kind, Some(root), &data);
     let settings = &shared.settings;
-    let place = Place::find(&settings.launch, &workspace)?;
+    let place = LaunchTarget::find(&settings.launch, &workspace)?;
     publish(
         Kind::PortAllocated,
         json!({ "service": WEB_SOCKET, "port": place.port }),
@@ -421,7 +421,7 @@ async fn start(
 async fn foreign(shared: &Shared, workspace: &Workspace) -> Result<Option<AppServer>, HubError> {
     let deadline = Instant::now() + LEAVING;
     loop {
-        // One that was started for its clients listens for ours.
+        // A server that was started for its clients listens for ours.
         let Some(holder) = holder(workspace).await.filter(|holder| !holder.can_listen()) else {
             return Ok(None);
         };

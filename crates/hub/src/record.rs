@@ -17,12 +17,12 @@ const MAX_BYTES: u64 = 4 << 20;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
-    app_servers: Vec<Entry>,
+    app_servers: Vec<RecordEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct RecordEntry {
     canonical_workspace_path: PathBuf,
 }
 

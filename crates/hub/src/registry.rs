@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::HubError;
 use crate::hub::Shared;
 use crate::launch::{has_craft, holder};
-use crate::owner::{MAX_ORDERS, Order, Owner, external};
+use crate::owner::{MAX_ORDERS, Owner, ServerOrder, external};
 use crate::proxy::ProxyPlan;
 use crate::wire::{ApiProxy, AppServer, ServerState};
 
@@ -24,7 +24,7 @@ pub(crate) const MAX_WORKSPACES: usize = 128;
 struct Known {
     view: Arc<Mutex<AppServer>>,
     /// The way to its owner, once there is one.
-    orders: Option<mpsc::Sender<Order>>,
+    orders: Option<mpsc::Sender<ServerOrder>>,
 }
 
 /// All of them, by canonical path.
@@ -89,7 +89,7 @@ impl Shared {
         let workspace = self.workspace(path.clone()).await?;
         let proxy = ProxyPlan::of(proxy)?;
         let found = if starts {
-            self.order(&workspace, |reply| Order::Ensure(proxy, reply))
+            self.order(&workspace, |reply| ServerOrder::Ensure(proxy, reply))
                 .await?
         } else {
             self.seen(&workspace).await
@@ -106,7 +106,7 @@ impl Shared {
         let workspace = self.workspace(path.clone()).await?;
         let proxy = ProxyPlan::of(proxy)?;
         let started = self
-            .order(&workspace, |reply| Order::Restart(proxy, reply))
+            .order(&workspace, |reply| ServerOrder::Restart(proxy, reply))
             .await?;
         Ok(started.named(path))
     }
@@ -114,7 +114,7 @@ impl Shared {
     /// Ends the server of a workspace.
     pub(crate) async fn stop_server(self: &Arc<Self>, path: PathBuf) -> Result<AppServer, HubError> {
         let workspace = self.workspace(path.clone()).await?;
-        let stopped = self.order(&workspace, Order::Stop).await?;
+        let stopped = self.order(&workspace, ServerOrder::Stop).await?;
         Ok(stopped.named(path))
     }
 
@@ -157,7 +157,7 @@ impl Shared {
     async fn order(
         self: &Arc<Self>,
         workspace: &Workspace,
-        order: impl FnOnce(oneshot::Sender<Result<AppServer, HubError>>) -> Order,
+        order: impl FnOnce(oneshot::Sender<Result<AppServer, HubError>>) -> ServerOrder,
     ) -> Result<AppServer, HubError> {
         let (reply, outcome) = oneshot::channel();
         let orders = self.owner(workspace)?;
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Returns the way to the owner of a workspace, and starts its task where there is none.
-    fn owner(self: &Arc<Self>, workspace: &Workspace) -> Result<mpsc::Sender<Order>, HubError> {
+    fn owner(self: &Arc<Self>, workspace: &Workspace) -> Result<mpsc::Sender<ServerOrder>, HubError> {
         if self.stop.is_cancelled() {
             return Err(HubError::Stopping);
         }

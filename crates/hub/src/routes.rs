@@ -26,7 +26,7 @@ const MAX_BODY_BYTES: usize = 64 << 10;
 /// How long a body may take.
 const BODY: Duration = Duration::from_secs(10);
 
-type Answer<T> = Result<Json<T>, HubError>;
+type JsonAnswer<T> = Result<Json<T>, HubError>;
 
 /// Returns the routes, closed to those who may not make requests.
 pub(crate) fn routes(shared: Arc<Shared>, admission: Admission) -> Router {
@@ -67,7 +67,7 @@ async fn shutdown(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({ "ok": true }))
 }
 
-async fn ensure(State(shared): State<Arc<Shared>>, request: Request) -> Answer<AppServer> {
+async fn ensure(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<AppServer> {
     let wanted: EnsureRequest = body(request).await?;
     let path = wanted.workspace_path.ok_or(HubError::NoPath)?;
     shared
@@ -76,13 +76,13 @@ async fn ensure(State(shared): State<Arc<Shared>>, request: Request) -> Answer<A
         .map(Json)
 }
 
-async fn restart(State(shared): State<Arc<Shared>>, request: Request) -> Answer<AppServer> {
+async fn restart(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<AppServer> {
     let wanted: EnsureRequest = body(request).await?;
     let path = wanted.workspace_path.ok_or(HubError::NoPath)?;
     shared.restart(path, wanted.api_proxy).await.map(Json)
 }
 
-async fn stop(State(shared): State<Arc<Shared>>, request: Request) -> Answer<AppServer> {
+async fn stop(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<AppServer> {
     let wanted: StopRequest = body(request).await?;
     let path = wanted.workspace_path.ok_or(HubError::NoPath)?;
     shared.stop_server(path).await.map(Json)
@@ -92,7 +92,7 @@ async fn list(State(shared): State<Arc<Shared>>) -> Json<Vec<AppServer>> {
     Json(shared.list().await)
 }
 
-async fn by_workspace(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer<AppServer> {
+async fn by_workspace(State(shared): State<Arc<Shared>>, uri: Uri) -> JsonAnswer<AppServer> {
     let query = uri.query().unwrap_or_default().as_bytes();
     let path = url::form_urlencoded::parse(query).find(|(name, _)| name == "path");
     let path = path
@@ -110,7 +110,7 @@ async fn events(
     (headers, Body::from_stream(records))
 }
 
-async fn notify(State(shared): State<Arc<Shared>>, request: Request) -> Answer<Value> {
+async fn notify(State(shared): State<Arc<Shared>>, request: Request) -> JsonAnswer<Value> {
     let wanted: NotificationRequest = body(request).await?;
     if wanted.kind.trim().is_empty() || wanted.title.trim().is_empty() {
         return Err(HubError::Notification);

@@ -81,13 +81,13 @@ fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
     if cuts.is_empty() {
         return None;
     }
-    let mut begin = 0;
+    let mut start = 0;
     let mut parts = Vec::new();
     for cut in cuts {
-        parts.push(&line[begin..cut]);
-        begin = cut + word.len();
+        parts.push(&line[start..cut]);
+        start = cut + word.len();
     }
-    parts.push(&line[begin..]);
+    parts.push(&line[start..]);
     let one = |part: &&str| {
         let part = part.trim().trim_end_matches([';', ',']).trim_end();
         let part = part

@@ -129,18 +129,18 @@ fn named(counts: Vec<(String, usize)>) -> String {
 fn first_paragraph(readme: &str) -> Option<String> {
     let readme = readme.replace("\r\n", "\n");
     let is_prose = |block: &&str| {
-        let begins = block.chars().next().is_some_and(|c| !"#<[!|`-=*>".contains(c));
-        begins && !block.contains("\n===") && !block.contains("\n---")
+        let is_prose = block.chars().next().is_some_and(|c| !"#<[!|`-=*>".contains(c));
+        is_prose && !block.contains("\n===") && !block.contains("\n---")
     };
     // A heading directly before its text is no part of it.
-    let below_heading = |block: &'_ str| match block.split_once('\n') {
+    let after_heading = |block: &'_ str| match block.split_once('\n') {
         Some((heading, _)) if heading.starts_with('#') => heading.len(),
         _ => 0,
     };
     let paragraph = readme
         .split("\n\n")
         .map(str::trim)
-        .map(|block| block[below_heading(block)..].trim())
+        .map(|block| block[after_heading(block)..].trim())
         .find(is_prose)?;
     let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     let (line, whole) = head(&line, MAX_PARAGRAPH_BYTES);

@@ -1,6 +1,6 @@
 //! `POST /page/session` and `POST /page/ticket`: a code for a secret, a secret for a ticket.
 //!
-//! The listener has checked that a page of ours asks. What does not count is answered late, as wrong tokens are.
+//! The listener has checked that a page of ours asks. A wrong code or secret is answered late, as wrong tokens are.
 
 use axum::Router;
 use axum::body::Bytes;

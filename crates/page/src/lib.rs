@@ -1,8 +1,8 @@
-//! The page in the browser, as far as the server has a part in it: its files, and how a browser gets in.
+//! The server's part of the page in the browser: its files, and the sign-in of a browser.
 //!
-//! The built files of `clients/page` are in the binary and need no token: they have no secret. What they show comes over a
-//! WebSocket, and that needs one. A [code](Devices::invite) on the user's terminal, once, becomes a secret of the browser,
-//! which is a [`Device`] from then on; the secret becomes a ticket, once, for each WebSocket.
+//! The built files of `clients/page` are in the binary and need no token: they have no secret. Their content comes over
+//! a WebSocket, which needs a token. A [code](Devices::invite) on the user's terminal, once, becomes a secret of the
+//! browser, which is a [`Device`] from then on; the secret becomes a ticket, once, for each WebSocket.
 //!
 //! Knows no Thread and starts no process. The record of devices is a file of the user's state directory, shared by all of
 //! the user's servers.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::front_matter::parts;
 use crate::own::{COMPACT, OwnCommand};
-use crate::place::{MAX_ENTRIES, Place, is_name};
+use crate::place::{MAX_ENTRIES, PromptDirectory, is_name};
 use crate::{PromptError, Prompts, Source};
 
 /// Most levels of nested directories.
@@ -58,8 +58,8 @@ impl Prompts {
     }
 
     /// Returns a command's text with the arguments inserted: `$ARGUMENTS` is all of them, `$1` to `$9` are single
-    /// words, quoted as in a shell. If the text names none, the arguments are appended. Where no command has this name, one
-    /// whose name differs in case only counts.
+    /// words, quoted as in a shell. If the text names none, the arguments are appended. If no command has this name, a
+    /// command whose name differs in case only counts.
     ///
     /// # Errors
     /// There is no such command, its file cannot be read, or the result has more than 256 KiB.
@@ -128,7 +128,7 @@ impl Prompts {
 }
 
 fn walk(
-    place: &Place,
+    place: &PromptDirectory,
     directory: &Path,
     prefix: &str,
     depth: usize,

@@ -29,7 +29,7 @@ pub use own::{COMPACT, OwnCommand};
 use parking_lot::Mutex;
 pub use skills::{RemovedSkill, Skill, SkillText};
 
-use crate::place::{OWN, Place, SHARED};
+use crate::place::{OWN, PromptDirectory, SHARED};
 use crate::switched_off::SwitchedOff;
 
 /// The source of a command or skill; the first variant has precedence if two have one name.
@@ -83,9 +83,9 @@ pub type IsTrusted = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 /// The commands and skills of one workspace and its user.
 pub struct Prompts {
     workspace: PathBuf,
-    places: Vec<Arc<Place>>,
+    places: Vec<Arc<PromptDirectory>>,
     /// The places of plugins, in the order of precedence.
-    plugins: Mutex<Vec<Arc<Place>>>,
+    plugins: Mutex<Vec<Arc<PromptDirectory>>>,
     trusted: IsTrusted,
     machine: Machine,
     /// The disabled skills. Locked only while their file is changed.
@@ -103,7 +103,7 @@ impl Prompts {
         let roots = std::iter::once((Source::Workspace, workspace.clone())).chain(user);
         let of = |(source, root): (Source, PathBuf)| {
             let folders = std::iter::once(OWN).chain(SHARED);
-            folders.map(move |folder| Place::new(source, root.clone(), folder))
+            folders.map(move |folder| PromptDirectory::new(source, root.clone(), folder))
         };
         Self {
             places: roots.flat_map(of).map(Arc::new).collect(),
@@ -138,12 +138,12 @@ impl Prompts {
 
     /// Replaces the plugins whose texts count; the first has precedence.
     pub fn set_plugins(&self, plugins: &[PluginTexts]) {
-        let places = plugins.iter().flat_map(Place::of_plugin);
+        let places = plugins.iter().flat_map(PromptDirectory::of_plugin);
         *self.plugins.lock() = places.map(Arc::new).collect();
     }
 
     /// Returns the places that count now: the workspace's, those of plugins, the user's.
-    fn places(&self) -> Vec<Arc<Place>> {
+    fn places(&self) -> Vec<Arc<PromptDirectory>> {
         let counts = self.workspace_counts();
         let mut places = self.plugins.lock().clone();
         let own = self.places.iter();
@@ -158,7 +158,7 @@ impl Prompts {
 
 impl Prompts {
     /// Returns the places whose texts wait for their user's trust.
-    fn waiting(&self) -> impl Iterator<Item = &Arc<Place>> {
+    fn waiting(&self) -> impl Iterator<Item = &Arc<PromptDirectory>> {
         let waits = !self.workspace_counts();
         self.places
             .iter()

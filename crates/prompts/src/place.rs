@@ -20,7 +20,7 @@ pub(crate) const SHARED: [&str; 2] = [".agents", ".claude"];
 
 /// A directory such as `.craft` of a workspace or of a home, or a directory of a plugin.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct PromptDirectory {
     pub(crate) source: Source,
     root: PathBuf,
     /// The directory of its skills.
@@ -31,7 +31,7 @@ pub(crate) struct Place {
     pub(crate) plugin: Option<PluginName>,
 }
 
-impl Place {
+impl PromptDirectory {
     pub(crate) fn new(source: Source, root: PathBuf, folder: &'static str) -> Self {
         let own = root.join(folder);
         Self {
@@ -104,8 +104,8 @@ impl Place {
     fn inside(&self, path: &Path) -> Result<PathBuf, PromptError> {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = path.canonicalize().map_err(cannot)?;
-        let held = self.source != Source::User;
-        if held && !real.starts_with(self.root.canonicalize().map_err(cannot)?) {
+        let is_confined = self.source != Source::User;
+        if is_confined && !real.starts_with(self.root.canonicalize().map_err(cannot)?) {
             return Err(PromptError::unreadable(
                 path,
                 &"a link leads from it out of the workspace",
@@ -157,9 +157,9 @@ pub(crate) fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn place(source: Source) -> (tempfile::TempDir, Place, PathBuf) {
+    fn place(source: Source) -> (tempfile::TempDir, PromptDirectory, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::new(source, dir.path().to_owned(), OWN);
+        let place = PromptDirectory::new(source, dir.path().to_owned(), OWN);
         let commands = place.commands.clone().unwrap();
         std::fs::create_dir_all(&commands).unwrap();
         (dir, place, commands)

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::front_matter::{Head, parts, yaml};
-use crate::place::{Place, is_name};
+use crate::place::{PromptDirectory, is_name};
 use crate::{Machine, NOT_TRUSTED, PluginName, PluginTexts, PromptError, Prompts, Source};
 
 /// A skill.
@@ -59,8 +59,8 @@ pub struct RemovedSkill {
 }
 
 impl Prompts {
-    /// Lists the skills by name. One whose file cannot be read is left out, with a warning in the log. Those that wait for
-    /// trust are unavailable, and nothing of them but the name is read.
+    /// Lists the skills by name. A skill whose file cannot be read is left out, with a warning in the log. Skills that
+    /// wait for trust are unavailable, and only their names are read.
     pub fn skills(&self) -> Vec<Skill> {
         let off = self.off();
         let mut found = BTreeMap::new();
@@ -84,13 +84,18 @@ impl Prompts {
     pub fn skills_of(&self, plugin: &PluginTexts) -> Vec<Skill> {
         let off = self.off();
         let mut found = BTreeMap::new();
-        for place in Place::of_plugin(plugin) {
+        for place in PromptDirectory::of_plugin(plugin) {
             self.add_skills(&place, &off, &mut found);
         }
         found.into_values().collect()
     }
 
-    fn add_skills(&self, place: &Place, off: &BTreeSet<String>, found: &mut BTreeMap<String, Skill>) {
+    fn add_skills(
+        &self,
+        place: &PromptDirectory,
+        off: &BTreeSet<String>,
+        found: &mut BTreeMap<String, Skill>,
+    ) {
         let Some(directory) = &place.skills else {
             return;
         };
@@ -179,7 +184,7 @@ impl Prompts {
         })
     }
 
-    fn place_of(&self, name: &str) -> Result<Arc<Place>, PromptError> {
+    fn place_of(&self, name: &str) -> Result<Arc<PromptDirectory>, PromptError> {
         if !is_name(name) {
             return Err(PromptError::BadName(name.to_owned()));
         }
@@ -194,7 +199,12 @@ impl Prompts {
         })
     }
 
-    fn skill_in(&self, place: &Place, name: &str, off: &BTreeSet<String>) -> Result<Skill, PromptError> {
+    fn skill_in(
+        &self,
+        place: &PromptDirectory,
+        name: &str,
+        off: &BTreeSet<String>,
+    ) -> Result<Skill, PromptError> {
         let path = file(place, name)?;
         let text = place.read(&path)?;
         let parts = parts(&text);
@@ -236,14 +246,14 @@ fn waiting(name: String, source: Source, enabled: bool, path: PathBuf) -> Skill 
     }
 }
 
-fn file(place: &Place, name: &str) -> Result<PathBuf, PromptError> {
+fn file(place: &PromptDirectory, name: &str) -> Result<PathBuf, PromptError> {
     place.skill(name).ok_or_else(|| PromptError::NotFound {
         what: "skill",
         name: name.to_owned(),
     })
 }
 
-fn has(place: &Place, name: &str) -> bool {
+fn has(place: &PromptDirectory, name: &str) -> bool {
     place
         .skill(name)
         .is_some_and(|file| file.symlink_metadata().is_ok())
@@ -260,7 +270,7 @@ struct Interface {
     default_prompt: Option<String>,
 }
 
-fn interface(place: &Place, name: &str) -> Interface {
+fn interface(place: &PromptDirectory, name: &str) -> Interface {
     #[derive(Debug, Default, Deserialize)]
     struct Agent {
         #[serde(default)]

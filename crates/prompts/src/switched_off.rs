@@ -18,7 +18,7 @@ pub(crate) struct SwitchedOff {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct SwitchedOffFile {
     #[serde(default)]
     disabled: BTreeSet<String>,
 }
@@ -40,8 +40,9 @@ impl SwitchedOff {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
             read => read.map_err(|error| cannot(error.to_string()))?,
         };
-        let kept: Kept = serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?;
-        Ok(kept.disabled)
+        let file: SwitchedOffFile =
+            serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?;
+        Ok(file.disabled)
     }
 
     /// Adds or removes a name; the file is replaced in one step.
@@ -59,8 +60,8 @@ impl SwitchedOff {
             return Ok(());
         }
         let cannot = |reason: String| PromptError::unchangeable(&self.path, &reason);
-        let text =
-            serde_json::to_string_pretty(&Kept { disabled }).map_err(|error| cannot(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&SwitchedOffFile { disabled })
+            .map_err(|error| cannot(error.to_string()))?;
         let write = || {
             let directory = self.path.parent().unwrap_or(Path::new("."));
             let mut file = tempfile::NamedTempFile::new_in(directory)?;

@@ -22,7 +22,7 @@ const BURST: Duration = Duration::from_secs(4);
 /// How long a child may exceed the rate before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which stream of a child flooded; set once.
+/// The stream of a child that flooded; set once.
 pub(crate) type Flooded = Arc<SetOnce<&'static str>>;
 
 /// A child exceeds the rate for longer than [`PATIENCE`].

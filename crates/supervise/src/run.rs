@@ -29,7 +29,7 @@ pub(crate) async fn run<S: Service>(one: Arc<Supervised<S>>, before: Option<Join
             Wanted::Remove => return,
             Wanted::Stop => {}
             Wanted::Run => {
-                keep_running(&one, &mut requests).await;
+                run_and_restart(&one, &mut requests).await;
                 if requests.borrow().wanted == Wanted::Stop {
                     one.stopped();
                 }
@@ -44,7 +44,7 @@ pub(crate) async fn run<S: Service>(one: Arc<Supervised<S>>, before: Option<Join
 }
 
 /// Runs a service until something else is requested or it is given up.
-async fn keep_running<S: Service>(one: &Supervised<S>, requests: &mut watch::Receiver<Request>) {
+async fn run_and_restart<S: Service>(one: &Supervised<S>, requests: &mut watch::Receiver<Request>) {
     let service = one.service();
     let mut failures = 0;
     loop {

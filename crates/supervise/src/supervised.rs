@@ -58,10 +58,10 @@ pub struct Supervised<S: Service> {
     service: S,
     link: watch::Sender<Link<S::Handle>>,
     request: watch::Sender<Request>,
-    state: Mutex<State>,
+    state: Mutex<SupervisedState>,
 }
 
-struct State {
+struct SupervisedState {
     removed: bool,
     requested_at: Instant,
     /// Passing failures since it last ran for long or was started on request.
@@ -82,7 +82,7 @@ impl<S: Service> Supervised<S> {
             service,
             link: watch::Sender::new(link),
             request: watch::Sender::new(Request { number: 0, wanted }),
-            state: Mutex::new(State {
+            state: Mutex::new(SupervisedState {
                 removed: false,
                 requested_at: Instant::now(),
                 failures: 0,
@@ -296,7 +296,7 @@ impl<S: Service> Supervised<S> {
     }
 }
 
-impl State {
+impl SupervisedState {
     fn forget_failures(&mut self) {
         self.failures = 0;
         self.not_before = None;

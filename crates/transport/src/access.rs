@@ -36,7 +36,7 @@ const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the ori
 const OTHER_ADDRESS: &str = "This server has its page at another address. `bobbin open` opens it.\n";
 /// The text at addresses of the listener other than the page's: no script, no secret, and not the page's name.
 const SIGN: &str = "<!doctype html><meta charset=\"utf-8\"><title>Bobbin</title>\
-                    <p>Bobbin runs here. Its page is at another address, because other people have accounts on this \
+                    <p>Bobbin runs here. Its page is at another address, because other users have accounts on this \
                     machine.</p><p>Type <code>bobbin open</code> in a terminal to open it.</p>\n";
 const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
                         `bobbin token` prints it.\n";
@@ -158,8 +158,8 @@ pub(crate) async fn require(State(access): State<Access>, mut request: Request, 
     }
 }
 
-/// Passes a request on if a page of our own can have sent it; answers 403 otherwise. A layer of the router that needs no
-/// token. What changes something has to name its origin, which a page cannot forge.
+/// Passes a request on if a page of our own can have sent it; answers 403 otherwise. A layer of the router that needs
+/// no token. A request that changes something has to name its origin, which a page cannot forge.
 pub(crate) async fn require_own(State(access): State<Access>, request: Request, next: Next) -> Response {
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
     match access.check_origin(scheme(&request), request.headers(), HostPort::Own) {
@@ -368,7 +368,7 @@ fn split(authority: &str) -> Option<(&str, u16)> {
     Some((host, digits.then(|| port.parse().ok())??))
 }
 
-/// Returns a header's value. One that is no text, and one of several, is `denied`.
+/// Returns a header's value. A value that is no text, and several values, are `denied`.
 fn only(headers: &HeaderMap, name: HeaderName, denied: Denied) -> Result<Option<&str>, Denied> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();

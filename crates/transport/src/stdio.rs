@@ -31,8 +31,8 @@ pub fn stdio() -> io::Result<Transport> {
     Ok(Transport::lines(tokio::io::stdin(), stdout()?, limits))
 }
 
-/// Returns stdout without the line buffer of the standard library. That buffer cuts a flush behind its last line
-/// end: a header would be written without its body, and some editors parse each chunk that they read by itself.
+/// Returns stdout without the line buffer of the standard library. The line buffer cuts a flush behind its last
+/// line end: a header would be written without its body, and some editors parse each chunk that they read by itself.
 fn stdout() -> io::Result<File> {
     let owned = io::stdout().as_fd().try_clone_to_owned()?;
     Ok(File::from_std(owned.into()))

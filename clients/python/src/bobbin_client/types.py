@@ -655,7 +655,7 @@ class DeviceInfo(TypedDict):
     id: str
     """Names it in `device/revoke`."""
     label: str
-    """What it is called."""
+    """Its name."""
     lastUsedAt: str
     """When it last connected, to the minute."""
 
@@ -933,7 +933,7 @@ class FineCodeProject(TypedDict):
     path: str
     """Its directory."""
     problems: list[str]
-    """What is wrong with its configuration: sentences with file and line."""
+    """Errors of its configuration: sentences with file and line."""
     status: str
     """`valid`, `noConfig`, `invalid` or `untrusted`."""
 
@@ -946,7 +946,7 @@ class _FineCodeRunResult(TypedDict):
 
 
 class FineCodeRunResult(_FineCodeRunResult, total=False):
-    """What came of a run in one project."""
+    """The result of a run in one project."""
 
     diff: str
     """The changes of files whose new texts the result has (`code`), as a unified diff: of those that the payload
@@ -975,7 +975,7 @@ class FineCodeRunner(_FineCodeRunner, total=False):
     """The process of a project and an environment."""
 
     logFile: str
-    """Where it writes its log."""
+    """The path of its log."""
     problem: str
     """Why it does not run."""
     sandboxed: bool
@@ -4386,7 +4386,7 @@ class FineCodeActionRunResult(TypedDict):
     """Result of `finecode/action/run`."""
 
     results: list[FineCodeRunResult]
-    """What came of it in each project."""
+    """The result in each project."""
 
 
 class FineCodeActionCancelParams(TypedDict):
@@ -4444,7 +4444,9 @@ class DeviceInviteParams(TypedDict, total=False):
     """Parameters of `device/invite`."""
 
     label: str
-    """What the device will be called; what it calls itself when left out. At most 64 characters count."""
+    """The name that the device gets; without it, the name that the browser gives itself. At most 64 characters
+    count.
+    """
 
 
 class _DeviceInviteResult(TypedDict):
@@ -4467,7 +4469,7 @@ class DeviceRevokeParams(TypedDict, total=False):
     """Parameters of `device/revoke`."""
 
     ids: list[str]
-    """The ids of devices; all of them when left out. One that is not there is none that has to be revoked."""
+    """The ids of devices; all of them when left out. Unknown ids are ignored."""
 
 
 class ExternalChannelListResult(TypedDict):
@@ -6298,11 +6300,11 @@ class FineCodeProgressNotification(_FineCodeProgressNotification, total=False):
     """Parameters of `finecode/action/progress`."""
 
     message: str
-    """What is done right now."""
+    """The present step of the work."""
     percentage: float
     """How much is done."""
     title: str
-    """What is done; with `begin`."""
+    """The work that is in progress; with `begin`."""
 
 
 class FinecodeActionProgressEvent(TypedDict):
@@ -6357,14 +6359,14 @@ class _FineCodeMessageNotification(TypedDict):
     projectPath: str
     """The directory of the project."""
     text: str
-    """What is said."""
+    """The text of the message."""
 
 
 class FineCodeMessageNotification(_FineCodeMessageNotification, total=False):
     """Parameters of `finecode/message`."""
 
     debugger: str
-    """Where the runner waits for a debugger."""
+    """The address at which the runner waits for a debugger."""
 
 
 class FinecodeMessageEvent(TypedDict):

@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_mins(10);
 /// Bytes of a result beside its findings.
 const FRAME: usize = 200;
 
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRun {
     pub(crate) shared: Arc<Shared>,
     /// Runs it.
     pub(crate) host: Arc<Host>,
@@ -37,7 +37,7 @@ pub(crate) struct Prepared {
     pub(crate) policy: Arc<dyn Policy>,
 }
 
-impl PreparedCall for Prepared {
+impl PreparedCall for PreparedRun {
     fn permission(&self) -> Permission {
         self.permission.clone()
     }
@@ -75,7 +75,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-impl Prepared {
+impl PreparedRun {
     async fn ran(&self, max_bytes: usize) -> ToolOutput {
         let client = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let editor = FileEditor::new(self.shared.root.clone(), self.policy.clone());

@@ -5,7 +5,7 @@
 //! that a runner asks for are made in the workspace's files, and undone with the Turn.
 //!
 //! The agent may write what a runner loads, so its runners are not those of the user's clients: they are confined as
-//! commands are ([`Hosts`]). Where that is impossible, a user is asked about each run.
+//! commands are ([`Hosts`]). If that is impossible, a user is asked about each run.
 //!
 //! Starts no runner by itself, and does not know which folders are trusted: the host asks that.
 

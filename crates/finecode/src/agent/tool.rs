@@ -15,7 +15,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::agent::actions::{RunnerSandbox, Shared};
-use crate::agent::call::Prepared;
+use crate::agent::call::PreparedRun;
 
 /// The condition of an answer about a run that should be confined and is not.
 const UNCONFINED: &str = "without a sandbox";
@@ -32,7 +32,7 @@ pub(crate) struct ActionTool {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct RunArguments {
     payload: Option<Box<RawValue>>,
     projects: Option<Vec<PathBuf>>,
     #[serde(default)]
@@ -88,7 +88,7 @@ impl Tool for ActionTool {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let unusable = |error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}"));
-        let Arguments {
+        let RunArguments {
             payload,
             projects,
             describe,
@@ -154,7 +154,7 @@ impl Tool for ActionTool {
         } else {
             &hosts.sandboxed
         };
-        Ok(Box::new(Prepared {
+        Ok(Box::new(PreparedRun {
             shared: self.shared.clone(),
             host: host.clone(),
             in_advance: !is_missing,

@@ -36,7 +36,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// Reads a merged table. What is wrong is left out, with a problem.
+    /// Reads a merged table. Wrong parts are left out, each with a problem.
     pub(crate) fn read(table: &Value, sources: &[Source]) -> (Self, Vec<Problem>) {
         let mut problems = Problems {
             sources,

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Delivery, RunEvent};
-use crate::conn::{Conn, check, told};
+use crate::conn::{Conn, check, explained};
 use crate::error::RunError;
 use crate::host::Inner;
 use crate::wire::{
-    Answer, Format, Options, RunParams, SegmentParams, Unusable, options, read_answer, read_partial,
+    Format, Options, RunAnswer, RunParams, SegmentParams, Unusable, options, read_answer, read_partial,
     read_progress,
 };
 
@@ -34,14 +34,14 @@ pub(crate) struct Call<'a> {
     pub(crate) payload: &'a RawValue,
     pub(crate) formats: &'a [Format],
     /// For `actions/runHandlers`.
-    pub(crate) segment: Option<Segment<'a>>,
+    pub(crate) segment: Option<SegmentCall<'a>>,
     /// Whether the caller's progress is that of this call.
     pub(crate) progress: bool,
 }
 
 /// A segment's handlers, with the result and context of the segment before.
 #[derive(Default)]
-pub(crate) struct Segment<'a> {
+pub(crate) struct SegmentCall<'a> {
     pub(crate) handlers: &'a [String],
     pub(crate) previous: Option<&'a RawValue>,
     pub(crate) context: Option<&'a RawValue>,
@@ -79,7 +79,7 @@ impl Inner {
         &self,
         delivery: &Delivery<'_>,
         call: Call<'_>,
-    ) -> Result<(Answer, Vec<Json>), RunError> {
+    ) -> Result<(RunAnswer, Vec<Json>), RunError> {
         let Call { conn, segment, .. } = call;
         let context = delivery.context;
         let mut open = Open {
@@ -90,19 +90,19 @@ impl Inner {
             answered: false,
         };
         conn.enter(open.number, context.cancel.clone(), context.client);
-        let kept = Arc::new(Kept::default());
+        let stored = Arc::new(StoredPartials::default());
         let partial_token = context.partial_results.then(|| self.next());
         if let (Some(token), Some(sink)) = (partial_token, &context.sink) {
             open.tokens.push(token);
             let (sink, any, project) = (sink.clone(), delivery.any.clone(), delivery.project.clone());
-            let kept = segment.is_some().then(|| kept.clone());
+            let stored = segment.is_some().then(|| stored.clone());
             let route = move |value: &str| {
                 let Some(partial) = read_partial(value) else {
                     tracing::debug!("a partial result cannot be read");
                     return;
                 };
-                if let (Some(kept), Some(json)) = (&kept, &partial.json) {
-                    kept.push(json);
+                if let (Some(stored), Some(json)) = (&stored, &partial.json) {
+                    stored.push(json);
                 }
                 any.store(true, Ordering::Relaxed);
                 sink(RunEvent::Partial {
@@ -159,7 +159,7 @@ impl Inner {
             Unusable::Protocol(problem) => protocol(conn, problem),
         })?;
         drop(open);
-        let partials = kept.take().ok_or_else(|| {
+        let partials = stored.take().ok_or_else(|| {
             protocol(
                 conn,
                 format!("its partial results have more than {} MiB", MAX_PARTIALS >> 20),
@@ -252,23 +252,23 @@ fn options_of(all: &Options<'_>, conn: &Conn) -> serde_json::Value {
 }
 
 /// Partial results that are stored to be merged. `None` once they are too large.
-struct Kept(Mutex<Option<Vec<Json>>>, AtomicUsize);
+struct StoredPartials(Mutex<Option<Vec<Json>>>, AtomicUsize);
 
-impl Default for Kept {
+impl Default for StoredPartials {
     fn default() -> Self {
         Self(Mutex::new(Some(Vec::new())), AtomicUsize::new(0))
     }
 }
 
-impl Kept {
+impl StoredPartials {
     fn push(&self, json: &RawValue) {
         let bytes = self.1.fetch_add(json.get().len(), Ordering::Relaxed);
-        let mut kept = self.0.lock();
+        let mut stored = self.0.lock();
         if bytes + json.get().len() > MAX_PARTIALS {
-            *kept = None;
+            *stored = None;
         }
-        if let Some(kept) = kept.as_mut() {
-            kept.push(json.to_owned());
+        if let Some(stored) = stored.as_mut() {
+            stored.push(json.to_owned());
         }
     }
 
@@ -307,6 +307,6 @@ pub(crate) fn failed(conn: &Conn, error: CallError) -> RunError {
             limit,
             log: conn.log(),
         },
-        error @ (CallError::Send(_) | CallError::Decode(_)) => protocol(conn, told(&error)),
+        error @ (CallError::Send(_) | CallError::Decode(_)) => protocol(conn, explained(&error)),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bobbin_finecode_wire::Json;
 use serde_json::value::RawValue;
 
-use super::call::{Call, Segment, protocol};
+use super::call::{Call, SegmentCall, protocol};
 use super::{Delivery, Outcome, Status, all_parts};
 use crate::conn::Conn;
 use crate::error::RunError;
@@ -14,7 +14,7 @@ use crate::files::Action;
 use crate::host::Inner;
 use crate::plan::{self, Plan, plan};
 use crate::project::Project;
-use crate::wire::Answer;
+use crate::wire::RunAnswer;
 
 /// The runners of a run, by environment.
 type Runners = HashMap<String, Arc<Conn>>;
@@ -92,7 +92,7 @@ impl Run<'_> {
                 action: &self.action.name,
                 payload: self.payload,
                 formats: if last { &self.delivery.context.formats } else { &[] },
-                segment: Some(Segment {
+                segment: Some(SegmentCall {
                     handlers: &segment.handlers,
                     previous: previous.as_deref(),
                     context: context.as_deref(),
@@ -114,7 +114,7 @@ impl Run<'_> {
     async fn chained(
         &self,
         conn: &Conn,
-        answer: &mut Answer,
+        answer: &mut RunAnswer,
         partials: &[Json],
     ) -> Result<Option<Json>, RunError> {
         match answer.result.take() {
@@ -138,9 +138,9 @@ impl Run<'_> {
                     action: &self.action.name,
                     payload: self.payload,
                     formats: &[],
-                    segment: Some(Segment {
+                    segment: Some(SegmentCall {
                         handlers: &handlers,
-                        ..Segment::default()
+                        ..SegmentCall::default()
                     }),
                     progress: true,
                 };
@@ -183,9 +183,9 @@ impl Run<'_> {
             action: &self.action.name,
             payload: self.payload,
             formats: &self.delivery.context.formats,
-            segment: Some(Segment {
+            segment: Some(SegmentCall {
                 previous: Some(result),
-                ..Segment::default()
+                ..SegmentCall::default()
             }),
             progress: false,
         };
@@ -193,8 +193,8 @@ impl Run<'_> {
         self.outcome(conn, answer)
     }
 
-    fn outcome(&self, conn: &Conn, answer: Answer) -> Result<Outcome, RunError> {
-        let Answer {
+    fn outcome(&self, conn: &Conn, answer: RunAnswer) -> Result<Outcome, RunError> {
+        let RunAnswer {
             status,
             formats,
             code,

@@ -3,7 +3,7 @@
 mod read;
 mod send;
 
-pub(crate) use read::{Answer, Meta, Metas, Nested, Unusable, read_answer, read_partial, read_progress};
+pub(crate) use read::{Meta, Metas, Nested, RunAnswer, Unusable, read_answer, read_partial, read_progress};
 pub(crate) use send::{Options, RunParams, SegmentParams, options, workspace_result};
 
 use serde::{Deserialize, Serialize};

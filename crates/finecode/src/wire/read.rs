@@ -10,7 +10,7 @@ use crate::progress::Progress;
 
 /// The answer to a run, as far as it is one.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RunAnswer {
     pub(crate) status: String,
     pub(crate) formats: Formatted,
     pub(crate) code: i64,
@@ -52,7 +52,7 @@ struct Wire {
 }
 
 /// Reads the answer to a run.
-pub(crate) fn read_answer(answer: &RawValue) -> Result<Answer, Unusable> {
+pub(crate) fn read_answer(answer: &RawValue) -> Result<RunAnswer, Unusable> {
     let protocol = |what: &str| Unusable::Protocol(what.to_owned());
     let wire: Wire = serde_json::from_str(answer.get())
         .map_err(|error| Unusable::Protocol(format!("its answer is not one of a run: {error}")))?;
@@ -67,7 +67,7 @@ pub(crate) fn read_answer(answer: &RawValue) -> Result<Answer, Unusable> {
     let formats = formats.ok_or_else(|| protocol("its answer has no formats"))?;
     let formats =
         Formatted::read(&formats).ok_or_else(|| protocol("the formats of its answer cannot be read"))?;
-    Ok(Answer {
+    Ok(RunAnswer {
         status,
         formats,
         code,

@@ -48,7 +48,7 @@ pub struct FieldSchema {
     pub properties: Properties,
 }
 
-/// The properties of a field. What is absent is not known or not restricted.
+/// The properties of a field. An absent property is not known or not restricted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Properties {
     /// The name of the field.

@@ -27,29 +27,29 @@ pub struct Overrides {
 pub(super) struct Override {
     field: u8,
     component: Option<u8>,
-    name: State<String>,
-    group: State<String>,
-    note: State<String>,
-    required: State<bool>,
-    minlength: State<u32>,
-    maxlength: State<u32>,
-    pattern: State<String>,
-    datatype: State<DataType>,
-    placeholder: State<String>,
-    values: State<BTreeMap<String, String>>,
-    template: State<String>,
+    name: OverrideEffect<String>,
+    group: OverrideEffect<String>,
+    note: OverrideEffect<String>,
+    required: OverrideEffect<bool>,
+    minlength: OverrideEffect<u32>,
+    maxlength: OverrideEffect<u32>,
+    pattern: OverrideEffect<String>,
+    datatype: OverrideEffect<DataType>,
+    placeholder: OverrideEffect<String>,
+    values: OverrideEffect<BTreeMap<String, String>>,
+    template: OverrideEffect<String>,
 }
 
 /// The effect of an override on a property.
 #[derive(Debug, Clone, Default, PartialEq)]
-enum State<T> {
+enum OverrideEffect<T> {
     #[default]
     Inherit,
     Remove,
     Replace(T),
 }
 
-impl<T: Clone> State<T> {
+impl<T: Clone> OverrideEffect<T> {
     fn apply(&self, inherited: &mut Option<T>) {
         match self {
             Self::Inherit => {}
@@ -145,7 +145,7 @@ struct Reader {
 
 impl Reader {
     fn warn(&mut self, warning: &str) {
-        // One that is full has said enough.
+        // More warnings would not help.
         if self.warnings.len() < 100 {
             self.warnings.push(format!("schema: {warning}"));
         }
@@ -191,7 +191,7 @@ impl Reader {
         let place = component
             .flatten()
             .map_or(format!("{segment}.{field}"), |c| format!("{segment}.{field}.{c}"));
-        let mut properties = Entry {
+        let mut properties = EntryReader {
             members: entry,
             place: &place,
             reader: self,
@@ -226,28 +226,28 @@ impl Reader {
 }
 
 /// One entry whose properties are being read.
-struct Entry<'a> {
+struct EntryReader<'a> {
     members: &'a Value,
     place: &'a str,
     reader: &'a mut Reader,
 }
 
-impl Entry<'_> {
-    fn text(&mut self, key: &str) -> State<String> {
+impl EntryReader<'_> {
+    fn text(&mut self, key: &str) -> OverrideEffect<String> {
         self.read(key, "a text", short)
     }
 
-    fn read<T>(&mut self, key: &str, what: &str, read: impl Fn(&Value) -> Option<T>) -> State<T> {
+    fn read<T>(&mut self, key: &str, what: &str, read: impl Fn(&Value) -> Option<T>) -> OverrideEffect<T> {
         match self.members.get(key) {
-            None => State::Inherit,
-            Some(Value::Null) => State::Remove,
+            None => OverrideEffect::Inherit,
+            Some(Value::Null) => OverrideEffect::Remove,
             Some(value) => read(value).map_or_else(
                 || {
                     self.reader
                         .warn(&format!("{key} of {} is not {what}", self.place));
-                    State::Inherit
+                    OverrideEffect::Inherit
                 },
-                State::Replace,
+                OverrideEffect::Replace,
             ),
         }
     }

@@ -6,7 +6,7 @@ use super::overrides::compile;
 use super::{DataType, FieldSchema, Schema};
 use crate::escape::unescape;
 use crate::message::{Message, Segment};
-use crate::path::{MAX_INDEX, Path, Place, SegmentName};
+use crate::path::{MAX_INDEX, Path, SegmentName, SegmentPlace};
 use crate::place::locate;
 use crate::separators::parts;
 
@@ -31,7 +31,7 @@ pub struct Finding {
     /// The place. `None` is a line that no path can name; the message says which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Which rule it is about.
+    /// The rule that the place breaks.
     pub rule: Rule,
     /// The error, for a user. It has no text of the HL7 message in it.
     pub message: String,
@@ -129,17 +129,17 @@ impl Check<'_> {
         let separators = self.message.separators();
         let (field, component) = (u16::from(self.field.field), self.field.component.map(u16::from));
         let place = |repetition| {
-            let place = Place {
+            let place = SegmentPlace {
                 repetition,
                 component,
-                ..Place::field(field)
+                ..SegmentPlace::field(field)
             };
             Path {
                 place: Some(place),
                 ..path
             }
         };
-        let located = locate(self.segment, &Place::field(field), separators).ok();
+        let located = locate(self.segment, &SegmentPlace::field(field), separators).ok();
         let range = located
             .filter(|located| located.missing.is_empty())
             .map(|located| located.range);

@@ -56,6 +56,6 @@ pub struct DeviceInviteResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRevokeParams {
-    /// The ids of devices; all of them when left out. One that is not there is none that has to be revoked.
+    /// The ids of devices; all of them when left out. Unknown ids are ignored.
     pub ids: Option<Vec<String>>,
 }
