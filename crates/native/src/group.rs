@@ -3,6 +3,9 @@
 //! A group is a value (`Group`) in a folder of its own. A crate offers a table of its groups, and the server joins the
 //! tables ([`Groups`]). Coverage tests and `proto-schema/` are made from the same tables.
 
+pub mod need;
+pub mod page;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -12,6 +15,8 @@ use bobbin_peer::PeerHandle;
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use self::need::{Member, Need};
+use self::page::Page;
 use crate::call::{Call, Notified};
 use crate::client::Client;
 use crate::connection::{Endpoint, Server};
@@ -98,12 +103,14 @@ pub enum Direction {
     ServerRequest,
 }
 
-/// Whether this server serves a method already.
+/// The share of a method that this server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Availability {
-    /// This version serves it.
-    Now,
-    /// The shape is final; the server does not serve it yet.
+    /// All.
+    Whole,
+    /// The method, without the parts that its note names.
+    Partial,
+    /// Its final shape; the server does not serve it yet.
     Later,
 }
 
@@ -113,13 +120,16 @@ type Serve = for<'a> fn(Call<'a>) -> BoxFuture<'a, ()>;
 type Take = for<'a> fn(Notified<'a>) -> BoxFuture<'a, ()>;
 
 /// One row of a group.
+///
+/// The schema, the reference and the page of the protocol's coverage are printed from rows. The example of a method is
+/// the first message of that name in a play of `tests/server/protocol/plays`.
 #[derive(Debug, Clone, Copy)]
 pub struct Method {
     /// Its name on the wire.
     pub name: &'static str,
     /// The sender.
     pub direction: Direction,
-    /// Whether this version serves it.
+    /// The share of it that this version has.
     pub availability: Availability,
     /// One or a few sentences.
     pub summary: &'static str,
@@ -129,12 +139,28 @@ pub struct Method {
     pub result: Option<Shape>,
     /// The method's own errors. Errors that any request may get are in [`COMMON_ERRORS`].
     pub errors: &'static [ErrorCode],
+    /// The right that the client needs: to send it, to be sent it, or to answer it.
+    pub need: Need,
+    /// Members of the params that need another right.
+    pub members: &'static [Member],
+    /// Its page in the reference.
+    pub page: Page,
+    /// The capability of the server that announces it.
+    pub capability: Option<&'static str>,
+    /// The section of the AppServer protocol that has it; none for an extension.
+    pub spec: Option<&'static str>,
+    /// The missing parts, or what else a client should know. Empty if there is nothing to say.
+    pub note: &'static str,
+    /// A test that shows it, as `crate/file: function`.
+    pub test: Option<&'static str>,
+    /// The reason why no play shows it.
+    pub unplayed: Option<&'static str>,
     pub(crate) serve: Option<Serve>,
     pub(crate) take: Option<Take>,
 }
 
-/// Makes the rows of a group: kind (a constructor of [`Method`]), name, types of the wire, errors, how it is served,
-/// sentence.
+/// Makes the rows of a group: its page and capability, then kind (a constructor of [`Method`]), name, types of the
+/// wire, errors, how it is served, what it needs, sentence, and further facts by the methods of [`Method`].
 ///
 /// `wait handler` and `now handler` are [`Call::wait`] and [`Call::now`]. `now_with(prompts) handler` serves with a
 /// field of [`Services`](bobbin_agent_api::Services), and `now_with(of Feature) handler` with a feature of another
@@ -148,14 +174,18 @@ macro_rules! rows {
     (@serve $how:ident ($service:ident) $handler:path) => {
         |call| call.$how(|services| services.$service.as_ref(), $handler)
     };
-    ($($(@$later:ident)? $kind:ident $name:tt ($($type:ty)=>+)
-        $([$($error:ident),*])? $($how:ident $(($($service:tt)+))? $handler:path)?: $summary:literal;)+) => {
+    ($page:expr, $capability:expr; $(
+        $(@$later:ident)? $kind:ident $name:tt ($($type:ty)=>+)
+        $([$($error:ident),*])? $($how:ident $(($($service:tt)+))? $handler:path)? $(, needs $need:ident)?:
+        $summary:literal $(, $fact:ident $value:expr)*;
+    )+) => {
         &[$($crate::group::Method::$kind::<$($type),+>(
             $name,
             $summary
             $(, &[$($crate::wire::ErrorCode::$error),*])?
             $(, $crate::rows!(@serve $how $(($($service)+))? $handler))?
-        )$(.$later())?),+]
+            $(, $crate::group::need::Need::$need)?
+        ).page($page).capability($capability)$(.$fact($value))*$(.$later())?),+]
     };
 }
 pub use rows;
@@ -177,12 +207,13 @@ impl Method {
         summary: &'static str,
         errors: &'static [ErrorCode],
         serve: Serve,
+        need: Need,
     ) -> Self {
         Self {
             errors,
             result: Some(Shape::of::<R>()),
             serve: Some(serve),
-            ..Self::row::<P>(Direction::Request, name, summary)
+            ..Self::row::<P>(Direction::Request, name, summary, need)
         }
     }
 
@@ -191,11 +222,12 @@ impl Method {
         name: &'static str,
         summary: &'static str,
         errors: &'static [ErrorCode],
+        need: Need,
     ) -> Self {
         Self {
             errors,
             result: Some(Shape::of::<R>()),
-            ..Self::row::<P>(Direction::Request, name, summary)
+            ..Self::row::<P>(Direction::Request, name, summary, need)
         }
     }
 
@@ -204,54 +236,137 @@ impl Method {
         name: &'static str,
         summary: &'static str,
         take: Take,
+        need: Need,
     ) -> Self {
         Self {
             take: Some(take),
-            ..Self::first_notification::<P>(name, summary)
+            ..Self::first_notification::<P>(name, summary, need)
         }
     }
 
     /// A notification that the connection or the peer processes itself.
-    pub(crate) const fn first_notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
-        Self::row::<P>(Direction::ClientNotification, name, summary)
+    pub(crate) const fn first_notification<P: JsonSchema>(
+        name: &'static str,
+        summary: &'static str,
+        need: Need,
+    ) -> Self {
+        Self::row::<P>(Direction::ClientNotification, name, summary, need)
     }
 
-    /// A notification of the server.
+    /// A notification of the server. A client that may read is sent it.
     pub const fn notification<P: JsonSchema>(name: &'static str, summary: &'static str) -> Self {
-        Self::row::<P>(Direction::Notification, name, summary)
+        Self::row::<P>(Direction::Notification, name, summary, Need::Read)
     }
 
     /// A request of the server.
     pub const fn server_request<P: JsonSchema, R: JsonSchema>(
         name: &'static str,
         summary: &'static str,
+        need: Need,
     ) -> Self {
         Self {
             result: Some(Shape::of::<R>()),
-            ..Self::row::<P>(Direction::ServerRequest, name, summary)
+            ..Self::row::<P>(Direction::ServerRequest, name, summary, need)
         }
     }
 
-    /// Returns the same row, marked as not served yet.
+    const fn row<P: JsonSchema>(
+        direction: Direction,
+        name: &'static str,
+        summary: &'static str,
+        need: Need,
+    ) -> Self {
+        Self {
+            name,
+            direction,
+            availability: Availability::Whole,
+            summary,
+            params: Shape::of::<P>(),
+            result: None,
+            errors: &[],
+            need,
+            members: &[],
+            page: Page::CONNECTION,
+            capability: None,
+            spec: None,
+            note: "",
+            test: None,
+            unplayed: None,
+            serve: None,
+            take: None,
+        }
+    }
+}
+
+/// Facts of a row.
+impl Method {
+    /// Sets its page in the reference.
+    #[must_use]
+    pub const fn page(self, page: Page) -> Self {
+        Self { page, ..self }
+    }
+
+    /// Sets the capability of the server that announces it.
+    #[must_use]
+    pub const fn capability(self, capability: Option<&'static str>) -> Self {
+        Self { capability, ..self }
+    }
+
+    /// Sets the members of the params that need another right.
+    #[must_use]
+    pub const fn members(self, members: &'static [Member]) -> Self {
+        Self { members, ..self }
+    }
+
+    /// Sets the section of the AppServer protocol that has it.
+    #[must_use]
+    pub const fn spec(self, spec: &'static str) -> Self {
+        Self {
+            spec: Some(spec),
+            ..self
+        }
+    }
+
+    /// Names a test that shows it.
+    #[must_use]
+    pub const fn test(self, test: &'static str) -> Self {
+        Self {
+            test: Some(test),
+            ..self
+        }
+    }
+
+    /// Gives the reason why no play shows it.
+    #[must_use]
+    pub const fn unplayed(self, unplayed: &'static str) -> Self {
+        Self {
+            unplayed: Some(unplayed),
+            ..self
+        }
+    }
+
+    /// Says what else a client should know.
+    #[must_use]
+    pub const fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
+    }
+
+    /// Says what is missing.
+    #[must_use]
+    pub const fn partial(self, missing: &'static str) -> Self {
+        Self {
+            availability: Availability::Partial,
+            note: missing,
+            ..self
+        }
+    }
+
+    /// Marks it as not served yet.
     #[must_use]
     pub const fn later(self) -> Self {
         Self {
             availability: Availability::Later,
             ..self
-        }
-    }
-
-    const fn row<P: JsonSchema>(direction: Direction, name: &'static str, summary: &'static str) -> Self {
-        Self {
-            name,
-            direction,
-            availability: Availability::Now,
-            summary,
-            params: Shape::of::<P>(),
-            result: None,
-            errors: &[],
-            serve: None,
-            take: None,
         }
     }
 }

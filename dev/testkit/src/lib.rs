@@ -4,7 +4,6 @@
 mod client;
 mod clock;
 mod engine;
-mod examples;
 mod folder;
 #[cfg(feature = "mcp-server")]
 pub mod kiosk;
@@ -18,7 +17,6 @@ mod workspace;
 pub use client::{Client, Link};
 pub use clock::ManualClock;
 pub use engine::ScriptEngine;
-pub use examples::comes_back;
 pub use folder::Folder;
 pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
 pub use redact::redacted;

@@ -1,103 +1,136 @@
-//! Whether `docs/contributing/protocol-coverage.md` says the truth about the native protocol.
+//! Printing `docs/contributing/protocol-coverage.md`, and whether it and `eca-coverage.md` are true.
 //!
-//! The page has a row for everything the protocol's pages name. What there is, is taken from the code: from the
-//! table of methods, the types of `wire`, and what the server's sources make of them. Every row that claims
-//! something names a test, and that test must be there. `editors` does the same for `docs/contributing/eca-coverage.md`.
+//! The rows of methods come from the joined tables. `coverage/head.md` has the rest: Item types, capabilities, error codes
+//! and the Hub, by hand, and each name that the types have must have a row there. Every row names a test that exists.
 
-mod code;
 mod editors;
 mod page;
 mod shown;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context;
+use bobbin_native::group::{Availability, Direction, Method};
+use bobbin_native::wire::{ClientCapabilities, ErrorCode, ItemPayload, ServerCapabilities};
+use schemars::{JsonSchema, SchemaGenerator};
+
+use crate::groups::groups;
+use crate::reference;
 
 pub(crate) use page::{Page, Section, State};
 
 /// The page, from the root of the repository.
-const PAGE: &str = "docs/contributing/protocol-coverage.md";
+pub(crate) const PAGE: &str = "docs/contributing/protocol-coverage.md";
+const HEAD: &str = "dev/xtask/src/coverage/head.md";
+/// The line of the head that the tables of methods replace.
+const METHODS: &str = "<!-- methods -->\n";
+const TABLES: [(Direction, &str); 4] = [
+    (Direction::Request, "Requests"),
+    (Direction::ClientNotification, "Client notifications"),
+    (Direction::Notification, "Notifications"),
+    (Direction::ServerRequest, "Server requests"),
+];
 
-/// The page, laid beside the code.
-#[derive(Debug)]
-pub(crate) struct Coverage {
-    page: Page,
-    complaints: Vec<String>,
+/// Returns the page as it should be.
+///
+/// # Errors
+/// The head could not be read.
+pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
+    let head = std::fs::read_to_string(root.join(HEAD)).context(HEAD)?;
+    let mut tables = String::new();
+    for (direction, title) in TABLES {
+        let _ = write!(
+            tables,
+            "## {title}\n\n| Name | Page | State | Needs | What is missing, or what a client sees instead | Shown by |\n\
+             |---|---|---|---|---|---|\n"
+        );
+        for method in groups().methods().filter(|method| method.direction == direction) {
+            tables.push_str(&row(method));
+        }
+        tables.push('\n');
+    }
+    let page = head.replace(METHODS, tables.trim_end_matches('\n'));
+    Ok(format!("<!-- Made by `cargo xtask coverage`. -->\n\n{page}"))
 }
 
-impl Coverage {
-    /// Reads the page and the sources of the repository at `root`.
-    ///
-    /// # Errors
-    /// A file could not be read.
-    pub(crate) fn read(root: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(root.join(PAGE)).context(PAGE)?;
-        let page = Page::parse(&text);
-        let facts = code::Facts::read(root)?;
-        let mut complaints = page.complaints();
-        complaints.extend(facts.complaints.iter().cloned());
-        complaints.extend(compare(&page, &facts));
-        complaints.extend(shown::missing(root, &page)?);
-        complaints.extend(editors::complaints(root)?);
-        Ok(Self { page, complaints })
-    }
-
-    /// Returns what is wrong, a sentence each.
-    pub(crate) fn complaints(&self) -> &[String] {
-        &self.complaints
-    }
-
-    /// Returns how many names of each section are in which state.
-    pub(crate) fn summary(&self) -> String {
-        let mut counts: BTreeMap<Section, [usize; 3]> = BTreeMap::new();
-        for row in &self.page.rows {
-            let count = counts.entry(row.section).or_default();
-            count[row.state as usize] += row.names.len();
-        }
-        let mut text = format!("{:<20} {:>6} {:>8} {:>9}\n", "", "done", "partial", "not here");
-        for (section, [done, partial, not_here]) in counts {
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                text,
-                "{:<20} {done:>6} {partial:>8} {not_here:>9}",
-                section.title()
-            );
-        }
-        text
-    }
+fn row(method: &Method) -> String {
+    let linked = || {
+        format!(
+            "[`{}`](../protocol/reference/{})",
+            method.name,
+            reference::place(method)
+        )
+    };
+    let (state, name) = match method.availability {
+        Availability::Later => ("not here", format!("`{}`", method.name)),
+        Availability::Partial => ("partial", linked()),
+        Availability::Whole => ("done", linked()),
+    };
+    format!(
+        "| {name} | {} | {state} | {} | {} | {} |\n",
+        method.spec.unwrap_or("extension"),
+        reference::needs(method),
+        method.note,
+        method.test.map_or_else(String::new, |test| format!("`{test}`")),
+    )
 }
 
-/// Returns where the page and the code say different things.
-fn compare(page: &Page, facts: &code::Facts) -> Vec<String> {
-    let mut complaints = Vec::new();
-    for ((section, name), served) in &facts.there {
-        match page.state(*section, name) {
-            None => complaints.push(format!("{}: `{name}` has no row", section.title())),
-            Some(State::NotHere) if *served => complaints.push(format!(
-                "{}: `{name}` is said to be not here, and the code has it",
-                section.title()
-            )),
-            Some(State::Done | State::Partial) if !served => complaints.push(format!(
-                "{}: `{name}` is said to be here, and the code does not have it",
-                section.title()
-            )),
-            Some(_) => {}
+/// Returns what is wrong with the rows and the pages of both protocols, a sentence each.
+///
+/// # Errors
+/// A file could not be read.
+pub(crate) fn complaints(root: &Path) -> anyhow::Result<Vec<String>> {
+    let head = Page::parse(&std::fs::read_to_string(root.join(HEAD)).context(HEAD)?);
+    let mut complaints = head.complaints();
+    for method in groups().methods() {
+        match (method.availability, method.test, method.note) {
+            (Availability::Later, _, "") => complaints.push(format!("{}: no note says why", method.name)),
+            (Availability::Whole | Availability::Partial, None, _) => {
+                complaints.push(format!("{}: no test", method.name));
+            }
+            _ => {}
         }
     }
-    for row in &page.rows {
-        let invented = row.names.iter().filter(|name| {
-            row.state != State::NotHere && !facts.there.contains_key(&(row.section, (*name).clone()))
-        });
-        complaints.extend(invented.map(|name| {
-            format!(
-                "{}: `{name}` is said to be here, and the code does not know it",
-                row.section.title()
-            )
-        }));
-    }
-    complaints
+    let codes = ErrorCode::ALL.iter().map(|code| code.code().to_string());
+    let kinds = ItemPayload::KINDS.iter().map(|kind| (*kind).to_owned());
+    complaints.extend(missing(&head, Section::ItemTypes, kinds));
+    complaints.extend(missing(&head, Section::ErrorCodes, codes));
+    complaints.extend(missing(
+        &head,
+        Section::ClientCapabilities,
+        members::<ClientCapabilities>(),
+    ));
+    complaints.extend(missing(
+        &head,
+        Section::ServerCapabilities,
+        members::<ServerCapabilities>(),
+    ));
+    let of_rows = groups();
+    let tests = of_rows.methods().filter_map(|method| method.test);
+    complaints.extend(shown::missing(root, tests.chain(head.tests()))?);
+    complaints.extend(editors::complaints(root)?);
+    Ok(complaints)
+}
+
+/// Returns the names of a section that the code has and the page does not.
+fn missing(page: &Page, section: Section, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let rows = page.rows.iter().filter(|row| row.section == section);
+    let known: BTreeSet<&String> = rows.flat_map(|row| &row.names).collect();
+    let names = names.into_iter().filter(|name| !known.contains(name));
+    names
+        .map(|name| format!("{}: `{name}` has no row in {HEAD}", section.title()))
+        .collect()
+}
+
+/// Returns the members of a type on the wire.
+fn members<T: JsonSchema>() -> Vec<String> {
+    let schema = T::json_schema(&mut SchemaGenerator::default());
+    let properties = schema.get("properties").and_then(|all| all.as_object());
+    properties
+        .map(|all| all.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -105,39 +138,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_says_what_the_code_has() {
-        let coverage = Coverage::read(&crate::root()).unwrap();
-        assert!(
-            coverage.complaints().is_empty(),
-            "{}",
-            coverage.complaints().join("\n")
-        );
+    fn every_row_names_a_test_and_every_name_has_a_row() {
+        let complaints = complaints(&crate::root()).unwrap();
+        assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     }
 
     #[test]
-    fn a_row_that_claims_too_much_or_too_little_is_found() {
-        let page = Page::parse(
-            "## Requests\n\
-             | Name | Page | State | Note | Shown by |\n|---|---|---|---|---|\n\
-             | `thread/start` | 02 | not here | -32601 | |\n\
-             | `tea/boil` | 02 | done | | `native/tea: boils` |\n",
-        );
-        let facts = code::Facts {
-            there: [
-                ((Section::Requests, "thread/start".to_owned()), true),
-                ((Section::Requests, "thread/list".to_owned()), true),
-            ]
-            .into(),
-            complaints: Vec::new(),
-        };
-        let found = compare(&page, &facts);
-        assert_eq!(found.len(), 3, "{found:?}");
-        for (complaint, words) in found.iter().zip([
-            "`thread/list` has no row",
-            "`thread/start` is said to be not here",
-            "`tea/boil` is said to be here",
-        ]) {
-            assert!(complaint.contains(words), "{complaint}");
+    fn committed_page_says_what_the_tables_say_and_what_each_method_needs() {
+        let page = page(&crate::root()).unwrap();
+        let committed = std::fs::read_to_string(crate::root().join(PAGE)).unwrap();
+        assert!(page == committed, "run `cargo xtask coverage`");
+        for method in groups().methods() {
+            let row = page
+                .lines()
+                .find(|line| line.contains(&format!("`{}`", method.name)));
+            assert!(row.unwrap().contains(method.need.word()), "{}", method.name);
         }
+    }
+
+    #[test]
+    fn a_name_without_a_row_is_found() {
+        let page = Page::parse(
+            "## Item types\n| Name | Page | State | Note | Shown by |\n|---|---|---|---|---|\n| `a` | 03 | done | | `x/y: z` |\n",
+        );
+        let names = ["a", "b"].map(str::to_owned);
+        assert_eq!(
+            missing(&page, Section::ItemTypes, names),
+            ["Item types: `b` has no row in dev/xtask/src/coverage/head.md"]
+        );
     }
 }

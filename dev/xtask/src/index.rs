@@ -39,7 +39,7 @@ fn entry(method: &Method) -> Value {
     let mut entry = json!({
         "method": method.name,
         "summary": method.summary,
-        "served": method.availability == Availability::Now,
+        "served": method.availability != Availability::Later,
         "params": paths.params,
     });
     if let Some(result) = paths.result {

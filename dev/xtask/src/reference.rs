@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use bobbin_native::group::need::Need;
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Availability, COMMON_ERRORS, Direction, Method};
 use bobbin_native::wire::{ClientCapabilities, ErrorCode};
 use serde_json::{Map, Value, json};
@@ -17,21 +19,14 @@ use crate::schema::{self, Paths};
 use crate::stale::Files;
 
 mod json;
-mod pages;
 mod types;
 
-use pages::PAGES;
 use types::{Types, cell, prose};
 
 /// Where the pages are, from the root of the repository.
 pub(crate) const DIRECTORY: &str = "docs/protocol/reference";
 const EXAMPLES: &str = "tests/server/protocol/examples";
 const HEADS: &str = "dev/xtask/src/reference/heads";
-/// Served messages that no play shows, and why.
-const UNPLAYED: [(&str, &str); 2] = [
-    ("ext/channel/heartbeat", "it comes after 30 seconds"),
-    ("terminal/stalled", "it comes after 45 seconds"),
-];
 /// Keys of `extensions` by which clients get notifications.
 const CLIENT_EXTENSIONS: [&str; 3] = ["finecode", "forward", "hermesUi"];
 
@@ -45,7 +40,7 @@ struct Sources {
 /// Returns every page.
 ///
 /// # Errors
-/// A method has no page, no capability of that name is there, or an example is missing.
+/// No capability of that name is there, or an example is missing.
 pub(crate) fn files(root: &Path) -> anyhow::Result<Files> {
     let sources = Sources {
         messages: schema::files()?,
@@ -59,16 +54,15 @@ pub(crate) fn files(root: &Path) -> anyhow::Result<Files> {
     sources.check(&definitions)?;
     let mut mentions = Vec::new();
     for method in served() {
-        let (page, _) = pages::find(method.name).context("a method without a page")?;
         let paths = Paths::of(method);
         for path in [Some(paths.params), paths.result].into_iter().flatten() {
-            mentions.push((page.name, sources.parse(&path)?));
+            mentions.push((method.page.name, sources.parse(&path)?));
         }
     }
     let mentions: Vec<_> = mentions.iter().map(|(page, message)| (*page, message)).collect();
     let types = Types::new(definitions, &mentions);
     let mut files = Files::new();
-    for page in PAGES {
+    for page in pages() {
         let head = head(root, page.name)?;
         let mut text = format!("{}\n# {}\n\n{head}", warning(), page.title);
         for methods in by_name(page.name) {
@@ -115,7 +109,18 @@ fn served() -> impl Iterator<Item = &'static Method> {
     let methods: Vec<_> = groups().methods().collect();
     methods
         .into_iter()
-        .filter(|method| method.availability == Availability::Now)
+        .filter(|method| method.availability != Availability::Later)
+}
+
+/// Returns the pages, in the order of the groups.
+fn pages() -> Vec<Page> {
+    let mut pages = Vec::new();
+    for method in served() {
+        if !pages.contains(&method.page) {
+            pages.push(method.page);
+        }
+    }
+    pages
 }
 
 /// Returns the methods of a page, those of one name together: requests, then what the server asks, then notifications.
@@ -128,9 +133,7 @@ fn by_name(page: &str) -> Vec<Vec<&'static Method>> {
     ];
     let mut sections: Vec<Vec<&'static Method>> = Vec::new();
     for direction in order {
-        let of = |method: &&Method| {
-            method.direction == direction && pages::find(method.name).is_some_and(|(of, _)| of.name == page)
-        };
+        let of = |method: &&Method| method.direction == direction && method.page.name == page;
         for method in served().filter(of) {
             match sections
                 .iter_mut()
@@ -151,6 +154,25 @@ fn direction(method: &Method) -> (&'static str, &'static str) {
         Direction::Notification => ("notifications", "Notification of the server"),
         Direction::ServerRequest => ("serverRequests", "Request of the server"),
     }
+}
+
+/// Returns the place of a method within the reference.
+pub(crate) fn place(method: &Method) -> String {
+    let anchor = method.name.replace(['/', '$'], "").to_lowercase();
+    format!("{}.md#{anchor}", method.page.name)
+}
+
+/// Returns the right that a method needs, and the members that need another one.
+pub(crate) fn needs(method: &Method) -> String {
+    let mut text = method.need.word().to_owned();
+    for need in [Need::Read, Need::Prompt, Need::Approve, Need::Own] {
+        let members = method.members.iter().filter(|(_, of)| *of == need);
+        let names: Vec<String> = members.map(|(name, _)| format!("`{name}`")).collect();
+        if !names.is_empty() {
+            let _ = write!(text, "; {} for {}", need.word(), names.join(", "));
+        }
+    }
+    text
 }
 
 /// Reads what the plays have recorded, by direction and method.
@@ -237,7 +259,7 @@ impl Sources {
     }
 
     /// # Errors
-    /// A method has no page or no example, or a capability is not one.
+    /// A method has no example, or a capability is not one.
     fn check(&self, definitions: &Map<String, Value>) -> anyhow::Result<()> {
         let mut missing = Vec::new();
         for method in served() {
@@ -245,18 +267,13 @@ impl Sources {
             let known = self
                 .examples
                 .contains_key(&(section.to_owned(), method.name.to_owned()));
-            let unplayed = UNPLAYED.iter().any(|(name, _)| *name == method.name);
-            match pages::find(method.name) {
-                None => missing.push(format!("{}: no page (xtask/src/reference/pages.rs)", method.name)),
-                Some((_, Some(capability))) => {
-                    let shape = &definitions["ServerCapabilities"]["properties"];
-                    if !capability.starts_with("extensions.") && shape.get(capability).is_none() {
-                        missing.push(format!("{}: no capability {capability}", method.name));
-                    }
+            if let Some(capability) = method.capability {
+                let shape = &definitions["ServerCapabilities"]["properties"];
+                if !capability.starts_with("extensions.") && shape.get(capability).is_none() {
+                    missing.push(format!("{}: no capability {capability}", method.name));
                 }
-                Some(_) => {}
             }
-            if known == unplayed {
+            if known == method.unplayed.is_some() {
                 missing.push(format!(
                     "{}: no example; a play in tests/server/protocol/plays shows one",
                     method.name
@@ -280,7 +297,7 @@ impl Sources {
             let (section, who) = direction(method);
             let _ = write!(text, "\n{who}. {}\n\n", method.summary);
             let mut needs = Vec::new();
-            if let Some((_, Some(capability))) = pages::find(method.name) {
+            if let Some(capability) = method.capability {
                 needs.push(format!("`{capability}` of the server"));
             }
             if let Some(capability) = self
@@ -292,6 +309,13 @@ impl Sources {
             }
             if !needs.is_empty() {
                 let _ = write!(text, "[Capability](capabilities.md): {}.\n\n", needs.join(", "));
+            }
+            if method.direction != Direction::Notification {
+                let _ = write!(
+                    text,
+                    "Needs the [right](README.md#rights) {}.\n\n",
+                    self::needs(method)
+                );
             }
             let paths = Paths::of(method);
             let params = self.parse(&paths.params)?;
@@ -419,11 +443,7 @@ fn errors(head: &str) -> String {
     for error in ErrorCode::ALL {
         let of: Vec<String> = served()
             .filter(|method| method.errors.contains(error))
-            .filter_map(|method| {
-                let (page, _) = pages::find(method.name)?;
-                let anchor = method.name.replace(['/', '$'], "").to_lowercase();
-                Some(format!("[{}]({}.md#{anchor})", method.name, page.name))
-            })
+            .map(|method| format!("[{}]({})", method.name, place(method)))
             .collect();
         let of = match (of.is_empty(), COMMON_ERRORS.contains(error)) {
             _ if *error == ErrorCode::ParseError => "any message".to_owned(),
@@ -447,14 +467,11 @@ fn contents(head: &str) -> String {
         "{}\n# Reference\n\n{head}\n| page | methods |\n|---|---|\n",
         warning()
     );
-    for page in PAGES {
+    for page in pages() {
         let names: Vec<String> = by_name(page.name)
             .iter()
             .filter_map(|methods| methods.first())
-            .map(|method| {
-                let anchor = method.name.replace(['/', '$'], "").to_lowercase();
-                format!("[{}]({}.md#{anchor})", method.name, page.name)
-            })
+            .map(|method| format!("[{}]({})", method.name, place(method)))
             .collect();
         let _ = writeln!(
             text,

@@ -6,6 +6,7 @@ pub mod wire;
 
 use std::sync::Arc;
 
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::{EmptyParams, EmptyResult, ToolCallResult};
 
@@ -32,27 +33,48 @@ pub static GROUPS: &[&Group] = &[&GROUP];
 
 static GROUP: Group = Group {
     methods: rows! {
+        Page::new("channels", "Chat channels"), Some("externalChannelManagement");
         request "externalChannel/list" (EmptyParams => ExternalChannelListResult)
-            [] now_with(of Feature) handlers::list: "Lists the external channels of the configuration.";
+            [] now_with(of Feature) handlers::list, needs Own:
+            "Lists the external channels of the configuration.", spec "05 §9",
+            test "channels/configuration: a_channel_is_added_read_and_removed_and_counts_at_once",
+            note "a channel of the user's own file cannot be removed: -32081";
         request "externalChannel/get" (ExternalChannelNameParams => ExternalChannelResult)
-            [ChannelNotFound] now_with(of Feature) handlers::get: "Reads the configuration of an external channel.";
+            [ChannelNotFound] now_with(of Feature) handlers::get, needs Own:
+            "Reads the configuration of an external channel.", spec "05 §9",
+            test "channels/configuration: a_channel_is_added_read_and_removed_and_counts_at_once",
+            note "a channel of the user's own file cannot be removed: -32081";
         request "externalChannel/upsert" (ExternalChannelUpsertParams => ExternalChannelResult)
-            [ChannelInvalid, ChannelNameConflict] wait_with(of Feature) handlers::upsert:
-            "Adds an external channel to the workspace's configuration, or replaces it. It counts at once.";
+            [ChannelInvalid, ChannelNameConflict] wait_with(of Feature) handlers::upsert, needs Own:
+            "Adds an external channel to the workspace's configuration, or replaces it. It counts at once.",
+            spec "05 §9", test "channels/configuration: a_channel_is_added_read_and_removed_and_counts_at_once",
+            note "a channel of the user's own file cannot be removed: -32081";
         request "externalChannel/remove" (ExternalChannelRemoveParams => ExternalChannelRemoveResult)
-            [ChannelNotFound, ChannelInvalid] wait_with(of Feature) handlers::remove:
-            "Removes an external channel from the workspace's configuration and ends its adapter.";
+            [ChannelNotFound, ChannelInvalid] wait_with(of Feature) handlers::remove, needs Own:
+            "Removes an external channel from the workspace's configuration and ends its adapter.", spec "05 §9",
+            test "channels/configuration: a_channel_is_added_read_and_removed_and_counts_at_once",
+            note "a channel of the user's own file cannot be removed: -32081";
         request "channel/status" (EmptyParams => ChannelStatusResult)
-            [] now_with(of Feature) handlers::status: "Says which external channels have an adapter.";
+            [] now_with(of Feature) handlers::status, needs Read:
+            "Says which external channels have an adapter.", capability Some("channelStatus"), spec "05 §9",
+            test "channels/admission: channels_are_listed_with_those_that_are_there",
+            note "there are no social channels; extensions `problem` and `diagnostics`";
         request "channel/send" (ChannelSendParams => ChannelSendResult)
-            [] now_with(of Feature) handlers::send:
-            "Extension: sends a message to a chat of an external channel, once. Nothing is queued.";
-        server_request EXT_CHANNEL_SEND (ExtChannelSendParams => ExtChannelSendResult):
-            "Has an adapter send a message to a chat.";
-        server_request EXT_CHANNEL_TOOL_CALL (ChannelToolCallParams => ToolCallResult):
-            "Has an adapter run one of its tools.";
-        server_request EXT_CHANNEL_HEARTBEAT (EmptyParams => EmptyResult):
-            "Asks an adapter for a sign of life.";
+            [] now_with(of Feature) handlers::send, needs Own:
+            "Extension: sends a message to a chat of an external channel, once. Nothing is queued.",
+            capability Some("channelStatus"),
+            test "channels/deliveries: a_text_reaches_the_adapter_of_its_channel_and_its_answer_comes_back";
+        server_request EXT_CHANNEL_SEND (ExtChannelSendParams => ExtChannelSendResult), needs Prompt:
+            "Has an adapter send a message to a chat.", capability None, spec "06 §B4",
+            test "channels/deliveries: a_picture_of_the_workspace_goes_in_the_form_that_the_adapter_takes",
+            note "no artifacts are stored, so none is found";
+        server_request EXT_CHANNEL_TOOL_CALL (ChannelToolCallParams => ToolCallResult), needs Prompt:
+            "Has an adapter run one of its tools.", capability None, spec "06 §B5",
+            test "channels/tools: a_tool_runs_at_its_adapter_as_one_item";
+        server_request EXT_CHANNEL_HEARTBEAT (EmptyParams => EmptyResult), needs Prompt:
+            "Asks an adapter for a sign of life.", capability None, spec "06 §B6",
+            test "channels/admission: an_adapter_that_does_not_answer_its_heartbeat_is_closed",
+            unplayed "it comes after 30 seconds";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Feature>().is_some() {

@@ -5,8 +5,6 @@
 
 mod changes;
 mod editor;
-#[cfg(test)]
-mod examples;
 mod handlers;
 mod runs;
 mod types;
@@ -19,6 +17,7 @@ pub mod wire {
 
 use crate::Event;
 use bobbin_core::{Broadcast, WireMessage};
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
 
@@ -41,47 +40,66 @@ pub(crate) const APPLY_EDIT: &str = "finecode/applyEdit";
 /// The key of `extensions`: `true`, or from a client an object that says what it can do.
 pub(crate) const CAPABILITY: &str = "finecode";
 
-/// What happens in FineCode, for all clients.
+/// An event of FineCode, for all clients.
 #[derive(Debug)]
 pub struct FineCodeNews(pub Event);
 
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::new("finecode", "FineCode"), Some("extensions.finecode");
         request "finecode/project/list" (EmptyParams => FineCodeProjectListResult)
-            [] wait_with(of FineCode) handlers::projects:
-            "Extension: lists the FineCode projects of the workspace, with what is wrong with their configuration.";
+            [] wait_with(of FineCode) handlers::projects, needs Read:
+            "Extension: lists the FineCode projects of the workspace, with what is wrong with their configuration.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer";
         request "finecode/action/list" (FineCodeActionListParams => FineCodeActionListResult)
-            [] now_with(of FineCode) handlers::actions:
-            "Extension: lists actions.";
+            [] now_with(of FineCode) handlers::actions, needs Read:
+            "Extension: lists actions.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer";
         request "finecode/action/run" (FineCodeActionRunParams => FineCodeActionRunResult)
-            [] now_with(of FineCode) handlers::run:
-            "Extension: runs an action and answers when it has ended in all projects.";
+            [] now_with(of FineCode) handlers::run, needs Own:
+            "Extension: runs an action and answers when it has ended in all projects.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer";
         request "finecode/action/cancel" (FineCodeActionCancelParams => FineCodeActionCancelResult)
-            [] now_with(of FineCode) handlers::cancel:
-            "Extension: cancels a run of this connection.";
+            [] now_with(of FineCode) handlers::cancel, needs Own:
+            "Extension: cancels a run of this connection.",
+            test "finecode/over_the_wire: a_run_is_cancelled_by_its_name_and_by_its_client_leaving";
         request "finecode/runner/list" (EmptyParams => FineCodeRunnerListResult)
-            [] now_with(of FineCode) handlers::runners:
-            "Extension: lists the runners that were used.";
+            [] now_with(of FineCode) handlers::runners, needs Read:
+            "Extension: lists the runners that were used.",
+            test "finecode/over_the_wire: runners_are_listed_restarted_and_stopped_and_show_what_they_printed";
         request "finecode/runner/restart" (FineCodeRunnerParams => FineCodeRunnerResult)
-            [] now_with(of FineCode) handlers::restart:
-            "Extension: restarts a runner.";
+            [] now_with(of FineCode) handlers::restart, needs Own:
+            "Extension: restarts a runner.",
+            test "finecode/over_the_wire: runners_are_listed_restarted_and_stopped_and_show_what_they_printed";
         request "finecode/runner/stop" (FineCodeRunnerParams => FineCodeRunnerResult)
-            [] now_with(of FineCode) handlers::stop:
-            "Extension: stops a runner; its next use starts it.";
+            [] now_with(of FineCode) handlers::stop, needs Own:
+            "Extension: stops a runner; its next use starts it.",
+            test "finecode/over_the_wire: runners_are_listed_restarted_and_stopped_and_show_what_they_printed";
         request "finecode/runner/logs" (FineCodeRunnerParams => FineCodeRunnerLogsResult)
-            [] now_with(of FineCode) handlers::logs:
-            "Extension: returns the last lines that a runner has printed.";
+            [] now_with(of FineCode) handlers::logs, needs Read:
+            "Extension: returns the last lines that a runner has printed.",
+            test "finecode/over_the_wire: runners_are_listed_restarted_and_stopped_and_show_what_they_printed";
         notification PROGRESS (FineCodeProgressNotification):
-            "Extension: how far a run is.";
+            "Extension: how far a run is.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer",
+            note "to the client that runs the action";
         notification PARTIAL_RESULT (FineCodePartialResultNotification):
-            "Extension: a part of a run's result.";
+            "Extension: a part of a run's result.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer",
+            note "to the client that runs the action";
         notification RUNNER_UPDATED (FineCodeRunnerUpdatedNotification):
-            "Extension: a runner is in another state.";
+            "Extension: a runner is in another state.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer",
+            note "to clients that declared `extensions.finecode`";
         notification MESSAGE (FineCodeMessageNotification):
-            "Extension: a runner has something to say to the user.";
-        server_request APPLY_EDIT (FineCodeApplyEditParams => FineCodeApplyEditResult):
-            "Extension: a runner wants an edit of files. Sent to one client that declares `extensions.finecode.applyEdit`.";
+            "Extension: a runner has something to say to the user.",
+            test "finecode/over_the_wire: a_run_sends_progress_and_partial_results_and_then_its_answer",
+            note "to clients that declared `extensions.finecode`";
+        server_request APPLY_EDIT (FineCodeApplyEditParams => FineCodeApplyEditResult), needs Own:
+            "Extension: a runner wants an edit of files. Sent to one client that declares `extensions.finecode.applyEdit`.",
+            test "finecode/over_the_wire: an_edit_reaches_the_client_that_asked_for_the_run",
+            note "to clients that declare it";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<FineCode>().is_some() {

@@ -18,6 +18,7 @@ use crate::ui::{
 };
 use crate::{Announce, Host, News};
 use bobbin_core::Broadcasts;
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::{EmptyParams, EmptyResult};
 
@@ -51,61 +52,123 @@ pub static GROUPS: &[&Group] = &[&GROUP];
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::new("hermes", "Hermes extensions"), Some("extensions.hermesUi");
         request "hermes/extension/list" (EmptyParams => HermesExtensionListResult)
-            [] now_with(of Hermes) extensions::list: "Lists the extensions in the order of the configuration.";
+            [] now_with(of Hermes) extensions::list, needs Read:
+            "Lists the extensions in the order of the configuration.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/extension/reload" (EmptyParams => EmptyResult)
-            [] now_with(of Hermes) extensions::reload: "Ends all extensions and starts them again.";
+            [] now_with(of Hermes) extensions::reload, needs Own:
+            "Ends all extensions and starts them again.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/extension/setEnabled" (HermesSetEnabledParams => EmptyResult)
-            [] now_with(of Hermes) extensions::set_enabled: "Starts or ends an extension until the server ends.";
+            [] now_with(of Hermes) extensions::set_enabled, needs Own:
+            "Starts or ends an extension until the server ends.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/extension/logs" (HermesLogsParams => HermesLogsResult)
-            [] now_with(of Hermes) extensions::logs: "Reads the log of an extension.";
+            [] now_with(of Hermes) extensions::logs, needs Read:
+            "Reads the log of an extension.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/toolbar/list" (EmptyParams => HermesToolbarResult)
-            [] now_with(of Hermes) extensions::toolbar: "Lists the buttons of running extensions.";
+            [] now_with(of Hermes) extensions::toolbar, needs Read:
+            "Lists the buttons of running extensions.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/command/execute" (HermesCommandParams => EmptyResult)
-            [] wait_with(of Hermes) extensions::execute:
-            "Sends a command to the first extension that has it. No extension has it: -32009.";
+            [] wait_with(of Hermes) extensions::execute, needs Own:
+            "Sends a command to the first extension that has it. No extension has it: -32009.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
         request "hermes/document/open" (HermesOpenParams => HermesDocument)
-            [ThreadNotFound] wait_with(of Hermes) documents::open:
-            "Opens a file or a new text as the document of a Thread.";
+            [ThreadNotFound] wait_with(of Hermes) documents::open, needs Own:
+            "Opens a file or a new text as the document of a Thread.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/list" (EmptyParams => HermesDocumentListResult)
-            [] wait_with(of Hermes) documents::list: "Lists the open documents of all Threads.";
+            [] wait_with(of Hermes) documents::list, needs Read:
+            "Lists the open documents of all Threads.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/get" (HermesGetParams => HermesText)
-            [] wait_with(of Hermes) documents::get: "Reads a document in a format.";
+            [] wait_with(of Hermes) documents::get, needs Read:
+            "Reads a document in a format.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/change" (HermesChangeParams => HermesDocument)
-            [] wait_with(of Hermes) documents::change: "Replaces parts of the text of a version.";
+            [] wait_with(of Hermes) documents::change, needs Own:
+            "Replaces parts of the text of a version.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/set" (HermesSetParams => HermesDocument)
-            [] wait_with(of Hermes) documents::set: "Replaces the message.";
+            [] wait_with(of Hermes) documents::set, needs Own:
+            "Replaces the message.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/patch" (HermesPatchParams => HermesPatchResult)
-            [] wait_with(of Hermes) documents::patch: "Sets places by path.";
+            [] wait_with(of Hermes) documents::patch, needs Own:
+            "Sets places by path.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/undo" (HermesStepParams => HermesDocument)
-            [] wait_with(of Hermes) documents::undo: "Takes the last change back.";
+            [] wait_with(of Hermes) documents::undo, needs Own:
+            "Takes the last change back.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/redo" (HermesStepParams => HermesDocument)
-            [] wait_with(of Hermes) documents::redo: "Makes the change again that was taken back last.";
+            [] wait_with(of Hermes) documents::redo, needs Own:
+            "Makes the change again that was taken back last.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/save" (HermesSaveParams => HermesDocument)
-            [] wait_with(of Hermes) documents::save: "Writes a document to its file or to another one.";
+            [] wait_with(of Hermes) documents::save, needs Own:
+            "Writes a document to its file or to another one.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/close" (HermesCloseParams => EmptyResult)
-            [] wait_with(of Hermes) documents::close: "Closes a document.";
+            [] wait_with(of Hermes) documents::close, needs Own:
+            "Closes a document.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
         request "hermes/document/focus" (HermesFocusParams => EmptyResult)
-            [] now_with(of Hermes) documents::focus: "Says which Thread the user looks at.";
+            [] now_with(of Hermes) documents::focus, needs Prompt:
+            "Says which Thread the user looks at.",
+            test "hermes/documents: a_document_is_compared_with_the_schema";
         request "hermes/document/validate" (HermesFocusParams => HermesFindings)
-            [] wait_with(of Hermes) documents::validate: "Compares a document with the schema.";
+            [] wait_with(of Hermes) documents::validate, needs Read:
+            "Compares a document with the schema.",
+            test "hermes/documents: a_document_is_compared_with_the_schema";
         request "hermes/schema/segment" (HermesSegmentParams => HermesSegment)
-            [] now_with(of Hermes) documents::segment: "Returns what is known of the fields of a segment.";
-        client_notification WINDOW_CLOSED (HermesWindowClosedParams) wait screen::window_closed:
-            "The user has closed a window.";
-        notification EXTENSION_CHANGED (HermesExtension): "An extension is in another state.";
-        notification TOOLBAR_CHANGED (HermesToolbarChanged): "There are other extensions or buttons.";
-        notification DOCUMENT_CHANGED (HermesDocumentChanged): "A document was opened, changed or saved.";
-        notification DOCUMENT_CLOSED (HermesFocusParams): "The document of a Thread was closed.";
-        notification CLOSE_WINDOW (HermesWindowClosedParams): "An extension has closed its window, or has ended.";
-        server_request OPEN_WINDOW (HermesWindow => EmptyResult): "Shows a page in a window.";
-        server_request SHOW_MESSAGE (HermesMessage => EmptyResult):
-            "Shows a message and waits until the user has read it.";
-        server_request SHOW_CONFIRM (HermesConfirm => HermesConfirmed): "Asks the user a question.";
-        server_request OPEN_FILE (HermesChoice => HermesPath): "Asks for a file to open.";
-        server_request OPEN_FILES (HermesChoice => HermesPaths): "Asks for files to open.";
-        server_request SAVE_FILE (HermesChoice => HermesPath): "Asks where to save.";
-        server_request SELECT_DIRECTORY (HermesChoice => HermesPath): "Asks for a directory.";
+            [] now_with(of Hermes) documents::segment, needs Read:
+            "Returns what is known of the fields of a segment.",
+            test "hermes/documents: a_document_is_compared_with_the_schema";
+        client_notification WINDOW_CLOSED (HermesWindowClosedParams) wait screen::window_closed, needs Approve:
+            "The user has closed a window.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
+        notification EXTENSION_CHANGED (HermesExtension):
+            "An extension is in another state.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document",
+            note "to clients that declared `hermesUi`";
+        notification TOOLBAR_CHANGED (HermesToolbarChanged):
+            "There are other extensions or buttons.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document",
+            note "to clients that declared `hermesUi`";
+        notification DOCUMENT_CHANGED (HermesDocumentChanged):
+            "A document was opened, changed or saved.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed",
+            note "to clients that declared `hermesUi`";
+        notification DOCUMENT_CLOSED (HermesFocusParams):
+            "The document of a Thread was closed.",
+            test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed",
+            note "to clients that declared `hermesUi`";
+        notification CLOSE_WINDOW (HermesWindowClosedParams):
+            "An extension has closed its window, or has ended.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document",
+            note "to clients that declared `hermesUi`";
+        server_request OPEN_WINDOW (HermesWindow => EmptyResult), needs Approve:
+            "Shows a page in a window.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
+        server_request SHOW_MESSAGE (HermesMessage => EmptyResult), needs Approve:
+            "Shows a message and waits until the user has read it.",
+            test "hermes/screens: behaviour_44_each_dialog_goes_to_a_client_and_back";
+        server_request SHOW_CONFIRM (HermesConfirm => HermesConfirmed), needs Approve:
+            "Asks the user a question.",
+            test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
+        server_request OPEN_FILE (HermesChoice => HermesPath), needs Approve:
+            "Asks for a file to open.", test "hermes/screens: behaviour_44_each_dialog_goes_to_a_client_and_back";
+        server_request OPEN_FILES (HermesChoice => HermesPaths), needs Approve:
+            "Asks for files to open.", test "hermes/screens: behaviour_44_each_dialog_goes_to_a_client_and_back";
+        server_request SAVE_FILE (HermesChoice => HermesPath), needs Approve:
+            "Asks where to save.", test "hermes/screens: behaviour_44_each_dialog_goes_to_a_client_and_back";
+        server_request SELECT_DIRECTORY (HermesChoice => HermesPath), needs Approve:
+            "Asks for a directory.", test "hermes/screens: behaviour_44_each_dialog_goes_to_a_client_and_back";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Hermes>().is_some() {

@@ -13,9 +13,6 @@ pub mod error;
 pub mod nullable;
 pub mod timestamp;
 
-#[cfg(test)]
-mod examples;
-
 // Types of the model that the protocol shows unchanged.
 pub use bobbin_model::{
     ApprovalKind, ApprovalPolicy, CommandStatus, Decision, DeliveryMode, EdgeStatus, ExecutionStatus,

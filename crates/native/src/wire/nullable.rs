@@ -40,3 +40,31 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
         json_schema!({ "oneOf": [generator.subschema_for::<T>(), { "type": "null" }] })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Message {
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "Nullable::present"
+        )]
+        plan: Option<Nullable<u8>>,
+    }
+
+    #[test]
+    fn a_null_differs_from_a_member_that_is_not_part_of_the_message() {
+        for (text, plan) in [
+            ("{}", None),
+            (r#"{"plan":null}"#, Some(Nullable(None))),
+            (r#"{"plan":7}"#, Some(Nullable(Some(7)))),
+        ] {
+            let read: Message = serde_json::from_str(text).unwrap();
+            assert_eq!(read, Message { plan });
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+    }
+}

@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod commands_and_skills;
 #[cfg(test)]
-mod coverage;
-#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod policy;

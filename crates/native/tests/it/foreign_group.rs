@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bobbin_agent_api::{Features, Services};
 use bobbin_core::Threads;
 use bobbin_native::client::Client;
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, Groups, rows};
 use bobbin_native::message;
 use bobbin_native::wire::{EmptyParams, EmptyResult};
@@ -33,8 +34,9 @@ struct Rung {
 
 static GROUP: Group = Group {
     methods: rows! {
-        request "bell/ring" (EmptyParams => EmptyResult) [] now_with(of Arc<Bell>) ring: "Rings.";
-        client_notification "bell/hush" (EmptyParams) wait hush: "Starts to count anew.";
+        Page::new("bells", "Bells"), None;
+        request "bell/ring" (EmptyParams => EmptyResult) [] now_with(of Arc<Bell>) ring, needs Read: "Rings.";
+        client_notification "bell/hush" (EmptyParams) wait hush, needs Prompt: "Starts to count anew.";
         notification RUNG (Rung): "The bell was rung.";
         notification READY (Rung): "So often it was rung before.";
     },

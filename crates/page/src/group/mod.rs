@@ -1,7 +1,5 @@
 //! `device/*` of the native dialect: the paired browsers, and codes for more.
 
-#[cfg(test)]
-mod examples;
 mod handlers;
 mod types;
 
@@ -11,6 +9,7 @@ pub mod wire {
     pub use bobbin_native::wire::*;
 }
 
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 
 use crate::devices::Devices;
@@ -31,14 +30,21 @@ pub struct DeviceFeature {
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "device/list" (EmptyParams => DeviceListResult) [] now_with(of DeviceFeature) handlers::list:
-            "Extension: lists the paired browsers.";
+        Page::new("devices", "Paired browsers"), Some("extensions.devices");
+        request "device/list" (EmptyParams => DeviceListResult)
+            [] now_with(of DeviceFeature) handlers::list, needs Read:
+            "Extension: lists the paired browsers.", test "page/device: browsers_are_invited_listed_and_revoked",
+            note "where the server listens and has a page";
         request "device/invite" (DeviceInviteParams => DeviceInviteResult)
-            [] now_with(of DeviceFeature) handlers::invite:
-            "Extension: makes a code that lets one browser in.";
+            [] now_with(of DeviceFeature) handlers::invite, needs Own:
+            "Extension: makes a code that lets one browser in.",
+            test "page/device: browsers_are_invited_listed_and_revoked",
+            note "where the server listens and has a page";
         request "device/revoke" (DeviceRevokeParams => DeviceListResult)
-            [] now_with(of DeviceFeature) handlers::revoke:
-            "Extension: takes the secrets of browsers back and ends their connections.";
+            [] now_with(of DeviceFeature) handlers::revoke, needs Own:
+            "Extension: takes the secrets of browsers back and ends their connections.",
+            test "page/device: browsers_are_invited_listed_and_revoked",
+            note "where the server listens and has a page";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<DeviceFeature>().is_some() {

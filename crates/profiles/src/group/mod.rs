@@ -6,6 +6,7 @@ pub mod wire;
 
 use std::sync::Arc;
 
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::wire::EmptyParams;
 
@@ -24,19 +25,52 @@ pub static GROUPS: &[&Group] = &[&GROUP];
 
 static GROUP: Group = Group {
     methods: rows! {
+        Page::SUBAGENTS, Some("subAgentManagement");
         request "subagent/profiles/list" (EmptyParams => SubagentProfilesListResult)
-            [] wait_with(of Feature) handlers::list: "Lists the profiles that subagents can have.";
+            [] wait_with(of Feature) handlers::list, needs Read:
+            "Lists the profiles that subagents can have.", spec "05 §10.1",
+            test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
+            note "`native` is the only built-in profile and there are no templates; extension members of a native \
+                `definition`: `description`, `model`, `instructions`, `toolAllowList`, `toolDenyList`. \
+                `supportsStreaming`, `supportsModelSelection`, `inputFormat`, `workingDirectoryMode` and \
+                `sanitizationRules` are stored without effect, which `diagnostic.warnings` says. `trustLevel` \
+                `trusted` runs outside of the sandbox with a user's word";
         request "subagent/profiles/upsert" (SubagentProfileUpsertParams => SubagentProfileResult)
-            [ProfileInvalid, ProfileProtected] wait_with(of Feature) handlers::upsert:
-            "Adds a profile to the workspace's configuration, or replaces it. It counts at once.";
+            [ProfileInvalid, ProfileProtected] wait_with(of Feature) handlers::upsert, needs Own:
+            "Adds a profile to the workspace's configuration, or replaces it. It counts at once.", spec "05 §10.1",
+            test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
+            note "`native` is the only built-in profile and there are no templates; extension members of a native \
+                `definition`: `description`, `model`, `instructions`, `toolAllowList`, `toolDenyList`. \
+                `supportsStreaming`, `supportsModelSelection`, `inputFormat`, `workingDirectoryMode` and \
+                `sanitizationRules` are stored without effect, which `diagnostic.warnings` says. `trustLevel` \
+                `trusted` runs outside of the sandbox with a user's word";
         request "subagent/profiles/setEnabled" (SubagentProfileEnabledParams => SubagentProfileResult)
-            [ProfileNotFound, ProfileProtected] wait_with(of Feature) handlers::set_enabled:
-            "Switches a profile on or off.";
+            [ProfileNotFound, ProfileProtected] wait_with(of Feature) handlers::set_enabled, needs Own:
+            "Switches a profile on or off.", spec "05 §10.1",
+            test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
+            note "`native` is the only built-in profile and there are no templates; extension members of a native \
+                `definition`: `description`, `model`, `instructions`, `toolAllowList`, `toolDenyList`. \
+                `supportsStreaming`, `supportsModelSelection`, `inputFormat`, `workingDirectoryMode` and \
+                `sanitizationRules` are stored without effect, which `diagnostic.warnings` says. `trustLevel` \
+                `trusted` runs outside of the sandbox with a user's word";
         request "subagent/profiles/remove" (SubagentProfileNameParams => SubagentProfileRemoveResult)
-            [ProfileNotFound] wait_with(of Feature) handlers::remove:
-            "Removes a profile from the workspace's configuration.";
+            [ProfileNotFound] wait_with(of Feature) handlers::remove, needs Own:
+            "Removes a profile from the workspace's configuration.", spec "05 §10.1",
+            test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
+            note "`native` is the only built-in profile and there are no templates; extension members of a native \
+                `definition`: `description`, `model`, `instructions`, `toolAllowList`, `toolDenyList`. \
+                `supportsStreaming`, `supportsModelSelection`, `inputFormat`, `workingDirectoryMode` and \
+                `sanitizationRules` are stored without effect, which `diagnostic.warnings` says. `trustLevel` \
+                `trusted` runs outside of the sandbox with a user's word";
         request "subagent/settings/update" (SubagentSettingsUpdateParams => SubagentSettingsResult)
-            [] wait_with(of Feature) handlers::update: "Sets what is common to all profiles.";
+            [] wait_with(of Feature) handlers::update, needs Own:
+            "Sets what is common to all profiles.", spec "05 §10.1",
+            test "profiles/methods: a_profile_is_added_switched_and_removed_and_counts_at_once",
+            note "`native` is the only built-in profile and there are no templates; extension members of a native \
+                `definition`: `description`, `model`, `instructions`, `toolAllowList`, `toolDenyList`. \
+                `supportsStreaming`, `supportsModelSelection`, `inputFormat`, `workingDirectoryMode` and \
+                `sanitizationRules` are stored without effect, which `diagnostic.warnings` says. `trustLevel` \
+                `trusted` runs outside of the sandbox with a user's word";
     },
     capabilities: |server, capabilities| {
         capabilities.sub_agent_management = server.services().others.get::<Feature>().is_some();

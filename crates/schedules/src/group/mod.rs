@@ -2,8 +2,6 @@
 
 mod automation;
 mod cron;
-#[cfg(test)]
-mod examples;
 mod heartbeat;
 mod types;
 
@@ -16,6 +14,8 @@ pub mod wire {
 use bobbin_core::WireMessage;
 use bobbin_model::UnixMillis;
 use bobbin_native::client::{Answer, Client, refuse};
+use bobbin_native::group::need::Need;
+use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::message;
 use bobbin_peer::Responder;
@@ -46,15 +46,34 @@ pub static GROUPS: &[&Group] = &[&CRON, &HEARTBEAT, &AUTOMATION];
 /// `cron/*`, and the notifications of all jobs.
 static CRON: Group = Group {
     methods: rows! {
-        request "cron/list" (CronListParams => CronListResult) [] now_with(of Schedules) cron::list:
-            "Lists the jobs that agents made.";
+        Page::SCHEDULES, Some("cronManagement");
+        request "cron/list" (CronListParams => CronListResult) [] now_with(of Schedules) cron::list, needs Read:
+            "Lists the jobs that agents made.", spec "05 §2",
+            test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
+            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
+                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
         request "cron/remove" (CronJobParams => CronRemoveResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::remove: "Removes a job. A run of it goes on.";
+            [CronJobNotFound] wait_with(of Schedules) cron::remove, needs Prompt:
+            "Removes a job. A run of it goes on.", spec "05 §2",
+            test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
+            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
+                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
         request "cron/enable" (CronEnableParams => CronEnableResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::enable: "Switches a job on or off.";
+            [CronJobNotFound] wait_with(of Schedules) cron::enable, needs Prompt:
+            "Switches a job on or off.", spec "05 §2",
+            test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
+            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
+                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
         request "cron/run" (CronJobParams => CronRunResult)
-            [CronJobNotFound] wait_with(of Schedules) cron::run: "Has a job run as soon as there is room.";
-        notification CRON_STATE_CHANGED (CronStateChangedNotification): "A job is new, has changed or is gone.";
+            [CronJobNotFound] wait_with(of Schedules) cron::run, needs Prompt:
+            "Has a job run as soon as there is room.", spec "05 §2",
+            test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
+            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
+                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+        notification CRON_STATE_CHANGED (CronStateChangedNotification):
+            "A job is new, has changed or is gone.", spec "05 §2",
+            test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
+            note "also for a new job and at the start of a run";
     },
     capabilities: |server, capabilities| {
         capabilities.cron_management = server.services().others.get::<Schedules>().is_some();
@@ -72,9 +91,13 @@ static CRON: Group = Group {
 /// `heartbeat/*`.
 static HEARTBEAT: Group = Group {
     methods: rows! {
+        Page::SCHEDULES, Some("heartbeatManagement");
         request "heartbeat/trigger" (HeartbeatTriggerParams => HeartbeatTriggerResult)
-            [] now_with(of Schedules) heartbeat::trigger:
-            "Runs what HEARTBEAT.md says, and answers when the run ends.";
+            [] now_with(of Schedules) heartbeat::trigger, needs Prompt:
+            "Runs what HEARTBEAT.md says, and answers when the run ends.", spec "05 §3",
+            test "schedules/automation: the_heartbeat_runs_what_its_file_says_and_answers_at_the_end",
+            note "only clients trigger it, nothing does by the clock; `HEARTBEAT.md` counts once the folder is \
+                trusted";
     },
     capabilities: |server, capabilities| {
         capabilities.heartbeat_management = server.services().others.get::<Schedules>().is_some();
@@ -85,28 +108,73 @@ static HEARTBEAT: Group = Group {
 /// `automation/*`.
 static AUTOMATION: Group = Group {
     methods: rows! {
+        Page::SCHEDULES, Some("automations");
         request "automation/task/list" (AutomationTaskListParams => AutomationTaskListResult)
-            [] now_with(of Schedules) automation::list: "Lists the tasks.";
+            [] now_with(of Schedules) automation::list, needs Read:
+            "Lists the tasks.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/task/read" (AutomationTaskReadParams => AutomationTaskReadResult)
-            [TaskNotFound] now_with(of Schedules) automation::read: "Reads a task.";
+            [TaskNotFound] now_with(of Schedules) automation::read, needs Read:
+            "Reads a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/task/create" (AutomationTaskCreateParams => AutomationTaskCreateResult)
-            [TaskExists, BindingInvalid] now_with(of Schedules) automation::create:
-            "Makes a task. One without a schedule runs once, at once.";
+            [TaskExists, BindingInvalid] now_with(of Schedules) automation::create, needs Prompt:
+            "Makes a task. One without a schedule runs once, at once.", members &[("approvalPolicy", Need::Own)],
+            spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/task/run" (AutomationTaskParams => AutomationTaskResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::run:
-            "Has a task run as soon as there is room.";
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::run, needs Prompt:
+            "Has a task run as soon as there is room.", spec "05 §12",
+            test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/task/delete" (AutomationTaskParams => AutomationOkResult)
-            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::delete: "Deletes a task.";
+            [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::delete, needs Prompt:
+            "Deletes a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/task/updateBinding" (AutomationTaskUpdateBindingParams => AutomationTaskResult)
-            [TaskNotFound, TaskStateInvalid, BindingInvalid] now_with(of Schedules) automation::bind:
-            "Says which Thread a task runs in.";
+            [TaskNotFound, TaskStateInvalid, BindingInvalid] now_with(of Schedules) automation::bind, needs Prompt:
+            "Says which Thread a task runs in.", spec "05 §12",
+            test "schedules/automation: a_task_is_made_runs_and_is_deleted",
+            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+                `note`";
         request "automation/template/list" (AutomationTemplateListParams => AutomationTemplateListResult)
-            [] now_with(of Schedules) automation::templates: "Lists the templates.";
+            [] now_with(of Schedules) automation::templates, needs Read:
+            "Lists the templates.", spec "05 §12",
+            test "schedules/automation: templates_are_saved_used_and_deleted",
+            note "those of users are in the database; those of a trusted folder are read from its files, as \
+                templates that are not the user's; the built-in ones are English";
         request "automation/template/save" (AutomationTemplateSaveParams => AutomationTemplateResult)
-            [] wait_with(of Schedules) automation::save: "Saves a template of the user.";
+            [] wait_with(of Schedules) automation::save, needs Prompt:
+            "Saves a template of the user.", members &[("defaultApprovalPolicy", Need::Own)], spec "05 §12",
+            test "schedules/automation: templates_are_saved_used_and_deleted",
+            note "those of users are in the database; those of a trusted folder are read from its files, as \
+                templates that are not the user's; the built-in ones are English";
         request "automation/template/delete" (AutomationTemplateDeleteParams => AutomationOkResult)
-            [] wait_with(of Schedules) automation::delete_template: "Deletes a template of the user.";
-        notification TASK_UPDATED (AutomationTaskUpdatedNotification): "A task is new or has changed.";
+            [] wait_with(of Schedules) automation::delete_template, needs Prompt:
+            "Deletes a template of the user.", spec "05 §12",
+            test "schedules/automation: templates_are_saved_used_and_deleted",
+            note "those of users are in the database; those of a trusted folder are read from its files, as \
+                templates that are not the user's; the built-in ones are English";
+        notification TASK_UPDATED (AutomationTaskUpdatedNotification):
+            "A task is new or has changed.", spec "05 §12",
+            test "schedules/automation: a_task_is_made_runs_and_is_deleted";
     },
     capabilities: |server, capabilities| {
         capabilities.automations = server.services().others.get::<Schedules>().is_some();

@@ -26,7 +26,7 @@ pub(super) fn complaints(root: &Path) -> anyhow::Result<Vec<String>> {
     let text = fs::read_to_string(root.join(PAGE)).context(PAGE)?;
     let page = Page::parse(&text);
     let mut complaints = page.complaints();
-    complaints.extend(shown::missing(root, &page)?);
+    complaints.extend(shown::missing(root, page.tests())?);
     let mut source = String::new();
     for place in SOURCES {
         source.push_str(&sources(&root.join(place))?);

@@ -101,13 +101,9 @@ impl Page {
         page
     }
 
-    /// Returns what is claimed of a name.
-    pub(crate) fn state(&self, section: Section, name: &str) -> Option<State> {
-        let row = self
-            .rows
-            .iter()
-            .find(|row| row.section == section && row.names.iter().any(|known| known == name))?;
-        Some(row.state)
+    /// Returns the tests that rows name.
+    pub(crate) fn tests(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().flat_map(|row| &row.tests).map(String::as_str)
     }
 
     /// Returns what is wrong with the page as it stands.
@@ -185,8 +181,6 @@ mod tests {
             }]
         );
         assert_eq!(page.complaints(), Vec::<String>::new());
-        assert_eq!(page.state(Section::ItemTypes, "plan"), Some(State::Partial));
-        assert_eq!(page.state(Section::Requests, "plan"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bobbin_native::group::Shape;
+use bobbin_native::group::need::Need;
 use schemars::generate::SchemaSettings;
 
 use super::*;
@@ -63,67 +64,60 @@ fn is_beside_threads(name: &str) -> bool {
     features.iter().any(|feature| name.starts_with(feature))
 }
 
+/// Requests that change something, take no `clientRequestId`, and do no harm when they are sent twice.
+const HARMLESS: [&str; 12] = [
+    "skills/restoreOriginal",
+    "skills/setEnabled",
+    "skills/uninstall",
+    "workspace/config/update",
+    "mcp/test",
+    "mcp/login",
+    "mcp/logout",
+    "doctor/run",
+    "workspace/commitMessage/suggest",
+    "welcome/suggestions",
+    // They end with the connection that asked.
+    "forward/start",
+    "forward/stop",
+];
+/// Requests that read secrets.
+const SECRET: [&str; 4] = [
+    "mcp/list",
+    "mcp/get",
+    "externalChannel/list",
+    "externalChannel/get",
+];
+
 #[test]
-fn exactly_the_requests_that_change_something_take_a_client_request_id() {
-    let reading = [
-        "initialize",
-        "thread/list",
-        "thread/read",
-        "thread/search",
-        "thread/subscribe",
-        "thread/unsubscribe",
-        "channel/list",
-        "channel/status",
-        "externalChannel/list",
-        "externalChannel/get",
-        "subagent/children/list",
-        "subagent/profiles/list",
-        "turn/picture/read",
-        "turn/diff/read",
-        "workspace/files/find",
-        "terminal/list",
-        "terminal/read",
-        "mcp/list",
-        "mcp/get",
-        "mcp/status/list",
-        "mcp/test",
-        "mcp/tool/list",
-        "mcp/resource/list",
-        "mcp/resource/read",
-        "mcp/prompt/list",
-        "mcp/prompt/get",
-        "skills/list",
-        "skills/read",
-        "skills/view",
-        "command/list",
-        // Change something, and do no harm when they are sent twice.
-        "skills/restoreOriginal",
-        "skills/setEnabled",
-        "skills/uninstall",
-        "workspace/config/update",
-        "mcp/login",
-        "mcp/logout",
-        // End with the connection that asked.
-        "forward/start",
-        "forward/stop",
-        "forward/list",
-        "workspace/config/schema",
-        "workspace/defaults/read",
-        "doctor/run",
-        "workspace/commitMessage/suggest",
-        "welcome/suggestions",
-        "model/list",
-        "server/stats",
-        "policy/explain",
-        "approval/rules/list",
-        "workspace/trust/get",
-    ];
+fn requests_that_change_something_take_a_client_request_id() {
     for method in groups()
         .methods()
         .filter(|method| method.direction == Direction::Request && !is_beside_threads(method.name))
     {
         let takes_one = members(method.params).contains("clientRequestId");
-        assert_eq!(takes_one, !reading.contains(&method.name), "{}", method.name);
+        let harmless = HARMLESS.contains(&method.name) || SECRET.contains(&method.name);
+        let should = method.need != Need::Read && !harmless;
+        assert_eq!(takes_one, should, "{}", method.name);
+    }
+}
+
+#[test]
+fn members_that_need_another_right_are_members() {
+    for method in groups().methods() {
+        for (path, need) in method.members {
+            assert_ne!(*need, method.need, "{}: {path}", method.name);
+            let mut generator = SchemaSettings::draft2020_12().into_generator();
+            let mut schema = method.params.schema(&mut generator).to_value();
+            let types = generator.take_definitions(false);
+            for name in path.split('.') {
+                let properties = schema["properties"][name].clone();
+                assert!(properties.is_object(), "{}: {path}", method.name);
+                let named = [&properties, &properties["anyOf"][0], &properties["allOf"][0]]
+                    .into_iter()
+                    .find_map(|schema| schema["$ref"].as_str()?.rsplit('/').next());
+                schema = named.map_or(properties.clone(), |name| types[name].clone());
+            }
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn document(messages: &[(String, Value)], types: &Map<String, Value>)
     for method in groups().methods() {
         // Some clients send a request as a notification. `OpenRPC` has a name once.
         let is_known = methods.iter().any(|other| other["name"] == method.name);
-        if method.availability == Availability::Now && !is_known {
+        if method.availability != Availability::Later && !is_known {
             methods.push(entry(method, messages, &mut schemas)?);
         }
     }

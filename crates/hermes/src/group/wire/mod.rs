@@ -2,8 +2,6 @@
 
 mod dialogs;
 mod documents;
-#[cfg(test)]
-mod examples;
 mod extensions;
 
 pub use dialogs::*;

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult};
@@ -10,11 +11,19 @@ use crate::wire::{CommandExecuteParams, CommandExecuteResult, CommandListParams,
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "command/list" (CommandListParams => CommandListResult) [] now_with(prompts) handlers::list:
-            "Lists the slash commands.";
+        Page::COMMANDS, Some("commandManagement");
+        request "command/list" (CommandListParams => CommandListResult)
+            [] now_with(prompts) handlers::list, needs Read:
+            "Lists the slash commands.", spec "05 §6",
+            test "native/commands_and_skills: commands_are_listed_and_executed",
+            partial "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \
+                elsewhere); there is no `/debug`. Descriptions are English";
         request "command/execute" (CommandExecuteParams => CommandExecuteResult)
-            [ThreadNotFound, CommandNotFound, CommandDenied, CommandServiceMissing] wait_with(prompts) handlers::execute:
-            "Runs a slash command, or returns the text of a custom one.";
+            [ThreadNotFound, CommandNotFound, CommandDenied, CommandServiceMissing] wait_with(prompts) handlers::execute, needs Prompt:
+            "Runs a slash command, or returns the text of a custom one.", spec "05 §6",
+            test "native/commands_and_skills: commands_are_listed_and_executed",
+            partial "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \
+                elsewhere); there is no `/debug`. Descriptions are English";
     },
     capabilities: |server, capabilities| {
         capabilities.command_management = server.services().prompts.is_some();

@@ -5,6 +5,7 @@ pub mod types;
 
 use std::sync::Arc;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -34,8 +35,10 @@ impl Doctor {
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "doctor/run" (EmptyParams => DoctorRunResult) [] now_with(of Doctor) handlers::run:
-            "Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing.";
+        Page::WORKSPACE, Some("extensions.doctor");
+        request "doctor/run" (EmptyParams => DoctorRunResult) [] now_with(of Doctor) handlers::run, needs Own:
+            "Extension: checks the workspace, the configuration and the machine, as `bobbin doctor` does. Changes nothing.",
+            test "server/configuration: clients_of_a_running_server_get_the_findings_of_the_doctor";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<Doctor>().is_some() {

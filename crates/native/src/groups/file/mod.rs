@@ -6,6 +6,7 @@ pub mod types;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use tokio::sync::Semaphore;
 
@@ -33,9 +34,11 @@ impl FileNames {
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::WORKSPACE, Some("extensions.workspaceFiles");
         request "workspace/files/find" (WorkspaceFilesFindParams => WorkspaceFilesFindResult)
-            [] now_with(of FileNames) handlers::find:
-            "Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out.";
+            [] now_with(of FileNames) handlers::find, needs Read:
+            "Extension: finds files of the workspace by a part of their path. Those that ignore files name are left out.",
+            test "server/pictures: files_are_found_by_a_part_of_their_path";
     },
     capabilities: |server, capabilities| {
         if server.services().others.get::<FileNames>().is_some() {

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -17,15 +18,23 @@ const EXTENSION: &str = "forward";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::TERMINALS, Some("extensions.forward");
         request "forward/start" (ForwardStartParams => ForwardResult)
-            [ThreadNotFound] now_with(forwards) handlers::start:
-            "Extension: forwards a port of a Thread's commands to the machine's loopback, for as long as the connection is there.";
-        request "forward/list" (ForwardListParams => ForwardListResult) [] now_with(forwards) handlers::list:
-            "Extension: lists forwarded ports.";
-        request "forward/stop" (ForwardStopParams => ForwardStopResult) [] now_with(forwards) handlers::stop:
-            "Extension: ends a forward, with its connections.";
+            [ThreadNotFound] now_with(forwards) handlers::start, needs Approve:
+            "Extension: forwards a port of a Thread's commands to the machine's loopback, for as long as the connection is there.",
+            test "native/terminals: a_forward_is_for_clients_that_may_approve";
+        request "forward/list" (ForwardListParams => ForwardListResult)
+            [] now_with(forwards) handlers::list, needs Read:
+            "Extension: lists forwarded ports.",
+            test "native/terminals: a_forward_is_for_clients_that_may_approve";
+        request "forward/stop" (ForwardStopParams => ForwardStopResult)
+            [] now_with(forwards) handlers::stop, needs Approve:
+            "Extension: ends a forward, with its connections.",
+            test "native/terminals: a_forward_is_for_clients_that_may_approve";
         notification FORWARD_ENDED (ForwardEndedNotification):
-            "Extension: a port is not forwarded any more.";
+            "Extension: a port is not forwarded any more.",
+            test "native/terminals: a_forward_is_for_clients_that_may_approve",
+            note "to clients that declared `extensions.forward`";
     },
     capabilities: |server, capabilities| {
         if server.services().forwards.is_some() {

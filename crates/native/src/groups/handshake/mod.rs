@@ -3,20 +3,35 @@
 pub mod capabilities;
 pub mod types;
 
+use crate::group::need::{Member, Need};
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{CancelRequestParams, EmptyParams, InitializeParams, InitializeResult};
 
 pub(crate) const INITIALIZE: &str = "initialize";
 pub(crate) const INITIALIZED: &str = "initialized";
 
+/// Capabilities by which a client is asked, or its word is taken for the user's.
+const DECLARED: &[Member] = &[
+    ("capabilities.person", Need::Prompt),
+    ("capabilities.acpExtensions", Need::Prompt),
+    ("capabilities.channelAdapter", Need::Prompt),
+    ("capabilities.approvalSupport", Need::Approve),
+    ("capabilities.userInputSupport", Need::Approve),
+];
+
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        first_request INITIALIZE (InitializeParams => InitializeResult) [AlreadyInitialized]:
-            "Opens the connection. Must be the first request.";
-        first_notification INITIALIZED (EmptyParams): "Ends the handshake.";
-        first_notification "$/cancelRequest" (CancelRequestParams):
-            "Gives up a request that is still running.";
+        Page::CONNECTION, None;
+        first_request INITIALIZE (InitializeParams => InitializeResult) [AlreadyInitialized], needs Read:
+            "Opens the connection. Must be the first request.", members DECLARED, spec "01 §4.1",
+            test "native/transcripts: initialize_and_initialized", note "`serverInfo.name` is `bobbin`";
+        first_notification INITIALIZED (EmptyParams), needs Read:
+            "Ends the handshake.", spec "01 §4.2", test "native/transcripts: initialize_and_initialized";
+        first_notification "$/cancelRequest" (CancelRequestParams), needs Read:
+            "Gives up a request that is still running.",
+            test "peer/notifications: a_cancelled_request_is_answered_so_once";
     },
     ..Group::EMPTY
 };

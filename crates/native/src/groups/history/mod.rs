@@ -7,6 +7,7 @@ pub(crate) mod revert;
 pub(crate) mod search;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -17,19 +18,29 @@ use crate::wire::{
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "thread/search" (ThreadSearchParams => ThreadSearchResult) [] now search::search:
-            "Extension: finds text in the history of all Threads.";
+        Page::TURNS, Some("threadSearch");
+        request "thread/search" (ThreadSearchParams => ThreadSearchResult) [] now search::search, needs Read:
+            "Extension: finds text in the history of all Threads.", page Page::THREADS,
+            test "native/searching: a_search_leads_to_the_turn_where_it_was_said";
         request "thread/fork" (ThreadForkParams => ThreadResult)
-            [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork:
-            "Extension: starts a Thread with a copy of another's conversation.";
+            [ThreadNotFound, TurnNotFound, TurnInProgress] wait fork::fork, needs Prompt:
+            "Extension: starts a Thread with a copy of another's conversation.", page Page::THREADS,
+            capability Some("extensions.threadFork"),
+            test "server/threads: a_fork_has_the_turns_up_to_one_and_a_title_of_its_own";
         request "turn/revert" (TurnRevertParams => TurnRevertResult)
-            [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert:
-            "Extension: undoes what a Turn did to files. The conversation stays.";
-        request "turn/diff/read" (TurnDiffReadParams => TurnDiffReadResult) [ThreadNotFound] wait diff::read:
-            "Extension: reads what a Turn changed in files.";
+            [ThreadNotFound, TurnInProgress, TurnNotFound] wait revert::revert, needs Own:
+            "Extension: undoes what a Turn did to files. The conversation stays.", capability Some("turnRevert"),
+            test "agent/revert: what_a_turn_did_is_undone_file_by_file",
+            note "where the server finds no `git` the capability `turnRevert` is absent and the answer -32603";
+        request "turn/diff/read" (TurnDiffReadParams => TurnDiffReadResult)
+            [ThreadNotFound] wait diff::read, needs Read:
+            "Extension: reads what a Turn changed in files.", capability None,
+            test "server/revert: the_diff_of_a_turn_is_read_again_after_a_restart";
         request "turn/picture/read" (TurnPictureReadParams => TurnPictureReadResult)
-            [] now_with(pictures) picture::read:
-            "Extension: reads a picture that was handed in as bytes.";
+            [] now_with(pictures) picture::read, needs Read:
+            "Extension: reads a picture that was handed in as bytes.", capability Some("extensions.pictures"),
+            test "native/groups/turn/picture: a_picture_that_comes_as_bytes_becomes_a_file_of_its_thread",
+            note "pictures that were handed in as bytes; those of the workspace are files";
     },
     capabilities: |server, capabilities| {
         capabilities.thread_search = true;

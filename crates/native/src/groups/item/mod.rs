@@ -10,6 +10,7 @@ pub mod usage;
 pub(crate) mod user_input;
 pub mod user_input_types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{
     AgentMessageDeltaNotification, ApprovalRequestParams, ApprovalRequestResult,
@@ -34,26 +35,50 @@ pub(crate) const ITEM_TOOL_REQUEST_USER_INPUT: &str = "item/tool/requestUserInpu
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        notification ITEM_STARTED (ItemNotification): "An Item has started.";
-        notification ITEM_COMPLETED (ItemNotification): "An Item is final.";
+        Page::ITEMS, None;
+        notification ITEM_STARTED (ItemNotification):
+            "An Item has started.", spec "03 §6",
+            test "native/encode/tests: an_item_that_starts_is_never_complete_and_one_that_completes_always_is";
+        notification ITEM_COMPLETED (ItemNotification):
+            "An Item is final.", spec "03 §6",
+            test "native/encode/tests: an_item_that_starts_is_never_complete_and_one_that_completes_always_is";
         notification ITEM_AGENT_MESSAGE_DELTA (AgentMessageDeltaNotification):
-            "A piece of the agent's answer.";
-        notification ITEM_REASONING_DELTA (ReasoningDeltaNotification): "A piece of the agent's reasoning.";
+            "A piece of the agent's answer.", spec "03 §6", test "native/encode/tests: frames_of_deltas";
+        notification ITEM_REASONING_DELTA (ReasoningDeltaNotification):
+            "A piece of the agent's reasoning.", spec "03 §6", test "native/encode/tests: frames_of_deltas";
         notification ITEM_TOOL_CALL_ARGUMENTS_DELTA (ToolCallArgumentsDeltaNotification):
-            "A piece of a tool call's arguments.";
+            "A piece of a tool call's arguments.", spec "03 §6", test "native/encode/tests: frames_of_deltas";
         notification ITEM_COMMAND_EXECUTION_OUTPUT_DELTA (CommandOutputDeltaNotification):
-            "A piece of a command's output.";
+            "A piece of a command's output.", spec "03 §6", test "native/encode/tests: frames_of_deltas",
+            partial "of the first MiB of a command's output; of more only the end is in the final Item";
         notification ITEM_APPROVAL_RESOLVED (ItemNotification):
-            "An approval is settled; open dialogs about it should close.";
+            "An approval is settled; open dialogs about it should close.", page Page::APPROVALS,
+            capability Some("approvalFlow"), spec "03 §6",
+            test "native/transcripts: turn_that_asks_and_is_allowed";
         notification ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED (UserInputResolvedNotification):
-            "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.";
-        notification ITEM_USAGE_DELTA (UsageDeltaNotification): "One call of the model and its tokens.";
-        server_request ITEM_APPROVAL_REQUEST (ApprovalRequestParams => ApprovalRequestResult):
-            "Asks the user for an approval. An error or an unknown answer counts as `decline`.";
-        server_request ITEM_TOOL_CALL (ToolCallParams => ToolCallResult):
-            "Runs a tool that the client gave in `thread/start`.";
-        server_request ITEM_TOOL_REQUEST_USER_INPUT (RequestUserInputParams => RequestUserInputResult):
-            "Asks the user what the model wants to know. An error counts as no answer.";
+            "What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.",
+            page Page::APPROVALS, capability Some("approvalFlow"), spec "04 §10",
+            test "native/inquiries: interrupting_takes_a_question_back",
+            note "to clients with `userInputSupport` that follow the Thread, or were asked";
+        notification ITEM_USAGE_DELTA (UsageDeltaNotification):
+            "One call of the model and its tokens.", spec "03 §10",
+            test "native/transcripts: turn_start_with_every_kind_of_item";
+        server_request ITEM_APPROVAL_REQUEST (ApprovalRequestParams => ApprovalRequestResult), needs Approve:
+            "Asks the user for an approval. An error or an unknown answer counts as `decline`.",
+            page Page::APPROVALS, capability Some("approvalFlow"), spec "04 §3",
+            test "native/transcripts: turn_that_asks_and_is_allowed",
+            note "time limits as `approvals.maxWait`: a question waits for a day, through disconnects and restarts";
+        server_request ITEM_TOOL_CALL (ToolCallParams => ToolCallResult), needs Prompt:
+            "Runs a tool that the client gave in `thread/start`.", page Page::SERVING, spec "04 §7",
+            test "native/dynamic_tools: a_call_is_started_sent_and_completed_as_one_item",
+            note "two failure codes beside the page's: `Cancelled` and `InterruptedByRestart`";
+        server_request ITEM_TOOL_REQUEST_USER_INPUT (RequestUserInputParams => RequestUserInputResult), needs Approve:
+            "Asks the user what the model wants to know. An error counts as no answer.", page Page::APPROVALS,
+            capability Some("approvalFlow"), spec "04 §10",
+            test "native/inquiries: a_person_is_asked_and_the_answer_is_the_calls_result",
+            note "a later addition, of which the page has the name only: sent to clients with `userInputSupport`, \
+                one question a request; the Turn stays `running` meanwhile, and there are no `userInputRequest` \
+                Items: the call and its result are the record";
     },
     capabilities: |_, capabilities| {
         capabilities.approval_flow = true;

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{EmptyParams, ModelListResult, WorkspaceDefaultsResult};
@@ -10,10 +11,15 @@ use crate::wire::{EmptyParams, ModelListResult, WorkspaceDefaultsResult};
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "model/list" (EmptyParams => ModelListResult) [] now_with(models) handlers::list:
-            "Lists the models that a Thread can be given.";
-        request "workspace/defaults/read" (EmptyParams => WorkspaceDefaultsResult) [] now_with(models) handlers::defaults:
-            "Extension: reads what a Thread uses whose configuration names nothing else.";
+        Page::MODELS, Some("modelCatalogManagement");
+        request "model/list" (EmptyParams => ModelListResult) [] now_with(models) handlers::list, needs Read:
+            "Lists the models that a Thread can be given.", spec "05 §7", test "native/reading: model_list",
+            note "of a server without configured providers it is the offline model alone; the answer is the last \
+                of those that the client waits for, after 100 ms at least and 2 s at most";
+        request "workspace/defaults/read" (EmptyParams => WorkspaceDefaultsResult)
+            [] now_with(models) handlers::defaults, needs Read:
+            "Extension: reads what a Thread uses whose configuration names nothing else.",
+            test "server/configuration: a_client_without_a_model_is_led_to_one";
     },
     capabilities: |server, capabilities| {
         capabilities.model_catalog_management = server.services().models.is_some();

@@ -4,6 +4,7 @@ pub(crate) mod explain;
 pub(crate) mod rules;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -14,14 +15,20 @@ use crate::wire::{
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::APPROVALS, Some("approvalRules");
         request "policy/explain" (PolicyExplainParams => PolicyExplainResult)
-            [ThreadNotFound] wait explain::explain:
-            "Extension: says what would happen to a command, and which rule decides.";
-        request "approval/rules/list" (EmptyParams => ApprovalRulesListResult) [] now rules::list:
-            "Extension: lists the rules in force and what is always allowed.";
+            [ThreadNotFound] wait explain::explain, needs Read:
+            "Extension: says what would happen to a command, and which rule decides.",
+            capability Some("policyExplain"), test "native/policy: a_command_and_its_parts_are_explained";
+        request "approval/rules/list" (EmptyParams => ApprovalRulesListResult) [] now rules::list, needs Read:
+            "Extension: lists the rules in force and what is always allowed.",
+            test "native/policy: rules_and_answers_for_ever_are_listed_and_answers_are_taken_back",
+            note "at most 1,000 answers are listed; a `clientRequestId` is known for as long as the server runs";
         request "approval/rules/remove" (ApprovalRulesRemoveParams => ApprovalRulesRemoveResult)
-            [] wait rules::remove:
-            "Extension: removes requests from what is always allowed.";
+            [] wait rules::remove, needs Own:
+            "Extension: removes requests from what is always allowed.",
+            test "native/policy: rules_and_answers_for_ever_are_listed_and_answers_are_taken_back",
+            note "at most 1,000 answers are listed; a `clientRequestId` is known for as long as the server runs";
     },
     capabilities: |_, capabilities| {
         capabilities.policy_explain = true;

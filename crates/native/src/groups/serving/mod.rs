@@ -4,6 +4,7 @@ pub(crate) mod connection;
 pub(crate) mod dynamic;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{
     AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
@@ -23,24 +24,48 @@ pub(crate) const EXT_ACP_TERMINAL_RELEASE: &str = "ext/acp/terminal/release";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        server_request EXT_ACP_FS_READ_TEXT_FILE (AcpReadTextFileParams => AcpReadTextFileResult):
-            "Reads a file through the editor.";
-        server_request EXT_ACP_FS_WRITE_TEXT_FILE (AcpWriteTextFileParams => AcpWriteTextFileResult):
-            "Writes a file through the editor.";
-        server_request EXT_ACP_TERMINAL_CREATE (AcpTerminalCreateParams => AcpTerminalCreateResult):
-            "Runs a command in the editor.";
-        server_request EXT_ACP_TERMINAL_GET_OUTPUT (AcpTerminalParams => AcpTerminalOutputResult):
-            "Reads the output of a command in the editor.";
-        server_request EXT_ACP_TERMINAL_WAIT_FOR_EXIT (AcpTerminalWaitParams => AcpTerminalWaitResult):
-            "Waits for a command in the editor.";
-        server_request EXT_ACP_TERMINAL_KILL (AcpTerminalParams => EmptyResult):
-            "Ends a command in the editor.";
-        server_request EXT_ACP_TERMINAL_RELEASE (AcpTerminalParams => EmptyResult):
-            "Closes a terminal in the editor.";
-        @later server_request "ext/nodeRepl/evaluate" (NodeReplEvaluateParams => NodeReplEvaluateResult):
-            "Runs JavaScript in the client.";
-        @later server_request "ext/nodeRepl/cancel" (NodeReplCancelParams => NodeReplCancelResult):
-            "Gives up an evaluation.";
+        Page::SERVING, None;
+        server_request EXT_ACP_FS_READ_TEXT_FILE (AcpReadTextFileParams => AcpReadTextFileResult), needs Prompt:
+            "Reads a file through the editor.", spec "04 §8",
+            test "native/editor_proxy: a_file_is_read_as_the_editor_has_it",
+            note "asked by `ReadFile`, `WriteFile` and, where both are declared, `EditFile`; searching and listing \
+                is done on the server's machine";
+        server_request EXT_ACP_FS_WRITE_TEXT_FILE (AcpWriteTextFileParams => AcpWriteTextFileResult), needs Prompt:
+            "Writes a file through the editor.", spec "04 §8",
+            test "native/editor_proxy: a_file_is_read_as_the_editor_has_it",
+            note "asked by `ReadFile`, `WriteFile` and, where both are declared, `EditFile`; searching and listing \
+                is done on the server's machine";
+        server_request EXT_ACP_TERMINAL_CREATE (AcpTerminalCreateParams => AcpTerminalCreateResult), needs Prompt:
+            "Runs a command in the editor.", spec "04 §8",
+            test "native/editor_proxy: a_command_runs_in_a_terminal_of_the_editor",
+            partial "no `env`; output is shown when the command has ended; commands that only the sandbox may run, \
+                and those of threads that ask nobody, run on the server's machine";
+        server_request EXT_ACP_TERMINAL_GET_OUTPUT (AcpTerminalParams => AcpTerminalOutputResult), needs Prompt:
+            "Reads the output of a command in the editor.", spec "04 §8",
+            test "native/editor_proxy: a_command_runs_in_a_terminal_of_the_editor",
+            partial "no `env`; output is shown when the command has ended; commands that only the sandbox may run, \
+                and those of threads that ask nobody, run on the server's machine";
+        server_request EXT_ACP_TERMINAL_WAIT_FOR_EXIT (AcpTerminalWaitParams => AcpTerminalWaitResult), needs Prompt:
+            "Waits for a command in the editor.", spec "04 §8",
+            test "native/editor_proxy: a_command_runs_in_a_terminal_of_the_editor",
+            partial "no `env`; output is shown when the command has ended; commands that only the sandbox may run, \
+                and those of threads that ask nobody, run on the server's machine";
+        server_request EXT_ACP_TERMINAL_KILL (AcpTerminalParams => EmptyResult), needs Prompt:
+            "Ends a command in the editor.", spec "04 §8",
+            test "native/editor_proxy: a_command_runs_in_a_terminal_of_the_editor",
+            partial "no `env`; output is shown when the command has ended; commands that only the sandbox may run, \
+                and those of threads that ask nobody, run on the server's machine";
+        server_request EXT_ACP_TERMINAL_RELEASE (AcpTerminalParams => EmptyResult), needs Prompt:
+            "Closes a terminal in the editor.", spec "04 §8",
+            test "native/editor_proxy: a_command_runs_in_a_terminal_of_the_editor",
+            partial "no `env`; output is shown when the command has ended; commands that only the sandbox may run, \
+                and those of threads that ask nobody, run on the server's machine";
+        @later server_request "ext/nodeRepl/evaluate" (NodeReplEvaluateParams => NodeReplEvaluateResult), needs Prompt:
+            "Runs JavaScript in the client.", spec "04 §9",
+            note "never sent. Decided: a client that has a JavaScript console offers it as a dynamic tool";
+        @later server_request "ext/nodeRepl/cancel" (NodeReplCancelParams => NodeReplCancelResult), needs Prompt:
+            "Gives up an evaluation.", spec "04 §9",
+            note "never sent. Decided: a client that has a JavaScript console offers it as a dynamic tool";
     },
     ..Group::EMPTY
 };

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -16,23 +17,43 @@ pub(crate) const SKILLS_UNINSTALL: &str = "skills/uninstall";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "skills/list" (SkillsListParams => SkillsListResult) [] now_with(prompts) handlers::list:
-            "Lists the skills.";
+        Page::COMMANDS, Some("skillsManagement");
+        request "skills/list" (SkillsListParams => SkillsListResult)
+            [] now_with(prompts) handlers::list, needs Read:
+            "Lists the skills.", spec "05 §4",
+            test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "of the workspace, of plugins and the user; there are no skills of the server's own. Sent twice \
+                they do no harm, so they take no `clientRequestId`";
         request "skills/read" (SkillParams => SkillsReadResult)
-            [SkillNotFound] now_with(prompts) handlers::read:
-            "Returns a skill's file as it is.";
+            [SkillNotFound] now_with(prompts) handlers::read, needs Read:
+            "Returns a skill's file as it is.", spec "05 §4",
+            test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "of the workspace, of plugins and the user; there are no skills of the server's own. Sent twice \
+                they do no harm, so they take no `clientRequestId`";
         request "skills/view" (SkillParams => SkillsViewResult)
-            [SkillNotFound] now_with(prompts) handlers::view:
-            "Returns what an agent reads of a skill.";
+            [SkillNotFound] now_with(prompts) handlers::view, needs Read:
+            "Returns what an agent reads of a skill.", spec "05 §4",
+            test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "of the workspace, of plugins and the user; there are no skills of the server's own. Sent twice \
+                they do no harm, so they take no `clientRequestId`";
         request "skills/restoreOriginal" (SkillParams => SkillsRestoreOriginalResult)
-            [SkillNotFound] now_with(prompts) handlers::restore_original:
-            "Takes back the workspace's adaptation of a skill. There are none, so every skill is the original.";
+            [SkillNotFound] now_with(prompts) handlers::restore_original, needs Own:
+            "Takes back the workspace's adaptation of a skill. There are none, so every skill is the original.",
+            spec "05 §4", test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "nothing is adapted for a workspace, so it always finds the original; `skillVariants` is not \
+                announced";
         request SKILLS_SET_ENABLED (SkillsSetEnabledParams => SkillsSetEnabledResult)
-            [SkillNotFound] wait_with(prompts) handlers::set_enabled:
-            "Switches a skill on or off in this workspace.";
+            [SkillNotFound] wait_with(prompts) handlers::set_enabled, needs Own:
+            "Switches a skill on or off in this workspace.", spec "05 §4",
+            test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "of the workspace, of plugins and the user; there are no skills of the server's own. Sent twice \
+                they do no harm, so they take no `clientRequestId`";
         request SKILLS_UNINSTALL (SkillParams => SkillsUninstallResult)
-            [SkillNotFound] wait_with(prompts) handlers::uninstall:
-            "Removes a skill of the workspace or the user from the disk.";
+            [SkillNotFound] wait_with(prompts) handlers::uninstall, needs Own:
+            "Removes a skill of the workspace or the user from the disk.", spec "05 §4",
+            test "native/commands_and_skills: skills_are_listed_read_switched_and_removed",
+            note "of the workspace, of plugins and the user; there are no skills of the server's own. Sent twice \
+                they do no harm, so they take no `clientRequestId`";
     },
     capabilities: |server, capabilities| {
         capabilities.skills_management = server.services().prompts.is_some();

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{EmptyParams, ServerStatsResult};
@@ -10,8 +11,9 @@ use crate::wire::{EmptyParams, ServerStatsResult};
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "server/stats" (EmptyParams => ServerStatsResult) [] now handlers::stats:
-            "Extension: the server's counters.";
+        Page::CONNECTION, Some("serverStats");
+        request "server/stats" (EmptyParams => ServerStatsResult) [] now handlers::stats, needs Read:
+            "Extension: the server's counters.", test "native/reading: server_stats";
     },
     capabilities: |_, capabilities| {
         capabilities.server_stats = true;

@@ -4,6 +4,7 @@ pub(crate) mod convert;
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{
     SubagentChildrenListParams, SubagentChildrenListResult, SubagentGraphChangedNotification,
@@ -16,18 +17,25 @@ pub(crate) const SUBAGENT_GRAPH_CHANGED: &str = "subagent/graphChanged";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::SUBAGENTS, Some("subAgentSessions");
         request "subagent/children/list" (SubagentChildrenListParams => SubagentChildrenListResult)
-            [ThreadNotFound] now handlers::children:
-            "Lists the subagents of a Thread.";
+            [ThreadNotFound] now handlers::children, needs Read:
+            "Lists the subagents of a Thread.", spec "05 §10.2",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again";
         request "subagent/close" (SubagentTargetParams => SubagentTargetResult)
-            [ThreadNotFound] wait handlers::close:
-            "Closes a subagent; what it does is stopped.";
+            [ThreadNotFound] wait handlers::close, needs Prompt:
+            "Closes a subagent; what it does is stopped.", spec "05 §10.2",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again";
         request "subagent/resume" (SubagentTargetParams => SubagentTargetResult)
-            [ThreadNotFound] wait handlers::resume:
-            "Opens a subagent again. Nothing is given to it.";
-        notification SUBAGENT_PROGRESS (SubagentProgressNotification): "How far the subagents of a Turn are.";
+            [ThreadNotFound] wait handlers::resume, needs Prompt:
+            "Opens a subagent again. Nothing is given to it.", spec "05 §10.2",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again";
+        notification SUBAGENT_PROGRESS (SubagentProgressNotification):
+            "How far the subagents of a Turn are.", spec "03 §12",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again";
         notification SUBAGENT_GRAPH_CHANGED (SubagentGraphChangedNotification):
-            "The tree of subagents has changed.";
+            "The tree of subagents has changed.", spec "03 §12",
+            test "native/subagents: subagents_are_listed_closed_and_opened_again";
     },
     capabilities: |server, capabilities| {
         capabilities.sub_agent_sessions = server.threads.settings().sub_agents.depth > 0;

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -13,12 +14,17 @@ use crate::wire::{
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::WORKSPACE, None;
         request "workspace/commitMessage/suggest" (CommitMessageSuggestParams => CommitMessageSuggestResult)
-            [ThreadNotFound] wait_with(suggestions) handlers::commit_message:
-            "Suggests a commit message for changed files.";
+            [ThreadNotFound] wait_with(suggestions) handlers::commit_message, needs Prompt:
+            "Suggests a commit message for changed files.", spec "03 §14.1",
+            test "native/suggesting: a_commit_message_is_made_of_what_has_changed",
+            note "one question to the Thread's model, without a turn; of the offline model the names of the files";
         request "welcome/suggestions" (WelcomeSuggestionsParams => WelcomeSuggestionsResult)
-            [] now_with(suggestions) handlers::welcome:
-            "Suggests first inputs.";
+            [] now_with(suggestions) handlers::welcome, needs Prompt:
+            "Suggests first inputs.", capability Some("extensions.welcomeSuggestions"), spec "03 §14.2",
+            test "native/suggesting: ideas_come_from_the_conversations_that_there_were",
+            note "of the offline model what was asked before";
     },
     capabilities: |server, capabilities| {
         if server.services().suggestions.is_some() {

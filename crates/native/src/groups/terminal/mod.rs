@@ -4,6 +4,7 @@ pub(crate) mod convert;
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -20,27 +21,58 @@ pub(crate) const TERMINAL_CLEANED: &str = "terminal/cleaned";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "terminal/list" (TerminalListParams => TerminalsResult) [] now_with(terminals) handlers::list:
-            "Lists background terminals.";
+        Page::TERMINALS, Some("backgroundTerminals");
+        request "terminal/list" (TerminalListParams => TerminalsResult)
+            [] now_with(terminals) handlers::list, needs Read:
+            "Lists background terminals.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "`terminal/clean` removes those that have ended; a `clientRequestId` is known for as long as the \
+                server runs";
         request "terminal/read" (TerminalReadParams => TerminalResult)
-            [ThreadNotFound] now_with(terminals) handlers::read:
-            "Reads a background terminal.";
+            [ThreadNotFound] now_with(terminals) handlers::read, needs Read:
+            "Reads a background terminal.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "`terminal/clean` removes those that have ended; a `clientRequestId` is known for as long as the \
+                server runs";
         request "terminal/write" (TerminalWriteParams => TerminalResult)
-            [ThreadNotFound] now_with(terminals) handlers::write:
-            "Types into a background terminal.";
+            [ThreadNotFound] now_with(terminals) handlers::write, needs Own:
+            "Types into a background terminal.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "`terminal/clean` removes those that have ended; a `clientRequestId` is known for as long as the \
+                server runs";
         request "terminal/stop" (TerminalStopParams => TerminalResult)
-            [ThreadNotFound] now_with(terminals) handlers::stop:
-            "Ends a background terminal.";
+            [ThreadNotFound] now_with(terminals) handlers::stop, needs Prompt:
+            "Ends a background terminal.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "`terminal/clean` removes those that have ended; a `clientRequestId` is known for as long as the \
+                server runs";
         request "terminal/clean" (TerminalCleanParams => TerminalsResult)
-            [] now_with(terminals) handlers::clean:
-            "Removes a Thread's background terminals.";
-        notification TERMINAL_STARTED (TerminalNotification): "A command went into the background.";
+            [] now_with(terminals) handlers::clean, needs Prompt:
+            "Removes a Thread's background terminals.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "`terminal/clean` removes those that have ended; a `clientRequestId` is known for as long as the \
+                server runs";
+        notification TERMINAL_STARTED (TerminalNotification):
+            "A command went into the background.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "of output that comes too fast a part is left out, with a word about how much";
         notification TERMINAL_OUTPUT_DELTA (TerminalOutputDeltaNotification):
-            "Output of a background terminal.";
-        notification TERMINAL_COMPLETED (TerminalNotification): "A background terminal ended.";
+            "Output of a background terminal.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "of output that comes too fast a part is left out, with a word about how much";
+        notification TERMINAL_COMPLETED (TerminalNotification):
+            "A background terminal ended.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "of output that comes too fast a part is left out, with a word about how much";
         notification TERMINAL_STALLED (TerminalNotification):
-            "A background terminal has been silent for long.";
-        notification TERMINAL_CLEANED (TerminalNotification): "A background terminal was removed.";
+            "A background terminal has been silent for long.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            unplayed "it comes after 45 seconds",
+            note "of output that comes too fast a part is left out, with a word about how much";
+        notification TERMINAL_CLEANED (TerminalNotification):
+            "A background terminal was removed.", spec "03 §13",
+            test "native/terminals: a_terminal_from_its_beginning_to_its_removal",
+            note "of output that comes too fast a part is left out, with a word about how much";
     },
     capabilities: |server, capabilities| {
         capabilities.background_terminals = server.services().terminals.is_some();

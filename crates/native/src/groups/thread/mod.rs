@@ -10,6 +10,8 @@ pub(crate) mod rollback;
 pub(crate) mod subscribe;
 pub mod types;
 
+use crate::group::need::{Member, Need};
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{
     ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadConfiguredNotification,
@@ -34,61 +36,130 @@ pub(crate) const THREAD_CONFIGURED: &str = "thread/configured";
 pub(crate) const THREAD_ROLLED_BACK: &str = "thread/rolledBack";
 pub(crate) const THREAD_SYNCED: &str = "thread/synced";
 
+/// Members of a configuration that loosen what is asked, or that start something.
+const LOOSENING: &[Member] = &[
+    ("config.approvalPolicy", Need::Own),
+    ("config.requireApprovalOutsideWorkspace", Need::Own),
+    ("config.workspaceOverride", Need::Own),
+    ("config.toolAllowList", Need::Own),
+    ("config.toolDenyList", Need::Own),
+    ("config.mcpServers", Need::Own),
+    ("config.agentControlToolAccess", Need::Own),
+    ("config.allowedAgentControlTools", Need::Own),
+];
+
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "thread/start" (ThreadStartParams => ThreadResult) [] wait lifecycle::start:
-            "Creates a Thread.";
+        Page::THREADS, Some("threadManagement");
+        request "thread/start" (ThreadStartParams => ThreadResult) [] wait lifecycle::start, needs Prompt:
+            "Creates a Thread.", members LOOSENING, spec "02 §5.1", test "native/transcripts: thread_start",
+            note "with `dynamicTools` and both history modes; `workspacePath` is stored, and compared, with its \
+                symbolic links resolved";
         request "thread/resume" (ThreadResumeParams => ThreadResult)
-            [ThreadNotFound, ThreadNotActive] wait lifecycle::resume:
-            "Makes a Thread active and binds its client-side tools to this connection.";
-        request "thread/list" (ThreadListParams => ThreadListResult) [] now read::list:
-            "Lists Threads, latest activity first.";
-        request "thread/read" (ThreadReadParams => ThreadReadResult) [ThreadNotFound] wait read::read:
-            "Reads a Thread without changing anything.";
+            [ThreadNotFound, ThreadNotActive] wait lifecycle::resume, needs Prompt:
+            "Makes a Thread active and binds its client-side tools to this connection.", spec "02 §5.2",
+            test "native/dynamic_tools: a_client_that_comes_back_and_resumes_serves_its_tools_again",
+            note "with `dynamicTools`; a paused Thread whose last Turn was good goes on with its queue";
+        request "thread/list" (ThreadListParams => ThreadListResult) [] now read::list, needs Read:
+            "Lists Threads, latest activity first.", spec "02 §5.3",
+            test "native/transcripts: thread_list_and_read",
+            partial "without `limit` at most 5,000, with `nextCursor` where there are more; at most 256 \
+                `crossChannelOrigins`; extensions `query`, `limit` and `cursor`";
+        request "thread/read" (ThreadReadParams => ThreadReadResult)
+            [ThreadNotFound] wait read::read, needs Read:
+            "Reads a Thread without changing anything.", spec "02 §5.4",
+            test "native/transcripts: thread_list_and_read",
+            note "with `turnLimit` and `cursor`; without them `turnPage` says where to go on when the Turns have \
+                more than 4 MiB of text. No Turn is cut: the newest, and the one that runs, come whole, in answers \
+                of up to 64 MiB. A Turn that waits for an approval has the status `running` for clients without \
+                `eventCursors`";
         request THREAD_SUBSCRIBE (ThreadSubscribeParams => ThreadSubscribeResult)
-            [ThreadNotFound] wait subscribe::subscribe:
-            "Starts the delivery of a Thread's events to this connection.";
-        request "thread/unsubscribe" (ThreadUnsubscribeParams => EmptyResult) [] now subscribe::unsubscribe:
-            "Ends that delivery.";
-        request "thread/rename" (ThreadRenameParams => EmptyResult) [ThreadNotFound] wait lifecycle::rename:
-            "Gives a Thread another title.";
-        request "thread/delete" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::delete:
-            "Deletes a Thread and its subagents for good.";
-        request "thread/pause" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::pause:
-            "Keeps new Turns from starting. A running one goes on.";
-        request "thread/archive" (ThreadTargetParams => EmptyResult) [ThreadNotFound] wait lifecycle::archive:
-            "Puts a Thread and its subagents away.";
+            [ThreadNotFound] wait subscribe::subscribe, needs Read:
+            "Starts the delivery of a Thread's events to this connection.", capability Some("threadSubscriptions"),
+            spec "02 §5.5", test "native/transcripts: thread_subscribe_and_unsubscribe",
+            note "with `afterSeq`; `replayRecent` starts with the newest Turn, and where that is more than 8 MiB \
+                with what comes next";
+        request "thread/unsubscribe" (ThreadUnsubscribeParams => EmptyResult)
+            [] now subscribe::unsubscribe, needs Read:
+            "Ends that delivery.", capability Some("threadSubscriptions"), spec "02 §5.6",
+            test "native/transcripts: thread_subscribe_and_unsubscribe";
+        request "thread/rename" (ThreadRenameParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::rename, needs Prompt:
+            "Gives a Thread another title.", spec "02 §5.7", test "native/transcripts: thread_rename_and_delete";
+        request "thread/delete" (ThreadTargetParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::delete, needs Own:
+            "Deletes a Thread and its subagents for good.", spec "02 §5.8",
+            test "native/transcripts: thread_rename_and_delete",
+            note "the answer comes once the Thread is gone; its client is sent nothing else meanwhile, for five \
+                seconds at most";
+        request "thread/pause" (ThreadTargetParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::pause, needs Prompt:
+            "Keeps new Turns from starting. A running one goes on.", spec "02 §5.9",
+            test "native/transcripts: thread_pause_and_resume";
+        request "thread/archive" (ThreadTargetParams => EmptyResult)
+            [ThreadNotFound] wait lifecycle::archive, needs Prompt:
+            "Puts a Thread and its subagents away.", spec "02 §5.9",
+            test "native/transcripts: thread_archive_and_unarchive",
+            note "ends the Thread's background terminals; their output stays";
         request "thread/unarchive" (ThreadTargetParams => EmptyResult)
-            [ThreadNotFound] wait lifecycle::unarchive:
-            "Takes them out again.";
+            [ThreadNotFound] wait lifecycle::unarchive, needs Prompt:
+            "Takes them out again.", spec "02 §5.9", test "native/transcripts: thread_archive_and_unarchive";
         request "thread/mode/set" (ThreadModeSetParams => EmptyResult)
-            [ThreadNotFound] wait lifecycle::set_mode:
-            "Sets the agent's mode, from the next Turn on.";
+            [ThreadNotFound] wait lifecycle::set_mode, needs Prompt:
+            "Sets the agent's mode, from the next Turn on.", capability Some("modeSwitch"), spec "02 §5.10",
+            test "native/transcripts: thread_mode_set_and_config_update";
         request "thread/config/update" (ThreadConfigUpdateParams => EmptyResult)
-            [ThreadNotFound] wait lifecycle::configure:
-            "Replaces a Thread's configuration, from the next Turn on.";
+            [ThreadNotFound] wait lifecycle::configure, needs Prompt:
+            "Replaces a Thread's configuration, from the next Turn on.", capability Some("configOverride"),
+            members LOOSENING, spec "02 §5.11", test "native/transcripts: thread_mode_set_and_config_update",
+            partial "every member is stored and returned, numbers as numbers (`1.50` comes back as `1.5`); acted \
+                on are `mode`, `model`, `approvalPolicy`, `requireApprovalOutsideWorkspace`, `workspaceOverride`, \
+                `toolAllowList`, `toolDenyList` and `agentInstructions`; not acted on are `mcpServers`, \
+                `toolProfile`, `useToolProfileOnly`, `customTools`, `extensions`, `promptProfile`, \
+                `roleInstructions` and `overrideBasePrompt`";
         request "thread/rollback" (ThreadRollbackParams => ThreadRollbackResult)
-            [ThreadNotFound] wait rollback::rollback:
-            "Drops Turns from the end of the conversation. Files stay as they are.";
-        request "channel/list" (EmptyParams => ChannelListResult) [] now channel::list:
-            "Lists the channels that Threads may come from.";
-        client_notification THREAD_SUBSCRIBE (ThreadSubscribeParams) wait subscribe::subscribe_quietly:
-            "The request of the same name, without an answer: some clients send it so after a reconnect.";
-        notification THREAD_STARTED (ThreadStartedNotification): "A Thread was created.";
-        notification THREAD_RESUMED (ThreadResumedNotification): "A Thread was resumed.";
-        notification THREAD_RENAMED (ThreadRenamedNotification): "A Thread has another title.";
-        notification THREAD_DELETED (ThreadDeletedNotification): "A Thread is gone.";
+            [ThreadNotFound] wait rollback::rollback, needs Prompt:
+            "Drops Turns from the end of the conversation. Files stay as they are.", spec "02 §5.12",
+            test "native/transcripts: thread_rollback",
+            partial "of the Turns that are left those that fit into 4 MiB, with the extension `turnPage`, which \
+                says where `thread/read` goes on; `thread/rolledBack` is sent to clients with `eventCursors` alone";
+        request "channel/list" (EmptyParams => ChannelListResult) [] now channel::list, needs Read:
+            "Lists the channels that Threads may come from.", capability None, spec "02 §5.13",
+            test "native/transcripts: channel_list";
+        client_notification THREAD_SUBSCRIBE (ThreadSubscribeParams)
+            wait subscribe::subscribe_quietly, needs Read:
+            "The request of the same name, without an answer: some clients send it so after a reconnect.",
+            capability Some("threadSubscriptions"), spec "02 §5.5",
+            test "native/errors: a_notification_subscribes_too_and_unknown_ones_are_ignored";
+        notification THREAD_STARTED (ThreadStartedNotification):
+            "A Thread was created.", spec "02 §6", test "native/transcripts: thread_start";
+        notification THREAD_RESUMED (ThreadResumedNotification):
+            "A Thread was resumed.", spec "02 §6", test "native/transcripts: thread_pause_and_resume";
+        notification THREAD_RENAMED (ThreadRenamedNotification):
+            "A Thread has another title.", spec "02 §6", test "native/transcripts: thread_rename_and_delete",
+            note "a client that subscribes in the same moment can get it twice";
+        notification THREAD_DELETED (ThreadDeletedNotification):
+            "A Thread is gone.", spec "02 §6", test "native/transcripts: thread_rename_and_delete";
         notification THREAD_STATUS_CHANGED (ThreadStatusChangedNotification):
-            "A Thread was paused, archived, or is active again.";
+            "A Thread was paused, archived, or is active again.", spec "02 §6",
+            test "native/transcripts: thread_archive_and_unarchive";
         notification THREAD_RUNTIME_CHANGED (ThreadRuntimeChangedNotification):
-            "What a Thread is doing has changed.";
-        notification THREAD_QUEUE_UPDATED (ThreadQueueUpdatedNotification): "A Thread's queue has changed.";
+            "What a Thread is doing has changed.", spec "02 §6",
+            test "native/transcripts: turn_that_asks_and_is_allowed";
+        notification THREAD_QUEUE_UPDATED (ThreadQueueUpdatedNotification):
+            "A Thread's queue has changed.", spec "02 §6",
+            test "native/transcripts: turn_enqueue_and_queue_remove";
         notification THREAD_CONFIGURED (ThreadConfiguredNotification):
-            "Extension: a Thread's configuration is another one.";
+            "Extension: a Thread's configuration is another one.", capability Some("eventCursors"),
+            test "native/cursors: a_new_configuration_is_news_to_clients_that_read_by_number",
+            note "to clients that declared `eventCursors`";
         notification THREAD_ROLLED_BACK (ThreadRolledBackNotification):
-            "Extension: Turns were dropped from the end of the conversation.";
-        notification THREAD_SYNCED (ThreadSyncedNotification): "Extension: the end of a replay.";
+            "Extension: Turns were dropped from the end of the conversation.", capability Some("eventCursors"),
+            test "native/transcripts: thread_rollback", note "to clients that declared `eventCursors`";
+        notification THREAD_SYNCED (ThreadSyncedNotification):
+            "Extension: the end of a replay.", capability Some("eventCursors"),
+            test "native/cursors: a_client_that_stopped_after_any_message_is_given_exactly_the_rest";
     },
     capabilities: |_, capabilities| {
         capabilities.thread_management = true;

@@ -3,6 +3,7 @@
 pub(crate) mod handlers;
 pub mod types;
 
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 
 use crate::wire::{
@@ -14,13 +15,19 @@ pub(crate) const WORKSPACE_TRUST_CHANGED: &str = "workspace/trustChanged";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
-        request "workspace/trust/get" (EmptyParams => WorkspaceTrustResult) [] now_with(trust) handlers::get:
-            "Extension: says what the folder brings along, and what of it counts.";
+        Page::WORKSPACE, Some("workspaceTrust");
+        request "workspace/trust/get" (EmptyParams => WorkspaceTrustResult)
+            [] now_with(trust) handlers::get, needs Read:
+            "Extension: says what the folder brings along, and what of it counts.",
+            test "attacks/trust: a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so";
         request "workspace/trust/set" (WorkspaceTrustSetParams => WorkspaceTrustResult)
-            [] wait_with(trust) handlers::set:
-            "Extension: takes the user's word about the folder.";
+            [] wait_with(trust) handlers::set, needs Own:
+            "Extension: takes the user's word about the folder.",
+            test "attacks/trust: a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so";
         notification WORKSPACE_TRUST_CHANGED (WorkspaceTrustChangedNotification):
-            "Extension: the user has said something about the folder.";
+            "Extension: the user has said something about the folder.",
+            test "attacks/trust: a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so",
+            note "to clients that declared `workspaceTrust`";
     },
     capabilities: |server, capabilities| {
         capabilities.workspace_trust = server.services().trust.is_some();

@@ -14,6 +14,8 @@ pub mod revert_types;
 pub(crate) mod start;
 pub mod types;
 
+use crate::group::need::Need;
+use crate::group::page::Page;
 use crate::group::{Group, rows};
 use crate::wire::{
     EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
@@ -34,31 +36,52 @@ pub(crate) const PLAN_UPDATED: &str = "plan/updated";
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
+        Page::TURNS, None;
         request "turn/start" (TurnStartParams => TurnStartResult)
-            [ThreadNotFound, ThreadNotActive, TurnInProgress] wait start::start:
-            "Starts a Turn.";
+            [ThreadNotFound, ThreadNotActive, TurnInProgress] wait start::start, needs Prompt:
+            "Starts a Turn.", members &[("allow", Need::Own), ("sandbox", Need::Own)], spec "03 §2.1",
+            test "native/transcripts: turn_start_with_every_kind_of_item",
+            partial "pictures on the disk, where a tool could read them without asking, and on the public web are \
+                shown to models that see; to others, and where they cannot be had, they are names";
         request "turn/enqueue" (TurnEnqueueParams => TurnEnqueueResult)
-            [ThreadNotFound, ThreadNotActive] wait queue::enqueue:
-            "Puts an input into the queue.";
+            [ThreadNotFound, ThreadNotActive] wait queue::enqueue, needs Prompt:
+            "Puts an input into the queue.", spec "03 §2.3",
+            test "native/client_history: messages_against_the_history_mode_are_refused_and_start_nothing",
+            partial "input as with `turn/start`; -32602 where the client has the history, without which no \
+                turn can start by itself";
         request "turn/interrupt" (TurnInterruptParams => EmptyResult)
-            [ThreadNotFound, TurnNotFound, TurnNotRunning] wait start::interrupt:
-            "Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.";
+            [ThreadNotFound, TurnNotFound, TurnNotRunning] wait start::interrupt, needs Prompt:
+            "Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.", spec "03 §2.2",
+            test "native/transcripts: turn_interrupt";
         request "turn/queue/remove" (TurnQueueRemoveParams => TurnQueueRemoveResult)
-            [ThreadNotFound] wait queue::remove:
-            "Takes an input out of the queue.";
+            [ThreadNotFound] wait queue::remove, needs Prompt:
+            "Takes an input out of the queue.", spec "03 §2.4",
+            test "native/transcripts: turn_enqueue_and_queue_remove";
         request "turn/steer" (TurnSteerParams => TurnSteerResult)
-            [ThreadNotFound, ThreadNotActive] wait queue::steer:
-            "Makes a queued input guidance for the running Turn.";
-        notification TURN_STARTED (TurnNotification): "A Turn has started; the user's Item is in it.";
-        notification TURN_COMPLETED (TurnNotification): "A Turn ended well.";
-        notification TURN_FAILED (TurnFailedNotification): "A Turn ended by an error.";
-        notification TURN_CANCELLED (TurnCancelledNotification): "A Turn was cancelled.";
-        notification TURN_DIFF_UPDATED (TurnDiffUpdatedNotification): "The Turn has changed files.";
+            [ThreadNotFound, ThreadNotActive] wait queue::steer, needs Prompt:
+            "Makes a queued input guidance for the running Turn.", spec "03 §2.5",
+            test "native/transcripts: turn_steer";
+        notification TURN_STARTED (TurnNotification):
+            "A Turn has started; the user's Item is in it.", spec "03 §7",
+            test "native/transcripts: turn_start_with_every_kind_of_item";
+        notification TURN_COMPLETED (TurnNotification):
+            "A Turn ended well.", spec "03 §7", test "native/transcripts: turn_start_with_every_kind_of_item";
+        notification TURN_FAILED (TurnFailedNotification):
+            "A Turn ended by an error.", spec "03 §7", test "native/transcripts: turn_that_fails";
+        notification TURN_CANCELLED (TurnCancelledNotification):
+            "A Turn was cancelled.", spec "03 §7", test "native/transcripts: turn_interrupt";
+        notification TURN_DIFF_UPDATED (TurnDiffUpdatedNotification):
+            "The Turn has changed files.", spec "03 §9",
+            test "native/transcripts: turn_start_with_every_kind_of_item";
         notification TURN_REVERTED (TurnRevertedNotification):
-            "Extension: what a Turn did to files was undone.";
+            "Extension: what a Turn did to files was undone.", capability Some("turnRevert"),
+            test "agent/revert: what_a_turn_did_is_undone_file_by_file", note "to every client";
         notification TURN_WAITING (TurnWaitingNotification):
-            "Extension: the model is asked again after a pause.";
-        notification PLAN_UPDATED (PlanUpdatedNotification): "A Thread has another plan.";
+            "Extension: the model is asked again after a pause.",
+            test "server/protocol: play_fits_the_schemas_and_gives_the_examples", note "to subscribers";
+        notification PLAN_UPDATED (PlanUpdatedNotification):
+            "A Thread has another plan.", spec "03 §8",
+            test "native/transcripts: turn_start_with_every_kind_of_item";
     },
     ..Group::EMPTY
 };
