@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use bobbin_rules::{RuleSet, RuleText};
-use bobbin_tools::BUILT_IN;
+use bobbin_tools::built_in_names;
 
 use crate::check::nearest;
 use crate::file::Rule;
@@ -83,11 +83,11 @@ pub(crate) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
     tools.filter_map(|(index, tool)| {
         // `WebFetch:HOST` means one host, `Web*` all tools with that prefix.
         let name = tool.split(':').next().unwrap_or(tool);
-        if name.ends_with('*') || BUILT_IN.contains(&name) {
+        if name.ends_with('*') || built_in_names().any(|known| known == name) {
             return None;
         }
         let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-        let near = || nearest(BUILT_IN, name);
+        let near = || nearest(built_in_names(), name);
         let meant = renamed.or_else(near)?;
         Some(format!(
             "Permissions.Rules[{index}].Tool: no tool is named {name}; did you mean {meant}?"

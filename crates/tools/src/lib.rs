@@ -49,7 +49,7 @@ pub use paths::{Access, locate};
 pub use program_sandbox::{NotConfined, ProgramNeeds, ProgramNetwork, ProgramSandbox};
 pub use sandbox::{CommandSandbox, Sandbox, WhenMissing, profile_of};
 pub use shell::{CommandRequest, Commands};
-pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
+pub use tool_set::{ToolSet, built_in_names, is_allowed};
 pub use view_image::VIEW_IMAGE;
 pub use view_skill::ViewSkill;
 pub use web_fetch::reach_for_a_person;

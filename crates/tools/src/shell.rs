@@ -29,6 +29,8 @@ use super::sandbox::{CommandSandbox, Sandbox, WhenMissing};
 use super::shell_run::{CAPTURED_BYTES, Patience, Prepared, Programs, SandboxLimit};
 use bobbin_policy::repository;
 
+/// Name of the tool.
+pub(super) const EXEC: &str = "Exec";
 /// Longest command line, bytes: half of what Linux accepts as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
 /// Time of a command when the model names none.
@@ -192,7 +194,7 @@ impl ShellTool {
             });
             description.push_str(BACKGROUND);
         }
-        let spec = spec("Exec", Effect::Commands, &description, &["command"], &properties);
+        let spec = spec(EXEC, Effect::Commands, &description, &["command"], &properties);
         Self {
             spec,
             terminals,

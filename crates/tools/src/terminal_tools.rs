@@ -28,6 +28,9 @@ const USUAL_YIELD: Duration = Duration::from_secs(1);
 /// Longest command line in a list of terminals, characters.
 const LISTED_COMMAND_CHARS: usize = 200;
 
+/// Names of the tools, in their order.
+pub(super) const NAMES: [&str; 4] = ["ListTerminals", "ReadTerminal", "WriteTerminal", "StopTerminal"];
+
 /// Returns the tools. `profile` is the profile of commands.
 pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4] {
     let id = json!({ "type": "string", "description": "As Exec or ListTerminals said." });
@@ -44,7 +47,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
     };
     [
         tool(
-            "ListTerminals",
+            NAMES[0],
             Effect::Reads,
             "Lists the commands of this conversation that run, or ran, in the background.",
             &[],
@@ -52,7 +55,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Action::List,
         ),
         tool(
-            "ReadTerminal",
+            NAMES[1],
             Effect::Reads,
             "Returns how a command in the background is and the end of its output.",
             &["sessionId"],
@@ -64,7 +67,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Action::Read,
         ),
         tool(
-            "WriteTerminal",
+            NAMES[2],
             Effect::Writes,
             "Writes to the standard input of a command in the background and returns the end of its output. A line \
              needs its line break.",
@@ -78,7 +81,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Action::Write,
         ),
         tool(
-            "StopTerminal",
+            NAMES[3],
             Effect::Writes,
             "Ends a command in the background with everything that it started.",
             &["sessionId"],

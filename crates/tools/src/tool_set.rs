@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool::{DeclaredTools, Effect, Tool, ToolSource, ToolSpec, TurnScope};
@@ -12,19 +12,22 @@ use bobbin_model::{Json, Mode, SandboxProfile, ThreadId};
 use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
+use super::agents;
 use super::apply_patch::ApplyPatch;
 use super::ask_user::AskUser;
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::find_files::FindFiles;
+use super::find_tools::FIND_TOOLS;
 use super::grep_files::GrepFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
-use super::shell::ShellTool;
+use super::shell::{EXEC, ShellTool};
 use super::terminal_tools;
 use super::todos::Todos;
 use super::view_image::ViewImage;
+use super::view_skill::SKILL_VIEW;
 use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use bobbin_files::Leftovers;
@@ -39,33 +42,34 @@ pub struct ToolSet {
     leftovers: Leftovers,
 }
 
-/// Names of the built-in tools, those for subagents, terminals and skills among them.
-pub const BUILT_IN: [&str; 24] = [
-    "ApplyPatch",
-    "AskUser",
-    "CloseAgent",
-    "CreatePlan",
-    "EditFile",
-    "Exec",
-    "FindFiles",
-    "FindTools",
-    "GrepFiles",
-    "ListTerminals",
-    "ReadFile",
-    "ReadTerminal",
-    "ResumeAgent",
-    "SendInput",
-    "SkillView",
-    "SpawnAgent",
-    "StopTerminal",
-    "TodoWrite",
-    "UpdateTodos",
-    "ViewImage",
-    "WaitAgent",
-    "WebFetch",
-    "WriteFile",
-    "WriteTerminal",
-];
+/// Returns the names of the built-in tools, those for subagents, terminals and skills among them.
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+    static PLAIN: LazyLock<[Arc<dyn Tool>; 12]> = LazyLock::new(|| plain(&FileWork::new()));
+    let made = PLAIN
+        .iter()
+        .chain(agents::TOOLS.iter())
+        .map(|tool| &*tool.spec().name);
+    made.chain(terminal_tools::NAMES)
+        .chain([EXEC, FIND_TOOLS, SKILL_VIEW])
+}
+
+/// Makes the tools that need no process.
+fn plain(work: &FileWork) -> [Arc<dyn Tool>; 12] {
+    [
+        Arc::new(ReadFile::new(work.clone())),
+        Arc::new(WriteFile::new(work.clone())),
+        Arc::new(EditFile::new(work.clone())),
+        Arc::new(ApplyPatch::new(work.clone())),
+        Arc::new(FindFiles::new(work.clone())),
+        Arc::new(GrepFiles::new(work.clone())),
+        Arc::new(ViewImage::new(work.clone())),
+        Arc::new(CreatePlan::new()),
+        Arc::new(WebFetch::new()),
+        Arc::new(Todos::write()),
+        Arc::new(Todos::update()),
+        Arc::new(AskUser::new()),
+    ]
+}
 
 impl ToolSet {
     /// Returns a set of these tools; of two with one name, the later one is used.
@@ -104,24 +108,10 @@ impl ToolSet {
         let for_terminals = terminals
             .can_run_in_background()
             .then(|| terminal_tools::all(terminals, profile));
-        let tools = [
-            Arc::new(shell) as Arc<dyn Tool>,
-            Arc::new(ReadFile::new(work.clone())),
-            Arc::new(WriteFile::new(work.clone())),
-            Arc::new(EditFile::new(work.clone())),
-            Arc::new(ApplyPatch::new(work.clone())),
-            Arc::new(FindFiles::new(work.clone())),
-            Arc::new(GrepFiles::new(work.clone())),
-            Arc::new(ViewImage::new(work)),
-            Arc::new(CreatePlan::new()),
-            Arc::new(WebFetch::new()),
-            Arc::new(Todos::write()),
-            Arc::new(Todos::update()),
-            Arc::new(AskUser::new()),
-        ];
+        let tools = plain(&work).into_iter().chain([Arc::new(shell) as Arc<dyn Tool>]);
         Self {
             leftovers,
-            ..Self::new(tools.into_iter().chain(for_terminals.into_iter().flatten()))
+            ..Self::new(tools.chain(for_terminals.into_iter().flatten()))
         }
     }
 

@@ -16,6 +16,9 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, failed, spec};
 
+/// Name of the tool.
+pub(super) const SKILL_VIEW: &str = "SkillView";
+
 /// The tool.
 #[derive(Debug)]
 pub struct ViewSkill {
@@ -36,7 +39,7 @@ impl ViewSkill {
         });
         let description = "Returns what a skill says. Use it before you do what the skill is for.";
         Self {
-            spec: spec("SkillView", Effect::Reads, description, &["name"], &properties),
+            spec: spec(SKILL_VIEW, Effect::Reads, description, &["name"], &properties),
             prompts,
         }
     }
