@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use bobbin_model::UnixMillis;
-use bobbin_page::{Device, DeviceFile, wire};
+use bobbin_page::group::types::{DeviceInviteParams, DeviceInviteResult};
+use bobbin_page::{Device, DeviceFile};
 use bobbin_workspace::write_small;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -130,7 +131,7 @@ pub(crate) async fn pair(pair: Pair) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<wire::DeviceInviteResult> {
+async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result<DeviceInviteResult> {
     telemetry::start(&LogOptions::default(), "error")?;
     let workspace = state::workspace(workspace)?;
     if workspace.holder().is_some_and(|server| server.can_listen()) {
@@ -140,7 +141,7 @@ async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result
     ask_running(&workspace, async |peer| {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-devices", &capabilities).await?;
-        let params = wire::DeviceInviteParams {
+        let params = DeviceInviteParams {
             label: label.map(str::to_owned),
         };
         let invited = call(peer, "device/invite", &serde_json::to_value(params)?).await?;
@@ -149,7 +150,7 @@ async fn invite(workspace: Option<&Path>, label: Option<&str>) -> anyhow::Result
     .await
 }
 
-fn with_code(url: &str, invited: &wire::DeviceInviteResult) -> String {
+fn with_code(url: &str, invited: &DeviceInviteResult) -> String {
     match &invited.code {
         Some(code) => format!("{url}#{code}"),
         None => url.to_owned(),

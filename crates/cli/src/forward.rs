@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_native::wire;
+use bobbin_native::groups::forward::types::{ForwardEndedNotification, ForwardResult, ForwardStartParams};
 use bobbin_peer::{Handlers, Mode, Peer, PeerOptions};
 use clap::Args;
 use serde_json::json;
@@ -47,7 +47,7 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
             let ends = ends.clone();
             async move {
                 let params = cx.params.as_deref().map_or("null", |params| params.get());
-                if let Ok(end) = serde_json::from_str::<wire::ForwardEndedNotification>(params) {
+                if let Ok(end) = serde_json::from_str::<ForwardEndedNotification>(params) {
                     drop(ends.send(end.forward.forward_id).await);
                 }
             }
@@ -56,13 +56,13 @@ pub(crate) async fn run(forward: Forward) -> anyhow::Result<ExitCode> {
     let handle = peer.handle();
     let capabilities = json!({ "workspaceTrust": true, "extensions": { "forward": true } });
     initialize(&handle, "bobbin-forward", &capabilities).await?;
-    let params = wire::ForwardStartParams {
+    let params = ForwardStartParams {
         thread_id: forward.thread,
         port: forward.port,
         to: forward.to,
     };
     let started = call(&handle, "forward/start", &serde_json::to_value(params)?).await?;
-    let wire::ForwardResult { forward } = serde_json::from_value(started)?;
+    let ForwardResult { forward } = serde_json::from_value(started)?;
     console::say(&format!(
         "{} leads to port {} of {}, for programs {}; Ctrl-C ends it",
         forward.url, forward.port, forward.thread_id, forward.address

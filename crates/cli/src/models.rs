@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_native::wire;
+use bobbin_native::groups::models::types::ModelListResult;
 use bobbin_server::telemetry::LogOptions;
 use bobbin_server::{config, console, state, telemetry};
 use clap::Args;
@@ -32,7 +32,7 @@ pub(crate) async fn run(models: Models) -> anyhow::Result<ExitCode> {
         let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true });
         initialize(peer, "bobbin-models", &capabilities).await?;
         let listed = call(peer, "model/list", &json!({})).await?;
-        anyhow::Ok(serde_json::from_value::<wire::ModelListResult>(listed)?)
+        anyhow::Ok(serde_json::from_value::<ModelListResult>(listed)?)
     })
     .await?;
     let default = config.models.model.as_deref().unwrap_or("offline");

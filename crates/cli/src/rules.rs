@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_model::Judgement;
-use bobbin_native::wire;
+use bobbin_model::{ApprovalKind, Judgement};
+use bobbin_native::groups::policy::types;
+use bobbin_native::groups::policy::types::{ApprovalRulesListResult, PolicyExplainResult, StandingAnswer};
 use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
@@ -92,7 +93,7 @@ async fn act(peer: &PeerHandle, action: Action, root: &str) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listed(peer: &PeerHandle) -> anyhow::Result<wire::ApprovalRulesListResult> {
+async fn listed(peer: &PeerHandle) -> anyhow::Result<ApprovalRulesListResult> {
     asked(peer, "approval/rules/list", &json!({})).await
 }
 
@@ -100,7 +101,7 @@ async fn asked<T: DeserializeOwned>(peer: &PeerHandle, method: &str, params: &Va
     Ok(serde_json::from_value(call(peer, method, params).await?)?)
 }
 
-fn list(listed: &wire::ApprovalRulesListResult) {
+fn list(listed: &ApprovalRulesListResult) {
     if listed.rules.is_empty() {
         console::say("There are no rules (Permissions.Rules): plain reads run, all else is asked about.");
     } else {
@@ -162,11 +163,11 @@ async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
     }
     let mut judged = Vec::new();
     for (command, times) in ran.iter().take(MAX_COMMANDS) {
-        let explained: wire::PolicyExplainResult =
+        let explained: PolicyExplainResult =
             asked(peer, "policy/explain", &json!({ "command": command })).await?;
         let (order, what) = match explained.outcome {
-            wire::PolicyOutcome::Refused => (0, "refused"),
-            wire::PolicyOutcome::Asks | wire::PolicyOutcome::Interrupts => (1, "asks"),
+            types::PolicyOutcome::Refused => (0, "refused"),
+            types::PolicyOutcome::Asks | types::PolicyOutcome::Interrupts => (1, "asks"),
             _ => (2, "runs"),
         };
         judged.push((order, std::cmp::Reverse(*times), what, command));
@@ -188,13 +189,13 @@ async fn test(peer: &PeerHandle, root: &str, count: u32) -> anyhow::Result<()> {
 }
 
 /// Returns what an answer covers, in the words of its question.
-fn covered(answer: &wire::StandingAnswer) -> String {
-    let wire::StandingAnswer {
+fn covered(answer: &StandingAnswer) -> String {
+    let StandingAnswer {
         operation, target, ..
     } = answer;
     let what = match answer.approval_type {
-        wire::ApprovalKind::Shell => format!("run `{operation}` in {target}"),
-        wire::ApprovalKind::File | wire::ApprovalKind::RemoteResource => format!("{operation} {target}"),
+        ApprovalKind::Shell => format!("run `{operation}` in {target}"),
+        ApprovalKind::File | ApprovalKind::RemoteResource => format!("{operation} {target}"),
     };
     // A condition names a program with its digest, or says what confines the command.
     let is_program = |condition: &&String| condition.contains(" sha256:");
@@ -207,8 +208,8 @@ fn covered(answer: &wire::StandingAnswer) -> String {
     format!("{what}{places}  (only with {})", programs.join(", "))
 }
 
-fn explain(explained: &wire::PolicyExplainResult) {
-    use wire::PolicyOutcome;
+fn explain(explained: &PolicyExplainResult) {
+    use types::PolicyOutcome;
     let outcome = match explained.outcome {
         PolicyOutcome::Runs => "It runs without a question",
         PolicyOutcome::Asks => "You are asked",

@@ -10,7 +10,9 @@
 
 use std::hint::black_box;
 
-use bobbin_native::wire::{AgentMessageDeltaNotification, TurnStartParams, decode, encode_notification};
+use bobbin_native::groups::item::delta::AgentMessageDeltaNotification;
+use bobbin_native::groups::turn::params::TurnStartParams;
+use bobbin_native::wire::{decode, encode_notification};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -18,11 +18,15 @@ use crate::call::{Call, Notified};
 use crate::connection::{Endpoint, Server};
 use crate::dialect::Native;
 use crate::errors;
+use crate::groups::handshake::capabilities::ClientCapabilities;
+use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::serving::connection::Serving;
+use crate::groups::thread::types::Thread;
 use crate::groups::turn::input;
+use crate::groups::turn::params::SenderContext;
 use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
-use crate::wire::{ClientCapabilities, ClientRequestId, RpcError, SenderContext, Thread, decode};
+use crate::wire::{RpcError, decode};
 
 /// Counts one answer as delayed while it exists.
 struct HeldBack(Arc<AtomicUsize>);

@@ -25,10 +25,13 @@ use crate::client::{self, Client};
 use crate::dialect::Native;
 use crate::errors;
 use crate::group::Groups;
+use crate::groups::handshake::capabilities::ServerCapabilities;
+use crate::groups::handshake::types::{InitializeParams, InitializeResult, PROTOCOL_VERSION, ServerInfo};
+use crate::groups::handshake::{INITIALIZE, INITIALIZED};
 use crate::groups::serving::connection::Serving;
 use crate::own_turns::OwnTurns;
 use crate::repeats::Repeats;
-use crate::wire::{self, RpcError, decode};
+use crate::wire::{RpcError, decode};
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
@@ -248,7 +251,7 @@ struct Connection {
 
 impl Connection {
     async fn request(&self, request: CallContext, responder: Responder) {
-        if &*request.method == wire::INITIALIZE {
+        if &*request.method == INITIALIZE {
             match self.initialize(&request) {
                 Ok(result) => {
                     responder.ok(result);
@@ -265,33 +268,33 @@ impl Connection {
     }
 
     async fn notification(&self, notification: NotificationContext) {
-        if &*notification.method == wire::INITIALIZED {
+        if &*notification.method == INITIALIZED {
             self.initialized();
         } else if let Ok(client) = self.client() {
             client::notification(&client, notification).await;
         }
     }
 
-    fn initialize(&self, request: &CallContext) -> Result<wire::InitializeResult, RpcError> {
+    fn initialize(&self, request: &CallContext) -> Result<InitializeResult, RpcError> {
         let mut state = self.parts.state.lock();
         if !matches!(*state, State::Fresh) {
             return Err(RpcError::already_initialized());
         }
         // A failure leaves the connection fresh, so the client can try again.
-        let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
+        let params: InitializeParams = decode::params(request.params.as_deref())?;
         let name = &params.client_info.name;
         tracing::info!(client = &name[..name.floor_char_boundary(64)], "client connected");
         let server = &self.parts.server;
         *state = State::Answered(Arc::new(Native::new(params, server.groups.clone())));
-        let mut capabilities = wire::ServerCapabilities::default();
+        let mut capabilities = ServerCapabilities::default();
         for group in server.groups.iter() {
             (group.capabilities)(server, &mut capabilities);
         }
-        Ok(wire::InitializeResult {
-            server_info: wire::ServerInfo {
+        Ok(InitializeResult {
+            server_info: ServerInfo {
                 name: "bobbin".to_owned(),
                 version: server.services.version.to_owned(),
-                protocol_version: wire::PROTOCOL_VERSION.to_owned(),
+                protocol_version: PROTOCOL_VERSION.to_owned(),
                 extensions: Some(vec!["acp".to_owned()]),
             },
             capabilities,

@@ -2,11 +2,30 @@
 
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
-use bobbin_model::{ThreadId, TurnId, UnixMillis};
+use bobbin_model::{ApprovalPolicy, ThreadId, TurnId, UnixMillis};
 
+use crate::groups::item::payload::{
+    ApprovalRequestPayload, ApprovalResponsePayload, CompactionMode, ErrorPayload, ItemPayload, MessageImage,
+    NoticeTrigger, SystemNoticeKind, SystemNoticePayload, TextPayload, UserMessagePayload,
+};
+use crate::groups::item::tool_payload::{
+    CommandExecutionPayload, CommandSource, ToolCallPayload, ToolExecutionPayload, ToolResultPayload,
+};
+use crate::groups::item::types::Item;
+use crate::groups::item::usage::{ContextUsage, TokenUsage};
 use crate::groups::serving::dynamic;
 use crate::groups::subagent;
-use crate::wire::{self, Timestamp};
+use crate::groups::system::types::SystemEventKind;
+use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::types;
+use crate::groups::thread::types::Thread;
+use crate::groups::turn::input_types::{
+    CommandRefPart, FileRefPart, ImagePart, InputPart, LocalImagePart, SkillRefPart, TextPart,
+};
+use crate::groups::turn::params::SenderContext;
+use crate::groups::turn::queue_types::QueuedTurnInput;
+use crate::groups::turn::types::{Turn, TurnInitiator};
+use crate::wire::Timestamp;
 
 /// Returns a time in the wire's form.
 pub fn time(at: UnixMillis) -> Timestamp {
@@ -27,10 +46,10 @@ impl ToolExecutions {
 }
 
 /// Returns a Thread. The answers that have `turns` and `plan` add them.
-pub fn thread(state: &model::ThreadState) -> wire::Thread {
+pub fn thread(state: &model::ThreadState) -> Thread {
     let header = &state.header;
     let id = header.id.to_string();
-    wire::Thread {
+    Thread {
         workspace_path: header.workspace_path.clone(),
         user_id: header.user_id.clone(),
         origin_channel: header.origin_channel.clone(),
@@ -53,9 +72,9 @@ pub fn thread(state: &model::ThreadState) -> wire::Thread {
     }
 }
 
-pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
+pub(crate) fn summary(summary: ThreadSummary) -> types::ThreadSummary {
     let header = summary.header;
-    wire::ThreadSummary {
+    types::ThreadSummary {
         id: header.id.to_string(),
         user_id: header.user_id,
         workspace_path: header.workspace_path,
@@ -72,8 +91,8 @@ pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
     }
 }
 
-pub(crate) fn context(usage: model::ContextUsage) -> wire::ContextUsage {
-    wire::ContextUsage {
+pub(crate) fn context(usage: model::ContextUsage) -> ContextUsage {
+    ContextUsage {
         tokens: usage.tokens,
         context_window: usage.window.tokens,
         auto_compact_threshold: usage.window.compact_at,
@@ -83,23 +102,23 @@ pub(crate) fn context(usage: model::ContextUsage) -> wire::ContextUsage {
     }
 }
 
-pub(crate) fn context_note(note: model::ContextNote) -> wire::SystemEventKind {
+pub(crate) fn context_note(note: model::ContextNote) -> SystemEventKind {
     match note {
-        model::ContextNote::Warning => wire::SystemEventKind::CompactWarning,
-        model::ContextNote::Error => wire::SystemEventKind::CompactError,
-        model::ContextNote::Compacting => wire::SystemEventKind::Compacting,
-        model::ContextNote::Compacted => wire::SystemEventKind::Compacted,
-        model::ContextNote::CompactSkipped => wire::SystemEventKind::CompactSkipped,
-        model::ContextNote::CompactFailed => wire::SystemEventKind::CompactFailed,
+        model::ContextNote::Warning => SystemEventKind::CompactWarning,
+        model::ContextNote::Error => SystemEventKind::CompactError,
+        model::ContextNote::Compacting => SystemEventKind::Compacting,
+        model::ContextNote::Compacted => SystemEventKind::Compacted,
+        model::ContextNote::CompactSkipped => SystemEventKind::CompactSkipped,
+        model::ContextNote::CompactFailed => SystemEventKind::CompactFailed,
     }
 }
 
-pub(crate) fn queue(thread: &str, queue: &[model::QueuedInput]) -> Vec<wire::QueuedTurnInput> {
+pub(crate) fn queue(thread: &str, queue: &[model::QueuedInput]) -> Vec<QueuedTurnInput> {
     queue.iter().map(|entry| queued(thread, entry)).collect()
 }
 
-pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> wire::QueuedTurnInput {
-    wire::QueuedTurnInput {
+pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> QueuedTurnInput {
+    QueuedTurnInput {
         id: entry.id.to_string(),
         thread_id: thread.to_owned(),
         native_input_parts: entry.native.iter().map(part).collect(),
@@ -109,7 +128,7 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> wire::QueuedTu
             .map(|native| part(&native.materialized()))
             .collect(),
         display_text: model::input::display_text(&entry.native),
-        sender: entry.sender.as_ref().map(|sender| wire::SenderContext {
+        sender: entry.sender.as_ref().map(|sender| SenderContext {
             sender_id: sender.sender_id.clone(),
             sender_name: sender.sender_name.clone(),
             sender_role: sender.sender_role.clone(),
@@ -121,36 +140,34 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> wire::QueuedTu
     }
 }
 
-fn part(part: &model::InputPart) -> wire::InputPart {
+fn part(part: &model::InputPart) -> InputPart {
     use model::InputPart as Part;
     match part.clone() {
-        Part::Text { text } => wire::InputPart::Text(wire::TextPart { text }),
+        Part::Text { text } => InputPart::Text(TextPart { text }),
         Part::CommandRef {
             name,
             args_text,
             raw_text,
             ..
-        } => wire::InputPart::CommandRef(wire::CommandRefPart {
+        } => InputPart::CommandRef(CommandRefPart {
             name,
             args_text,
             raw_text,
         }),
-        Part::SkillRef { name, .. } => wire::InputPart::SkillRef(wire::SkillRefPart { name }),
-        Part::FileRef { path, display_path } => {
-            wire::InputPart::FileRef(wire::FileRefPart { path, display_path })
-        }
-        Part::Image { url } => wire::InputPart::Image(wire::ImagePart { url, file_name: None }),
+        Part::SkillRef { name, .. } => InputPart::SkillRef(SkillRefPart { name }),
+        Part::FileRef { path, display_path } => InputPart::FileRef(FileRefPart { path, display_path }),
+        Part::Image { url } => InputPart::Image(ImagePart { url, file_name: None }),
         Part::LocalImage {
             path,
             mime_type,
             file_name,
-        } => wire::InputPart::LocalImage(wire::LocalImagePart {
+        } => InputPart::LocalImage(LocalImagePart {
             path,
             mime_type,
             file_name,
         }),
         // The protocol has no part for attached text; it is shown as a reference to its source.
-        Part::Context { label, .. } => wire::InputPart::FileRef(wire::FileRefPart {
+        Part::Context { label, .. } => InputPart::FileRef(FileRefPart {
             path: label,
             display_path: None,
         }),
@@ -158,13 +175,13 @@ fn part(part: &model::InputPart) -> wire::InputPart {
 }
 
 /// Returns a Turn with the Items that this client shows.
-pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions) -> wire::Turn {
+pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions) -> Turn {
     let items = turn
         .items
         .iter()
         .filter(|known| shown.shows(known))
         .map(|known| item(turn.id, known));
-    wire::Turn {
+    Turn {
         id: turn.id.to_string(),
         thread_id: thread.to_string(),
         status: turn.status,
@@ -174,7 +191,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
         token_usage: Some(turn.usage)
             // Only final figures are shown (03 §1.1).
             .filter(|usage| turn.completed_at.is_some() && !usage.is_zero())
-            .map(|usage| wire::TokenUsage {
+            .map(|usage| TokenUsage {
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
                 total_tokens: usage.total(),
@@ -204,13 +221,13 @@ pub(crate) fn cost(micros: u64) -> Option<f64> {
 }
 
 /// Returns the initiator of a Turn, as far as its first message says.
-fn initiator(turn: &model::Turn) -> Option<wire::TurnInitiator> {
+fn initiator(turn: &model::Turn) -> Option<TurnInitiator> {
     let message = turn.items.iter().find_map(|item| match &item.body {
         model::ItemBody::UserMessage(message) => Some(message),
         _ => None,
     })?;
     let sender = message.sender.as_ref();
-    Some(wire::TurnInitiator {
+    Some(TurnInitiator {
         channel_name: message.channel_name.clone()?,
         user_id: sender.map(|sender| sender.sender_id.clone()),
         user_name: sender.map(|sender| sender.sender_name.clone()),
@@ -220,8 +237,8 @@ fn initiator(turn: &model::Turn) -> Option<wire::TurnInitiator> {
     })
 }
 
-pub(crate) fn item(turn: TurnId, item: &model::Item) -> wire::Item {
-    wire::Item {
+pub(crate) fn item(turn: TurnId, item: &model::Item) -> Item {
+    Item {
         id: item.id.to_string(),
         turn_id: turn.to_string(),
         status: item.status,
@@ -231,12 +248,12 @@ pub(crate) fn item(turn: TurnId, item: &model::Item) -> wire::Item {
     }
 }
 
-fn payload(body: &model::ItemBody) -> wire::ItemPayload {
+fn payload(body: &model::ItemBody) -> ItemPayload {
     use model::ItemBody as Body;
     match body.clone() {
-        Body::UserMessage(message) => wire::ItemPayload::UserMessage(user_message(message)),
-        Body::AgentMessage { text } => wire::ItemPayload::AgentMessage(wire::TextPayload { text }),
-        Body::Reasoning { text } => wire::ItemPayload::ReasoningContent(wire::TextPayload { text }),
+        Body::UserMessage(message) => ItemPayload::UserMessage(user_message(message)),
+        Body::AgentMessage { text } => ItemPayload::AgentMessage(TextPayload { text }),
+        Body::Reasoning { text } => ItemPayload::ReasoningContent(TextPayload { text }),
         Body::ToolCall {
             tool_name,
             call_id,
@@ -244,7 +261,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             arguments_text,
             // State of the model's provider, which clients do not need.
             kept: _,
-        } => wire::ItemPayload::ToolCall(wire::ToolCallPayload {
+        } => ItemPayload::ToolCall(ToolCallPayload {
             tool_name,
             call_id,
             arguments,
@@ -255,13 +272,13 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             result,
             success,
             ..
-        } => wire::ItemPayload::ToolResult(wire::ToolResultPayload {
+        } => ItemPayload::ToolResult(ToolResultPayload {
             call_id,
             result,
             success,
         }),
         Body::DynamicToolCall(call) => dynamic::call(*call),
-        Body::CommandExecution(run) => wire::ItemPayload::CommandExecution(command(run)),
+        Body::CommandExecution(run) => ItemPayload::CommandExecution(command(run)),
         Body::ToolExecution {
             call_id,
             tool_name,
@@ -270,7 +287,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             duration_ms,
             result_preview,
             error_message,
-        } => wire::ItemPayload::ToolExecution(wire::ToolExecutionPayload {
+        } => ItemPayload::ToolExecution(ToolExecutionPayload {
             call_id,
             tool_name,
             status,
@@ -286,7 +303,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             request_id,
             scope_key,
             reason,
-        } => wire::ItemPayload::ApprovalRequest(wire::ApprovalRequestPayload {
+        } => ItemPayload::ApprovalRequest(ApprovalRequestPayload {
             approval_type,
             operation,
             target,
@@ -298,33 +315,31 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             request_id,
             approved,
             decision,
-        } => wire::ItemPayload::ApprovalResponse(wire::ApprovalResponsePayload {
+        } => ItemPayload::ApprovalResponse(ApprovalResponsePayload {
             request_id: request_id.to_string(),
             approved,
             decision,
         }),
-        Body::Compaction(done) => wire::ItemPayload::SystemNotice(wire::SystemNoticePayload {
-            kind: wire::SystemNoticeKind::Compacted,
+        Body::Compaction(done) => ItemPayload::SystemNotice(SystemNoticePayload {
+            kind: SystemNoticeKind::Compacted,
             trigger: match done.trigger {
-                model::CompactionTrigger::Auto => wire::NoticeTrigger::Auto,
-                model::CompactionTrigger::Reactive => wire::NoticeTrigger::Reactive,
-                model::CompactionTrigger::Manual => wire::NoticeTrigger::Manual,
+                model::CompactionTrigger::Auto => NoticeTrigger::Auto,
+                model::CompactionTrigger::Reactive => NoticeTrigger::Reactive,
+                model::CompactionTrigger::Manual => NoticeTrigger::Manual,
             },
-            mode: Some(wire::CompactionMode::Partial),
+            mode: Some(CompactionMode::Partial),
             tokens_before: Some(done.tokens_before),
             tokens_after: Some(done.tokens_after),
             percent_left_after: Some(done.left_after),
             cleared_tool_results: Some(done.cleared_results),
         }),
-        Body::Error { message, code, fatal } => {
-            wire::ItemPayload::Error(wire::ErrorPayload { message, code, fatal })
-        }
+        Body::Error { message, code, fatal } => ItemPayload::Error(ErrorPayload { message, code, fatal }),
     }
 }
 
-fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
+fn user_message(message: model::item::UserMessage) -> UserMessagePayload {
     let (sender, trigger) = (message.sender, message.trigger);
-    wire::UserMessagePayload {
+    UserMessagePayload {
         text: message.text,
         materialized_input_parts: Some(
             message
@@ -349,13 +364,13 @@ fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
 }
 
 /// Returns the pictures of a message that are files on the server's disk.
-fn images(parts: &[model::InputPart]) -> Vec<wire::MessageImage> {
+fn images(parts: &[model::InputPart]) -> Vec<MessageImage> {
     let images = parts.iter().filter_map(|part| match part.clone() {
         model::InputPart::LocalImage {
             path,
             mime_type,
             file_name,
-        } => Some(wire::MessageImage {
+        } => Some(MessageImage {
             path,
             mime_type,
             file_name,
@@ -365,14 +380,14 @@ fn images(parts: &[model::InputPart]) -> Vec<wire::MessageImage> {
     images.collect()
 }
 
-fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload {
-    wire::CommandExecutionPayload {
+fn command(run: model::item::CommandExecution) -> CommandExecutionPayload {
+    CommandExecutionPayload {
         command: run.command,
         working_directory: run.working_directory,
         source: if run.sandboxed {
-            wire::CommandSource::Sandbox
+            CommandSource::Sandbox
         } else {
-            wire::CommandSource::Host
+            CommandSource::Host
         },
         held_by: (!run.held_by.is_empty()).then_some(run.held_by),
         status: run.status,
@@ -391,19 +406,18 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
 /// Converts by JSON: both types have one JSON object, and each retains the other's unknown members.
 ///
 /// Clients that know only the first three policies see the nearest of them.
-fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration> {
-    let mut config: wire::ThreadConfiguration =
-        serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
+fn config_out(config: &model::ThreadConfig) -> Option<ThreadConfiguration> {
+    let mut config: ThreadConfiguration = serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
     config.approval_policy = config.approval_policy.map(|policy| match policy {
-        wire::ApprovalPolicy::Ask | wire::ApprovalPolicy::Sandboxed | wire::ApprovalPolicy::AskWrites => {
-            wire::ApprovalPolicy::Default
+        ApprovalPolicy::Ask | ApprovalPolicy::Sandboxed | ApprovalPolicy::AskWrites => {
+            ApprovalPolicy::Default
         }
-        wire::ApprovalPolicy::Refuse => wire::ApprovalPolicy::Interrupt,
+        ApprovalPolicy::Refuse => ApprovalPolicy::Interrupt,
         known => known,
     });
     Some(config)
 }
 
-pub(crate) fn config_in(config: &wire::ThreadConfiguration) -> Option<model::ThreadConfig> {
+pub(crate) fn config_in(config: &ThreadConfiguration) -> Option<model::ThreadConfig> {
     serde_json::from_value(serde_json::to_value(config).ok()?).ok()
 }

@@ -14,8 +14,13 @@ use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
 use crate::group::Groups;
-use crate::groups::item::user_input;
-use crate::wire;
+use crate::groups::handshake::capabilities::{AcpExtensions, ClientCapabilities};
+use crate::groups::handshake::types::{ClientInfo, InitializeParams};
+use crate::groups::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
+use crate::groups::item::{ITEM_APPROVAL_REQUEST, user_input};
+use crate::groups::thread::THREAD_STARTED;
+use crate::groups::thread::types::Thread;
+use crate::groups::turn::types::Turn;
 
 /// Name of DotCraft's terminal client. It switches its user to each Thread that a `thread/started` names, so it is sent
 /// only those that it has started.
@@ -25,15 +30,15 @@ const PERSONS: &[&str] = &["dotcraft-desktop", "dotcraft-tui"];
 
 /// One client's side of the handshake.
 pub(crate) struct Native {
-    client: wire::ClientInfo,
-    capabilities: wire::ClientCapabilities,
+    client: ClientInfo,
+    capabilities: ClientCapabilities,
     opted_out: HashSet<String>,
     channels: Channels,
     groups: Arc<Groups>,
 }
 
 impl Native {
-    pub(crate) fn new(params: wire::InitializeParams, groups: Arc<Groups>) -> Self {
+    pub(crate) fn new(params: InitializeParams, groups: Arc<Groups>) -> Self {
         let mut opted_out: HashSet<String> = params
             .capabilities
             .opt_out_notification_methods
@@ -85,7 +90,7 @@ impl Native {
     }
 
     /// Returns the functions that this client serves as an editor.
-    pub(crate) fn editor(&self) -> Option<&wire::AcpExtensions> {
+    pub(crate) fn editor(&self) -> Option<&AcpExtensions> {
         self.capabilities.acp_extensions.as_ref()
     }
 
@@ -99,7 +104,7 @@ impl Native {
     }
 
     /// Returns the capabilities that this client declared.
-    pub(crate) fn capabilities(&self) -> &wire::ClientCapabilities {
+    pub(crate) fn capabilities(&self) -> &ClientCapabilities {
         &self.capabilities
     }
 
@@ -114,7 +119,7 @@ impl Native {
     }
 
     /// Returns a Thread as this client's answers show it. The policy is unchanged if the client knows all policies.
-    pub(crate) fn thread(&self, state: &bobbin_model::ThreadState) -> wire::Thread {
+    pub(crate) fn thread(&self, state: &bobbin_model::ThreadState) -> Thread {
         let mut thread = convert::thread(state);
         let config = state.header.config.as_ref();
         if let Some(shown) = thread.configuration.as_mut()
@@ -127,7 +132,7 @@ impl Native {
 
     /// Returns a Turn as this client's answers show it. A client without event numbers finds the running Turn by its
     /// status `running`, so a Turn that waits for an Approval has that status there too.
-    pub(crate) fn turn(&self, thread: &ThreadId, turn: &bobbin_model::Turn) -> wire::Turn {
+    pub(crate) fn turn(&self, thread: &ThreadId, turn: &bobbin_model::Turn) -> Turn {
         let mut turn = convert::turn(thread, turn, self.tool_executions());
         if turn.status == TurnStatus::WaitingApproval && !self.numbers() {
             turn.status = TurnStatus::Running;
@@ -158,7 +163,7 @@ impl Dialect for Native {
     }
 
     fn wants(&self, message: &WireMessage, thread: &ThreadId) -> bool {
-        let is_foreign = message.method == wire::THREAD_STARTED && !self.channels.has_started(thread);
+        let is_foreign = message.method == THREAD_STARTED && !self.channels.has_started(thread);
         self.wants_notification(message.method) && !(is_foreign && self.client.name == ENTERS_STARTED)
     }
 
@@ -198,8 +203,8 @@ impl Dialect for Native {
                 let shown: Vec<&str> = std::iter::once(&*params.target).chain(reason).collect();
                 params.reason = Some(shown.join(": "));
             }
-            match peer.call_raw(wire::ITEM_APPROVAL_REQUEST, &params, None).await {
-                Ok(result) => Some(wire::ApprovalRequestResult::read(Some(&result)).decision),
+            match peer.call_raw(ITEM_APPROVAL_REQUEST, &params, None).await {
+                Ok(result) => Some(ApprovalRequestResult::read(Some(&result)).decision),
                 // An error means that the client cannot answer: a no (04 §5).
                 Err(CallError::Remote(_)) => Some(Decision::Decline),
                 Err(
@@ -211,7 +216,7 @@ impl Dialect for Native {
     }
 }
 
-fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParams {
+fn request(thread: &ThreadId, approval: &Approval) -> ApprovalRequestParams {
     use Decision::{Accept, AcceptForSession, Cancel, Decline};
     let decisions = match (
         approval.scope.may_be_granted(),
@@ -221,7 +226,7 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         (true, false) => Some(vec![Accept, AcceptForSession, Decline, Cancel]),
         (true, true) => None,
     };
-    wire::ApprovalRequestParams {
+    ApprovalRequestParams {
         thread_id: thread.to_string(),
         turn_id: approval.turn.to_string(),
         item_id: approval.item.to_string(),

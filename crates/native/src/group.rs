@@ -20,7 +20,8 @@ use self::page::Page;
 use crate::call::{Call, Notified};
 use crate::client::Client;
 use crate::connection::{Endpoint, Server};
-use crate::wire::{ClientCapabilities, ErrorCode, ServerCapabilities};
+use crate::groups::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
+use crate::wire::ErrorCode;
 
 /// One method group.
 pub struct Group {

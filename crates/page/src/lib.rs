@@ -11,11 +11,11 @@ mod assets;
 mod devices;
 mod exchange;
 mod file;
-mod group;
+pub mod group;
 mod once;
 
 pub use assets::{Frames, is_there, router as files};
 pub use devices::{Code, DeviceError, Devices, Entered};
 pub use exchange::router as exchange;
 pub use file::{Device, DeviceFile, FileError};
-pub use group::{DeviceFeature, GROUP, GROUPS, wire};
+pub use group::{DeviceFeature, GROUP, GROUPS};

@@ -10,7 +10,7 @@ mod due;
 #[cfg(test)]
 mod due_tests;
 mod folder;
-mod group;
+pub mod group;
 mod heartbeat;
 mod job;
 mod owner;
@@ -23,5 +23,5 @@ mod template;
 mod tool;
 
 pub use folder::folder_templates;
-pub use group::{GROUPS, wire};
+pub use group::GROUPS;
 pub use owner::{ByClock, Schedules, Surroundings};

@@ -13,7 +13,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use bobbin_native::group::{Availability, Direction, Method};
-use bobbin_native::wire::{ClientCapabilities, ErrorCode, ItemPayload, ServerCapabilities};
+use bobbin_native::groups::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
+use bobbin_native::groups::item::payload::ItemPayload;
+use bobbin_native::wire::ErrorCode;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::groups::groups;

@@ -2,12 +2,14 @@
 
 use bobbin_agent_api::channel::{ChannelDelivery as _, ChatAddress, DeliveryErrorCode};
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::wire::{EmptyParams, RpcError};
+use bobbin_native::groups::handshake::types::EmptyParams;
+use bobbin_native::groups::thread::params::ChannelCategory;
+use bobbin_native::wire::RpcError;
 use bobbin_peer::Responder;
 
 use super::Feature;
 use super::wire::{
-    self, ChannelCategory, ChannelDiagnostic, ChannelSendParams, ChannelSendResult, ChannelStatusResult,
+    self, ChannelDiagnostic, ChannelSendParams, ChannelSendResult, ChannelStatusResult,
     ExternalChannelListResult, ExternalChannelNameParams, ExternalChannelRemoveParams,
     ExternalChannelRemoveResult, ExternalChannelResult, ExternalChannelUpsertParams,
 };

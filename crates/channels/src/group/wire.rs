@@ -11,7 +11,8 @@ use bobbin_agent_api::channel::{
 };
 use bobbin_agent_api::tool_server::Secrets;
 use bobbin_model::Json;
-use bobbin_native::wire::ClientRequestId;
+use bobbin_native::groups::handshake::types::ClientRequestId;
+use bobbin_native::groups::thread::params::ChannelCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -187,8 +188,6 @@ pub struct ChannelStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<ChannelDiagnostic>,
 }
-
-pub use bobbin_native::wire::ChannelCategory;
 
 /// A tool of an adapter that is left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

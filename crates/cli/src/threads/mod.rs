@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_native::wire;
+use bobbin_native::groups::thread::params::ThreadListResult;
+use bobbin_native::groups::thread::types::ThreadSummary;
 use bobbin_peer::PeerHandle;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -189,8 +190,7 @@ async fn list(peer: &PeerHandle, root: &str, all: bool, limit: usize, as_json: b
     let mut left = limit;
     while left > 0 {
         params["limit"] = left.min(PAGE).into();
-        let listed: wire::ThreadListResult =
-            serde_json::from_value(call(peer, "thread/list", &params).await?)?;
+        let listed: ThreadListResult = serde_json::from_value(call(peer, "thread/list", &params).await?)?;
         left = left.saturating_sub(listed.data.len());
         for thread in &listed.data {
             if as_json {
@@ -214,8 +214,7 @@ async fn count(peer: &PeerHandle, params: &mut Value) -> anyhow::Result<usize> {
     params["limit"] = PAGE.into();
     let mut counted = 0;
     loop {
-        let listed: wire::ThreadListResult =
-            serde_json::from_value(call(peer, "thread/list", params).await?)?;
+        let listed: ThreadListResult = serde_json::from_value(call(peer, "thread/list", params).await?)?;
         counted += listed.data.len();
         match listed.next_cursor {
             Some(cursor) if !listed.data.is_empty() => params["cursor"] = cursor.into(),
@@ -229,7 +228,7 @@ async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json:
     params["query"] = query.into();
     params["limit"] = limit.into();
     params["includeArchived"] = true.into();
-    let found: bobbin_native::wire::ThreadSearchResult =
+    let found: bobbin_native::groups::history::types::ThreadSearchResult =
         serde_json::from_value(call(peer, "thread/search", &params).await?)?;
     for hit in &found.data {
         if as_json {
@@ -247,7 +246,7 @@ async fn search(peer: &PeerHandle, root: &str, query: &str, limit: u32, as_json:
     Ok(())
 }
 
-fn line(thread: &wire::ThreadSummary) -> String {
+fn line(thread: &ThreadSummary) -> String {
     let at = serde_json::to_value(thread.last_active_at).unwrap_or_default();
     // To the minute; what follows are seconds.
     let at = at

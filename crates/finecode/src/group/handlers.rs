@@ -15,8 +15,15 @@ use serde_json::value::RawValue;
 
 use crate::group::changes::FilesBefore;
 use crate::group::runs::{FineCode, Runs};
-use crate::group::wire::{self, RpcError};
+use crate::group::types::{
+    ActionJson, FineCodeAction, FineCodeActionCancelParams, FineCodeActionCancelResult,
+    FineCodeActionListParams, FineCodeActionListResult, FineCodeActionRunParams, FineCodeActionRunResult,
+    FineCodeMessageNotification, FineCodePartialResultNotification, FineCodeProgressNotification,
+    FineCodeProject, FineCodeProjectListResult, FineCodeRunResult, FineCodeRunner, FineCodeRunnerListResult,
+    FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult,
+};
 use crate::group::{PARTIAL_RESULT, PROGRESS, editor};
+use bobbin_native::wire::RpcError;
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
@@ -24,7 +31,7 @@ fn shown(path: &Path) -> String {
 
 pub(crate) async fn projects(_: &Client, finecode: &FineCode, _: IgnoredAny, responder: Responder) {
     let projects = finecode.host.projects().await;
-    let projects = projects.into_iter().map(|project| wire::FineCodeProject {
+    let projects = projects.into_iter().map(|project| FineCodeProject {
         path: shown(&project.path),
         name: project.name,
         status: match project.status {
@@ -36,7 +43,7 @@ pub(crate) async fn projects(_: &Client, finecode: &FineCode, _: IgnoredAny, res
         .to_owned(),
         problems: project.problems,
     });
-    responder.ok(wire::FineCodeProjectListResult {
+    responder.ok(FineCodeProjectListResult {
         projects: projects.collect(),
     });
 }
@@ -44,7 +51,7 @@ pub(crate) async fn projects(_: &Client, finecode: &FineCode, _: IgnoredAny, res
 pub(crate) fn actions(
     client: &Client,
     finecode: &FineCode,
-    params: wire::FineCodeActionListParams,
+    params: FineCodeActionListParams,
     responder: Responder,
 ) {
     let (peer, host) = (client.peer().clone(), finecode.host.clone());
@@ -58,7 +65,7 @@ pub(crate) fn actions(
             () = peer.closed() => return,
             actions = host.actions(project.as_deref(), presets) => actions,
         };
-        let actions = actions.into_iter().map(|action| wire::FineCodeAction {
+        let actions = actions.into_iter().map(|action| FineCodeAction {
             project_path: shown(&action.project),
             name: action.name,
             source: action.source,
@@ -66,14 +73,14 @@ pub(crate) fn actions(
             envs: action.envs,
             handlers: action.handlers,
         });
-        responder.ok(wire::FineCodeActionListResult {
+        responder.ok(FineCodeActionListResult {
             actions: actions.collect(),
         });
     });
 }
 
 /// Returns the request of a run.
-fn request(params: &wire::FineCodeActionRunParams) -> Result<RunRequest, String> {
+fn request(params: &FineCodeActionRunParams) -> Result<RunRequest, String> {
     let format = |name: &String| match name.as_str() {
         "json" => Ok(Format::Json),
         "string" => Ok(Format::String),
@@ -110,7 +117,7 @@ fn request(params: &wire::FineCodeActionRunParams) -> Result<RunRequest, String>
 pub(crate) fn run(
     client: &Client,
     finecode: &FineCode,
-    params: wire::FineCodeActionRunParams,
+    params: FineCodeActionRunParams,
     responder: Responder,
 ) {
     let mut request = match request(&params) {
@@ -151,7 +158,7 @@ pub(crate) fn run(
                         .collect()
                 };
                 match tokio::task::spawn_blocking(results).await {
-                    Ok(results) => responder.ok(wire::FineCodeActionRunResult { results }),
+                    Ok(results) => responder.ok(FineCodeActionRunResult { results }),
                     Err(error) => {
                         tracing::error!(%error, "the results of a run could not be read");
                         refuse(
@@ -171,10 +178,10 @@ pub(crate) fn run(
 fn sink(peer: PeerHandle, run_id: String) -> Sink {
     Arc::new(move |event| match event {
         RunEvent::Partial { project, json, text } => {
-            let part = wire::FineCodePartialResultNotification {
+            let part = FineCodePartialResultNotification {
                 run_id: run_id.clone(),
                 project_path: shown(&project),
-                result: json.map(wire::ActionJson),
+                result: json.map(ActionJson),
                 text,
             };
             send(&peer, PARTIAL_RESULT, &part);
@@ -188,7 +195,7 @@ fn send(peer: &PeerHandle, method: &str, params: &impl Serialize) {
     drop(peer.try_notify(method, params));
 }
 
-fn progress_of(run_id: &str, progress: Progress) -> wire::FineCodeProgressNotification {
+fn progress_of(run_id: &str, progress: Progress) -> FineCodeProgressNotification {
     let (kind, title, message, percentage) = match progress {
         Progress::Begin {
             title,
@@ -199,7 +206,7 @@ fn progress_of(run_id: &str, progress: Progress) -> wire::FineCodeProgressNotifi
         Progress::Report { message, percentage } => ("report", None, message, percentage),
         Progress::End { message } => ("end", None, message, None),
     };
-    wire::FineCodeProgressNotification {
+    FineCodeProgressNotification {
         run_id: run_id.to_owned(),
         kind: kind.to_owned(),
         title,
@@ -211,8 +218,8 @@ fn progress_of(run_id: &str, progress: Progress) -> wire::FineCodeProgressNotifi
 fn result(
     (project, outcome): (PathBuf, Result<Outcome, RunError>),
     before: &FilesBefore,
-) -> wire::FineCodeRunResult {
-    let failed = |status: &str, error: Option<String>| wire::FineCodeRunResult {
+) -> FineCodeRunResult {
+    let failed = |status: &str, error: Option<String>| FineCodeRunResult {
         project_path: shown(&project),
         status: status.to_owned(),
         return_code: None,
@@ -222,13 +229,13 @@ fn result(
         error,
     };
     match outcome {
-        Ok(outcome) => wire::FineCodeRunResult {
+        Ok(outcome) => FineCodeRunResult {
             return_code: outcome.return_code,
             diff: outcome
                 .json
                 .as_ref()
                 .and_then(|json| before.diff(&project, json.get())),
-            result: outcome.json.map(wire::ActionJson),
+            result: outcome.json.map(ActionJson),
             text: outcome.text,
             ..failed(outcome.status.name(), None)
         },
@@ -241,16 +248,16 @@ fn result(
 pub(crate) fn cancel(
     client: &Client,
     _: &FineCode,
-    wire::FineCodeActionCancelParams { run_id }: wire::FineCodeActionCancelParams,
+    FineCodeActionCancelParams { run_id }: FineCodeActionCancelParams,
     responder: Responder,
 ) {
     let cancelled = Runs::of(client).cancel(&run_id);
-    responder.ok(wire::FineCodeActionCancelResult { cancelled });
+    responder.ok(FineCodeActionCancelResult { cancelled });
 }
 
 pub(crate) fn runners(_: &Client, finecode: &FineCode, _: IgnoredAny, responder: Responder) {
     let runners = finecode.hosts().map(|host| host.runners()).concat();
-    responder.ok(wire::FineCodeRunnerListResult {
+    responder.ok(FineCodeRunnerListResult {
         runners: runners.iter().map(runner).collect(),
     });
 }
@@ -258,44 +265,44 @@ pub(crate) fn runners(_: &Client, finecode: &FineCode, _: IgnoredAny, responder:
 pub(crate) fn restart(
     _: &Client,
     finecode: &FineCode,
-    wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
+    FineCodeRunnerParams { project_path, env }: FineCodeRunnerParams,
     responder: Responder,
 ) {
     let restarted = finecode
         .hosts()
         .map(|host| host.restart(project_path.as_ref(), &env));
     let found = restarted.contains(&true);
-    responder.ok(wire::FineCodeRunnerResult { found });
+    responder.ok(FineCodeRunnerResult { found });
 }
 
 pub(crate) fn stop(
     _: &Client,
     finecode: &FineCode,
-    wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
+    FineCodeRunnerParams { project_path, env }: FineCodeRunnerParams,
     responder: Responder,
 ) {
     let stopped = finecode
         .hosts()
         .map(|host| host.stop(project_path.as_ref(), &env));
     let found = stopped.contains(&true);
-    responder.ok(wire::FineCodeRunnerResult { found });
+    responder.ok(FineCodeRunnerResult { found });
 }
 
 pub(crate) fn logs(
     _: &Client,
     finecode: &FineCode,
-    wire::FineCodeRunnerParams { project_path, env }: wire::FineCodeRunnerParams,
+    FineCodeRunnerParams { project_path, env }: FineCodeRunnerParams,
     responder: Responder,
 ) {
     let lines = finecode
         .hosts()
         .map(|host| host.output(project_path.as_ref(), &env));
-    responder.ok(wire::FineCodeRunnerLogsResult {
+    responder.ok(FineCodeRunnerLogsResult {
         lines: lines.into_iter().flatten().flatten().collect(),
     });
 }
 
-pub(crate) fn runner(info: &RunnerInfo) -> wire::FineCodeRunner {
+pub(crate) fn runner(info: &RunnerInfo) -> FineCodeRunner {
     let (status, problem) = match &info.state {
         RunnerState::Stopped => ("STOPPED", None),
         RunnerState::Initializing => ("INITIALIZING", None),
@@ -304,7 +311,7 @@ pub(crate) fn runner(info: &RunnerInfo) -> wire::FineCodeRunner {
         RunnerState::Failed(problem) => ("FAILED", Some(problem.clone())),
         RunnerState::Exited(problem) => ("EXITED", Some(problem.clone())),
     };
-    wire::FineCodeRunner {
+    FineCodeRunner {
         project_path: shown(&info.project),
         env: info.env.clone(),
         sandboxed: info.sandboxed.then_some(true),
@@ -314,8 +321,8 @@ pub(crate) fn runner(info: &RunnerInfo) -> wire::FineCodeRunner {
     }
 }
 
-pub(crate) fn said(said: &UserMessage) -> wire::FineCodeMessageNotification {
-    wire::FineCodeMessageNotification {
+pub(crate) fn said(said: &UserMessage) -> FineCodeMessageNotification {
+    FineCodeMessageNotification {
         project_path: shown(&said.project),
         env: said.env.clone(),
         level: said.level.to_lowercase(),

@@ -7,13 +7,7 @@ mod changes;
 mod editor;
 mod handlers;
 mod runs;
-mod types;
-
-/// The shapes of the group, each by its name.
-pub mod wire {
-    pub use crate::group::types::*;
-    pub use bobbin_native::wire::*;
-}
+pub mod types;
 
 use crate::Event;
 use bobbin_core::{Broadcast, WireMessage};
@@ -29,7 +23,7 @@ use crate::group::types::{
     FineCodeProgressNotification, FineCodeProjectListResult, FineCodeRunnerListResult,
     FineCodeRunnerLogsResult, FineCodeRunnerParams, FineCodeRunnerResult, FineCodeRunnerUpdatedNotification,
 };
-use crate::group::wire::EmptyParams;
+use bobbin_native::groups::handshake::types::EmptyParams;
 
 pub(crate) const PROGRESS: &str = "finecode/action/progress";
 pub(crate) const PARTIAL_RESULT: &str = "finecode/action/partialResult";

@@ -6,7 +6,8 @@ use std::task::Poll;
 use crate::CommandError;
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::wire::{EmptyParams, EmptyResult, RpcError};
+use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
+use bobbin_native::wire::RpcError;
 use bobbin_peer::Responder;
 
 use crate::group::Hermes;

@@ -20,7 +20,7 @@ use crate::{Announce, Host, News};
 use bobbin_core::Broadcasts;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
-use bobbin_native::wire::{EmptyParams, EmptyResult};
+use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
 
 pub use crate::group::follow::close_with_threads;
 use crate::group::wire::{

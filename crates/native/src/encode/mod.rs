@@ -13,11 +13,26 @@ use bobbin_model::{Event, ThreadHeader};
 use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
-use crate::cursor;
 use crate::group::Groups;
-use crate::groups::item::user_input;
+use crate::groups::item::{ITEM_APPROVAL_RESOLVED, ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED, user_input};
 use crate::groups::subagent;
-use crate::wire;
+use crate::groups::subagent::{SUBAGENT_GRAPH_CHANGED, SUBAGENT_PROGRESS};
+use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
+use crate::groups::thread::notifications::{
+    ThreadConfiguredNotification, ThreadDeletedNotification, ThreadQueueUpdatedNotification,
+    ThreadRenamedNotification, ThreadResumedNotification, ThreadRolledBackNotification,
+    ThreadRuntimeChangedNotification, ThreadStartedNotification, ThreadStatusChangedNotification,
+    ThreadSyncedNotification,
+};
+use crate::groups::thread::types::Thread;
+use crate::groups::thread::{
+    THREAD_CONFIGURED, THREAD_DELETED, THREAD_QUEUE_UPDATED, THREAD_RENAMED, THREAD_RESUMED,
+    THREAD_ROLLED_BACK, THREAD_RUNTIME_CHANGED, THREAD_STARTED, THREAD_STATUS_CHANGED, THREAD_SYNCED,
+};
+use crate::groups::turn::diff::TurnWaitingNotification;
+use crate::groups::turn::plan::PlanUpdatedNotification;
+use crate::groups::turn::{PLAN_UPDATED, TURN_WAITING};
+use crate::{cursor, wire};
 
 /// The properties of a client that its notifications depend on. Clients of one kind share one encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,16 +83,16 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta, seq)),
         FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) => {
             let runtime = *runtime;
-            let params = wire::ThreadRuntimeChangedNotification {
+            let params = ThreadRuntimeChangedNotification {
                 thread_id,
                 runtime,
                 seq,
             };
-            messages.push(message(wire::THREAD_RUNTIME_CHANGED, &params));
+            messages.push(message(THREAD_RUNTIME_CHANGED, &params));
         }
         FrameBody::Ephemeral(Ephemeral::Synced) => messages.extend(seq.map(|seq| {
-            let params = wire::ThreadSyncedNotification { thread_id, seq };
-            message(wire::THREAD_SYNCED, &params)
+            let params = ThreadSyncedNotification { thread_id, seq };
+            message(THREAD_SYNCED, &params)
         })),
         FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
             messages.extend(groups.broadcast(news, frame.at));
@@ -85,34 +100,34 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
         // A question is a request to the clients that can answer it.
         FrameBody::Ephemeral(Ephemeral::QuestionOpened(_) | Ephemeral::Waiting { call: Some(_), .. }) => {}
         FrameBody::Ephemeral(Ephemeral::Waiting { turn, text, .. }) => {
-            let params = wire::TurnWaitingNotification {
+            let params = TurnWaitingNotification {
                 thread_id,
                 turn_id: turn.to_string(),
                 message: text.to_string(),
                 seq,
             };
-            messages.push(message(wire::TURN_WAITING, &params));
+            messages.push(message(TURN_WAITING, &params));
         }
         FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
-            let method = wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
+            let method = ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
             messages.push(message(method, &user_input::resolved(question)));
         }
         FrameBody::Ephemeral(Ephemeral::Subagent { question, .. }) => match question {
             // A request asks it.
             SubagentQuestion::Asked(_) => {}
             SubagentQuestion::Settled { turn, item, .. } => {
-                let method = wire::ITEM_APPROVAL_RESOLVED;
+                let method = ITEM_APPROVAL_RESOLVED;
                 messages.push(turn::of_item(None, method, &frame.thread, *turn, item));
             }
         },
         FrameBody::Ephemeral(Ephemeral::SubAgents { turn, entries }) => {
-            let params = wire::SubagentProgressNotification {
+            let params = SubagentProgressNotification {
                 thread_id,
                 turn_id: turn.to_string(),
                 entries: entries.iter().map(subagent::convert::progress).collect(),
                 seq,
             };
-            messages.push(message(wire::SUBAGENT_PROGRESS, &params));
+            messages.push(message(SUBAGENT_PROGRESS, &params));
         }
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { thread } => {
@@ -142,30 +157,27 @@ pub(crate) fn encode(frame: &Frame, kind: Kind, groups: &Groups) -> Encoded {
 /// Returns the notification that the edge to a Thread's parent was added or changed, if there is an edge.
 fn graph_changed(header: &ThreadHeader) -> Option<WireMessage> {
     let source = header.source.sub_agent()?;
-    let params = wire::SubagentGraphChangedNotification {
+    let params = SubagentGraphChangedNotification {
         parent_thread_id: source.parent.to_string(),
         child_thread_id: header.id.to_string(),
     };
-    Some(message(wire::SUBAGENT_GRAPH_CHANGED, &params))
+    Some(message(SUBAGENT_GRAPH_CHANGED, &params))
 }
 
 fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) -> Option<WireMessage> {
     Some(match (event, view) {
         (Event::ThreadStarted { .. }, View::Thread(state)) => {
-            let thread = wire::Thread {
+            let thread = Thread {
                 turns: Some(Vec::new()),
                 ..convert::thread(state)
             };
-            message(
-                wire::THREAD_STARTED,
-                &wire::ThreadStartedNotification { thread, seq },
-            )
+            message(THREAD_STARTED, &ThreadStartedNotification { thread, seq })
         }
         (Event::ThreadResumed { by }, View::Thread(state)) => {
             let (thread, resumed_by) = (convert::thread(state), by.clone());
             message(
-                wire::THREAD_RESUMED,
-                &wire::ThreadResumedNotification {
+                THREAD_RESUMED,
+                &ThreadResumedNotification {
                     thread,
                     resumed_by,
                     seq,
@@ -175,8 +187,8 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
         (Event::ThreadRenamed { display_name }, _) => {
             let display_name = display_name.clone();
             message(
-                wire::THREAD_RENAMED,
-                &wire::ThreadRenamedNotification {
+                THREAD_RENAMED,
+                &ThreadRenamedNotification {
                     thread_id,
                     display_name,
                     seq,
@@ -184,47 +196,44 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             )
         }
         (Event::ThreadStatusChanged { previous, new }, _) => message(
-            wire::THREAD_STATUS_CHANGED,
-            &wire::ThreadStatusChangedNotification {
+            THREAD_STATUS_CHANGED,
+            &ThreadStatusChangedNotification {
                 thread_id,
                 previous_status: *previous,
                 new_status: *new,
                 seq,
             },
         ),
-        (Event::ThreadDeleted, _) => message(
-            wire::THREAD_DELETED,
-            &wire::ThreadDeletedNotification { thread_id, seq },
-        ),
+        (Event::ThreadDeleted, _) => message(THREAD_DELETED, &ThreadDeletedNotification { thread_id, seq }),
         (Event::QueueChanged { queue }, _) => {
             let queued_inputs = convert::queue(&thread_id, queue);
-            let params = wire::ThreadQueueUpdatedNotification {
+            let params = ThreadQueueUpdatedNotification {
                 thread_id,
                 queued_inputs,
                 seq,
             };
-            message(wire::THREAD_QUEUE_UPDATED, &params)
+            message(THREAD_QUEUE_UPDATED, &params)
         }
         // Version 1 has no notification for these two. A client that reads by number would miss the event without one.
         (Event::ThreadConfigured { .. }, _) => {
-            let params = wire::ThreadConfiguredNotification { thread_id, seq: seq? };
-            message(wire::THREAD_CONFIGURED, &params)
+            let params = ThreadConfiguredNotification { thread_id, seq: seq? };
+            message(THREAD_CONFIGURED, &params)
         }
         (Event::TurnsRolledBack { first, count }, _) => {
-            let params = wire::ThreadRolledBackNotification {
+            let params = ThreadRolledBackNotification {
                 thread_id,
                 first_turn_id: first.to_string(),
                 num_turns: *count,
                 seq: seq?,
             };
-            message(wire::THREAD_ROLLED_BACK, &params)
+            message(THREAD_ROLLED_BACK, &params)
         }
         (Event::PlanUpdated { plan }, _) => {
-            let params = wire::PlanUpdatedNotification {
+            let params = PlanUpdatedNotification {
                 seq,
-                ..wire::PlanUpdatedNotification::new(thread_id, plan.clone())
+                ..PlanUpdatedNotification::new(thread_id, plan.clone())
             };
-            message(wire::PLAN_UPDATED, &params)
+            message(PLAN_UPDATED, &params)
         }
         _ => return None,
     })

@@ -8,7 +8,25 @@ use bobbin_model::{
 
 use super::{Kind, message};
 use crate::convert;
-use crate::wire;
+use crate::groups::item::delta::{
+    AgentMessageDeltaNotification, CommandOutputDeltaNotification, DeltaKind, ReasoningDeltaNotification,
+    ToolCallArgumentsDeltaNotification,
+};
+use crate::groups::item::usage::UsageDeltaNotification;
+use crate::groups::item::{
+    ITEM_AGENT_MESSAGE_DELTA, ITEM_APPROVAL_RESOLVED, ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, ITEM_COMPLETED,
+    ITEM_REASONING_DELTA, ITEM_STARTED, ITEM_TOOL_CALL_ARGUMENTS_DELTA, ITEM_USAGE_DELTA,
+};
+use crate::groups::system::SYSTEM_EVENT;
+use crate::groups::system::types::{SystemEventKind, SystemEventNotification};
+use crate::groups::turn::diff::TurnDiffUpdatedNotification;
+use crate::groups::turn::notifications::{
+    ItemNotification, TurnCancelledNotification, TurnFailedNotification, TurnNotification,
+};
+use crate::groups::turn::revert_types::TurnRevertedNotification;
+use crate::groups::turn::{
+    TURN_CANCELLED, TURN_COMPLETED, TURN_DIFF_UPDATED, TURN_FAILED, TURN_REVERTED, TURN_STARTED,
+};
 
 /// Encodes an event of a Turn.
 pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
@@ -35,43 +53,37 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 origin_channel: origin_channel.clone(),
             };
             let turn = convert::turn(thread, &turn, kind.tool_executions);
-            let params = wire::TurnNotification {
+            let params = TurnNotification {
                 seq,
-                ..wire::TurnNotification::new(turn)
+                ..TurnNotification::new(turn)
             };
-            out.push(message(wire::TURN_STARTED, &params));
+            out.push(message(TURN_STARTED, &params));
         }
         Event::TurnRecovered { .. } | Event::ContextNoted { .. } => {
             out.extend(of_system(thread, event, seq));
         }
         Event::ItemStarted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, item));
+            out.push(of_item(seq, ITEM_STARTED, thread, *turn, item));
         }
         Event::ItemCompleted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &opened(item)));
+            out.push(of_item(seq, ITEM_STARTED, thread, *turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ApprovalOpened { item, approval } => {
-            out.push(of_item(
-                seq,
-                wire::ITEM_STARTED,
-                thread,
-                approval.turn,
-                &opened(item),
-            ));
+            out.push(of_item(seq, ITEM_STARTED, thread, approval.turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, approval.turn, item));
+            out.push(of_item(seq, ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {
-            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &opened(item)));
+            out.push(of_item(seq, ITEM_STARTED, thread, *turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, wire::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            out.push(of_item(seq, ITEM_APPROVAL_RESOLVED, thread, *turn, item));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, ITEM_COMPLETED, thread, *turn, item));
         }
         Event::UsageAdded {
             turn,
@@ -81,8 +93,8 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             context_window,
             cost_micros,
         } => out.push(message(
-            wire::ITEM_USAGE_DELTA,
-            &wire::UsageDeltaNotification {
+            ITEM_USAGE_DELTA,
+            &UsageDeltaNotification {
                 thread_id: thread.to_string(),
                 turn_id: turn.to_string(),
                 input_tokens: usage.input_tokens,
@@ -108,7 +120,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
 
 /// Encodes an action of the server itself.
 fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireMessage> {
-    let base = |turn: &TurnId, kind, words: &String| wire::SystemEventNotification {
+    let base = |turn: &TurnId, kind, words: &String| SystemEventNotification {
         thread_id: Some(thread.to_string()),
         turn_id: Some(turn.to_string()),
         kind,
@@ -119,21 +131,21 @@ fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireM
         seq,
     };
     let params = match event {
-        Event::TurnRecovered { turn, reason, .. } => base(turn, wire::SystemEventKind::TurnResumed, reason),
+        Event::TurnRecovered { turn, reason, .. } => base(turn, SystemEventKind::TurnResumed, reason),
         Event::ContextNoted {
             turn,
             note,
             tokens,
             window,
             message,
-        } => wire::SystemEventNotification {
+        } => SystemEventNotification {
             percent_left: Some(window.left(*tokens)),
             token_count: Some(*tokens),
             ..base(turn, convert::context_note(*note), message)
         },
         _ => return None,
     };
-    Some(message(wire::SYSTEM_EVENT, &params))
+    Some(message(SYSTEM_EVENT, &params))
 }
 
 /// Encodes a piece of streamed text.
@@ -145,26 +157,26 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
     );
     match delta.channel {
         DeltaChannel::AgentMessage => {
-            let params = wire::AgentMessageDeltaNotification {
+            let params = AgentMessageDeltaNotification {
                 seq,
-                ..wire::AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text)
+                ..AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text)
             };
-            message(wire::ITEM_AGENT_MESSAGE_DELTA, &params)
+            message(ITEM_AGENT_MESSAGE_DELTA, &params)
         }
         DeltaChannel::Reasoning => {
-            let params = wire::ReasoningDeltaNotification {
+            let params = ReasoningDeltaNotification {
                 seq,
-                ..wire::ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text)
+                ..ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text)
             };
-            message(wire::ITEM_REASONING_DELTA, &params)
+            message(ITEM_REASONING_DELTA, &params)
         }
         DeltaChannel::ToolArguments => message(
-            wire::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
-            &wire::ToolCallArgumentsDeltaNotification {
+            ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+            &ToolCallArgumentsDeltaNotification {
                 thread_id,
                 turn_id,
                 item_id,
-                delta_kind: wire::DeltaKind::ToolCallArguments,
+                delta_kind: DeltaKind::ToolCallArguments,
                 tool_name: delta.call.as_ref().map(|call| call.0.clone()),
                 call_id: delta.call.as_ref().map(|call| call.1.clone()),
                 delta: text,
@@ -172,14 +184,14 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
             },
         ),
         DeltaChannel::CommandOutput => {
-            let params = wire::CommandOutputDeltaNotification {
+            let params = CommandOutputDeltaNotification {
                 thread_id,
                 turn_id,
                 item_id,
                 delta: text,
                 seq,
             };
-            message(wire::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
+            message(ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
         }
     }
 }
@@ -200,9 +212,9 @@ pub(super) fn of_item(
     turn: TurnId,
     item: &Item,
 ) -> WireMessage {
-    let params = wire::ItemNotification {
+    let params = ItemNotification {
         seq,
-        ..wire::ItemNotification::new(thread.to_string(), convert::item(turn, item))
+        ..ItemNotification::new(thread.to_string(), convert::item(turn, item))
     };
     message(method, &params)
 }
@@ -214,18 +226,18 @@ fn of_revert(
     files: &[RevertedFile],
     notes: &[String],
 ) -> WireMessage {
-    let params = wire::TurnRevertedNotification {
+    let params = TurnRevertedNotification {
         thread_id: thread.to_string(),
         turn_id: turn.to_string(),
         files: files.to_vec(),
         notes: notes.to_vec(),
         seq,
     };
-    message(wire::TURN_REVERTED, &params)
+    message(TURN_REVERTED, &params)
 }
 
 fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
-    let params = wire::TurnDiffUpdatedNotification {
+    let params = TurnDiffUpdatedNotification {
         thread_id: thread.to_string(),
         turn_id: turn.to_string(),
         diff: diff.diff.clone(),
@@ -233,7 +245,7 @@ fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -
         truncated: diff.truncated.then_some(true),
         seq,
     };
-    message(wire::TURN_DIFF_UPDATED, &params)
+    message(TURN_DIFF_UPDATED, &params)
 }
 
 fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
@@ -246,33 +258,33 @@ fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
     let (thread_id, turn_id) = (thread.to_string(), turn.id.clone());
     Some(match outcome {
         Outcome::Completed => {
-            let params = wire::TurnNotification {
+            let params = TurnNotification {
                 seq,
-                ..wire::TurnNotification::new(turn)
+                ..TurnNotification::new(turn)
             };
-            message(wire::TURN_COMPLETED, &params)
+            message(TURN_COMPLETED, &params)
         }
         Outcome::Failed { error } => {
             let error = error.clone();
-            let params = wire::TurnFailedNotification {
+            let params = TurnFailedNotification {
                 thread_id,
                 turn_id,
                 turn,
                 error,
                 seq,
             };
-            message(wire::TURN_FAILED, &params)
+            message(TURN_FAILED, &params)
         }
         Outcome::Cancelled { reason } => {
             let reason = reason.clone();
-            let params = wire::TurnCancelledNotification {
+            let params = TurnCancelledNotification {
                 thread_id,
                 turn_id,
                 turn,
                 reason,
                 seq,
             };
-            message(wire::TURN_CANCELLED, &params)
+            message(TURN_CANCELLED, &params)
         }
     })
 }

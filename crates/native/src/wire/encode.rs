@@ -48,7 +48,8 @@ pub fn encode_notification<P: Serialize>(method: &str, params: &P) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{AgentMessageDeltaNotification, ITEM_AGENT_MESSAGE_DELTA};
+    use crate::groups::item::ITEM_AGENT_MESSAGE_DELTA;
+    use crate::groups::item::delta::AgentMessageDeltaNotification;
 
     #[test]
     fn a_notification_is_one_line_with_its_envelope() {

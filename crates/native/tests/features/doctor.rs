@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_agent_api::{Features, Services};
 use bobbin_native::groups::doctor::Doctor;
-use bobbin_native::wire::{DoctorFinding, DoctorLevel};
+use bobbin_native::groups::doctor::types::{DoctorFinding, DoctorLevel};
 use bobbin_testkit::Client;
 use futures_util::FutureExt as _;
 use serde_json::json;

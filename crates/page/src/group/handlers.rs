@@ -4,11 +4,16 @@ use bobbin_native::client::{Client, refuse};
 use bobbin_native::convert::time;
 use bobbin_peer::Responder;
 
-use super::{DeviceFeature, wire};
+use super::DeviceFeature;
 use crate::devices::DeviceError;
 use crate::file::Device;
+use crate::group::types::{
+    DeviceInfo, DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams,
+};
+use bobbin_native::groups::handshake::types::EmptyParams;
+use bobbin_native::wire::RpcError;
 
-pub(super) fn list(client: &Client, feature: &DeviceFeature, _: wire::EmptyParams, responder: Responder) {
+pub(super) fn list(client: &Client, feature: &DeviceFeature, _: EmptyParams, responder: Responder) {
     let devices = feature.devices.clone();
     client.spawn(async move { answer(responder, devices.list().await) });
 }
@@ -16,21 +21,16 @@ pub(super) fn list(client: &Client, feature: &DeviceFeature, _: wire::EmptyParam
 pub(super) fn revoke(
     client: &Client,
     feature: &DeviceFeature,
-    params: wire::DeviceRevokeParams,
+    params: DeviceRevokeParams,
     responder: Responder,
 ) {
     let devices = feature.devices.clone();
     client.spawn(async move { answer(responder, devices.revoke(params.ids).await) });
 }
 
-pub(super) fn invite(
-    _: &Client,
-    feature: &DeviceFeature,
-    params: wire::DeviceInviteParams,
-    responder: Responder,
-) {
+pub(super) fn invite(_: &Client, feature: &DeviceFeature, params: DeviceInviteParams, responder: Responder) {
     let label = params.label;
-    let mut result = wire::DeviceInviteResult {
+    let mut result = DeviceInviteResult {
         code: None,
         expires_at: None,
         page_url: feature.page.clone(),
@@ -50,15 +50,15 @@ pub(super) fn invite(
 
 fn answer(responder: Responder, devices: Result<Vec<Device>, DeviceError>) {
     match devices {
-        Ok(devices) => responder.ok(wire::DeviceListResult {
+        Ok(devices) => responder.ok(DeviceListResult {
             devices: devices.into_iter().map(device).collect(),
         }),
         Err(error) => refuse(responder, wire_error(&error)),
     }
 }
 
-fn device(device: Device) -> wire::DeviceInfo {
-    wire::DeviceInfo {
+fn device(device: Device) -> DeviceInfo {
+    DeviceInfo {
         id: device.id,
         label: device.label,
         created_at: time(device.created_at),
@@ -66,6 +66,6 @@ fn device(device: Device) -> wire::DeviceInfo {
     }
 }
 
-fn wire_error(error: &DeviceError) -> wire::RpcError {
-    wire::RpcError::internal_error(error.to_string())
+fn wire_error(error: &DeviceError) -> RpcError {
+    RpcError::internal_error(error.to_string())
 }

@@ -1,19 +1,14 @@
 //! `device/*` of the native dialect: the paired browsers, and codes for more.
 
 mod handlers;
-mod types;
-
-/// The shapes of the group, each by its name.
-pub mod wire {
-    pub use super::types::*;
-    pub use bobbin_native::wire::*;
-}
+pub mod types;
 
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 
 use crate::devices::Devices;
-use wire::{DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams, EmptyParams};
+use crate::group::types::{DeviceInviteParams, DeviceInviteResult, DeviceListResult, DeviceRevokeParams};
+use bobbin_native::groups::handshake::types::EmptyParams;
 
 /// The way in for browsers, as clients see it.
 pub struct DeviceFeature {

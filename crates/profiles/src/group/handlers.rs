@@ -4,7 +4,8 @@ use bobbin_config::profiles::NATIVE;
 use bobbin_config::{ProfileDefinition, SubAgentSettings};
 use bobbin_model::{ServerOrigin, SubAgentRuntime};
 use bobbin_native::client::{Client, refuse};
-use bobbin_native::wire::{EmptyParams, RpcError, decode};
+use bobbin_native::groups::handshake::types::EmptyParams;
+use bobbin_native::wire::{RpcError, decode};
 use bobbin_peer::Responder;
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bobbin_config::ProfileDefinition;
-use bobbin_native::wire::{ClientRequestId, Nullable};
+use bobbin_native::groups::handshake::types::ClientRequestId;
+use bobbin_native::wire::Nullable;
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,16 @@ use bobbin_native::client::{Client, refuse};
 use bobbin_native::convert::time;
 use bobbin_peer::Responder;
 
-use super::{change, reply, schedule_in, schedule_out, wire, wire_error};
+use super::{change, reply, schedule_in, schedule_out, wire_error};
 use crate::book::{Book, Change, Refused};
+use crate::group::types::{
+    AutomationOkResult, AutomationTask, AutomationTaskCreateParams, AutomationTaskCreateResult,
+    AutomationTaskListParams, AutomationTaskListResult, AutomationTaskParams, AutomationTaskReadParams,
+    AutomationTaskReadResult, AutomationTaskResult, AutomationTaskStatus, AutomationTaskUpdateBindingParams,
+    AutomationTemplate, AutomationTemplateDeleteParams, AutomationTemplateListParams,
+    AutomationTemplateListResult, AutomationTemplateResult, AutomationTemplateSaveParams,
+    AutomationThreadBinding,
+};
 use crate::job::{Job, Key, Kind, MAX_MESSAGE, MAX_NAME};
 use crate::owner::Schedules;
 use crate::task::{NewTask, is_id};
@@ -19,11 +27,11 @@ const RUN_IN_THREAD: &str = "run-in-thread";
 pub(super) fn list(
     client: &Client,
     schedules: &Schedules,
-    _: wire::AutomationTaskListParams,
+    _: AutomationTaskListParams,
     responder: Responder,
 ) {
     let list = |book: &Book| {
-        Ok(wire::AutomationTaskListResult {
+        Ok(AutomationTaskListResult {
             tasks: book.jobs(Kind::Task).iter().map(|job| task(job)).collect(),
         })
     };
@@ -33,12 +41,12 @@ pub(super) fn list(
 pub(super) fn read(
     client: &Client,
     schedules: &Schedules,
-    params: wire::AutomationTaskReadParams,
+    params: AutomationTaskReadParams,
     responder: Responder,
 ) {
     let read = move |book: &Book| {
         let job = book.job(Kind::Task, &params.task_id)?;
-        Ok(wire::AutomationTaskReadResult {
+        Ok(AutomationTaskReadResult {
             bare: task(job),
             task: task(job),
         })
@@ -49,7 +57,7 @@ pub(super) fn read(
 pub(super) fn create(
     client: &Client,
     schedules: &Schedules,
-    params: wire::AutomationTaskCreateParams,
+    params: AutomationTaskCreateParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
@@ -68,7 +76,7 @@ pub(super) fn create(
             Some(_) => of_folder(&schedules).await,
             None => Vec::new(),
         };
-        let answer = move |job: Arc<Job>| wire::AutomationTaskCreateResult {
+        let answer = move |job: Arc<Job>| AutomationTaskCreateResult {
             task_id: job.id.clone(),
             task_directory: directory.join(&job.id).to_string_lossy().into_owned(),
             task: task(&job),
@@ -103,21 +111,21 @@ pub(super) fn create(
 pub(super) async fn run(
     client: &Client,
     schedules: &Schedules,
-    wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
+    AutomationTaskParams { task_id, .. }: AutomationTaskParams,
     responder: Responder,
 ) {
     let decide = |book: &Book, now| match book.run_now(&Key::new(Kind::Task, task_id), now)? {
         (changes, (job, true)) => Ok((changes, job)),
         (_, (_, false)) => Err(running()),
     };
-    let answer = |job: Arc<Job>| wire::AutomationTaskResult { task: task(&job) };
+    let answer = |job: Arc<Job>| AutomationTaskResult { task: task(&job) };
     change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 pub(super) async fn delete(
     client: &Client,
     schedules: &Schedules,
-    wire::AutomationTaskParams { task_id, .. }: wire::AutomationTaskParams,
+    AutomationTaskParams { task_id, .. }: AutomationTaskParams,
     responder: Responder,
 ) {
     let decide = |book: &Book, _| {
@@ -126,14 +134,14 @@ pub(super) async fn delete(
         }
         book.remove(Key::new(Kind::Task, task_id))
     };
-    let answer = |()| wire::AutomationOkResult { ok: true };
+    let answer = |()| AutomationOkResult { ok: true };
     change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
 pub(super) fn bind(
     client: &Client,
     schedules: &Schedules,
-    params: wire::AutomationTaskUpdateBindingParams,
+    params: AutomationTaskUpdateBindingParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
@@ -158,7 +166,7 @@ pub(super) fn bind(
                 Ok(())
             })
         };
-        let answer = |job: Arc<Job>| wire::AutomationTaskResult { task: task(&job) };
+        let answer = |job: Arc<Job>| AutomationTaskResult { task: task(&job) };
         schedules.submit(decide, reply(first, Kind::Task, answer)).await;
     });
 }
@@ -170,7 +178,7 @@ fn running() -> Refused {
 /// Returns the Thread that a task shall be bound to, if it exists and accepts Turns.
 async fn bound_to(
     client: &Client,
-    binding: Option<wire::AutomationThreadBinding>,
+    binding: Option<AutomationThreadBinding>,
 ) -> Result<Option<ThreadId>, Refused> {
     let Some(binding) = binding.filter(|binding| !binding.thread_id.trim().is_empty()) else {
         return Ok(None);
@@ -207,7 +215,7 @@ async fn of_folder(schedules: &Schedules) -> Vec<Template> {
 pub(super) fn templates(
     client: &Client,
     schedules: &Schedules,
-    _: wire::AutomationTemplateListParams,
+    _: AutomationTemplateListParams,
     responder: Responder,
 ) {
     let schedules = schedules.clone();
@@ -221,7 +229,7 @@ pub(super) fn templates(
                 others.retain(|other| own.iter().all(|own| own.id != other.id));
                 let others = others.iter().map(|one| template(one, false));
                 let own = own.iter().map(|one| template(one, true));
-                responder.ok(wire::AutomationTemplateListResult {
+                responder.ok(AutomationTemplateListResult {
                     templates: others.chain(own).collect(),
                 });
             }
@@ -233,10 +241,10 @@ pub(super) fn templates(
 pub(super) async fn save(
     client: &Client,
     schedules: &Schedules,
-    params: wire::AutomationTemplateSaveParams,
+    params: AutomationTemplateSaveParams,
     responder: Responder,
 ) {
-    let answer = |saved: Arc<Template>| wire::AutomationTemplateResult {
+    let answer = |saved: Arc<Template>| AutomationTemplateResult {
         template: template(&saved, true),
     };
     let decide = |book: &Book, now| {
@@ -255,14 +263,14 @@ pub(super) async fn save(
 pub(super) async fn delete_template(
     client: &Client,
     schedules: &Schedules,
-    wire::AutomationTemplateDeleteParams { id, .. }: wire::AutomationTemplateDeleteParams,
+    AutomationTemplateDeleteParams { id, .. }: AutomationTemplateDeleteParams,
     responder: Responder,
 ) {
     let decide = |_: &Book, _| {
         check_id(&id)?;
         Ok((vec![Change::RemoveTemplate(id)], ()))
     };
-    let answer = |()| wire::AutomationOkResult { ok: true };
+    let answer = |()| AutomationOkResult { ok: true };
     change(client, schedules, Kind::Task, responder, decide, answer).await;
 }
 
@@ -280,7 +288,7 @@ fn check_id(id: &str) -> Result<(), Refused> {
 }
 
 /// Converts a template from the wire.
-fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refused> {
+fn written(params: AutomationTemplateSaveParams) -> Result<Template, Refused> {
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let id = match given(params.id) {
         Some(id) => id.trim().to_owned(),
@@ -327,17 +335,17 @@ fn written(params: wire::AutomationTemplateSaveParams) -> Result<Template, Refus
 }
 
 /// Converts a task for the wire.
-pub(super) fn task(job: &Job) -> wire::AutomationTask {
+pub(super) fn task(job: &Job) -> AutomationTask {
     let (state, task) = (&job.state, job.task.as_ref());
     let due = state.due.filter(|_| job.enabled);
     let status = match state.last_ok {
-        _ if state.run.is_some() || state.wanted_now => wire::AutomationTaskStatus::Running,
-        Some(false) => wire::AutomationTaskStatus::Failed,
-        Some(true) if due.is_none() => wire::AutomationTaskStatus::Completed,
-        None | Some(true) => wire::AutomationTaskStatus::Pending,
+        _ if state.run.is_some() || state.wanted_now => AutomationTaskStatus::Running,
+        Some(false) => AutomationTaskStatus::Failed,
+        Some(true) if due.is_none() => AutomationTaskStatus::Completed,
+        None | Some(true) => AutomationTaskStatus::Pending,
     };
     let run = state.run.as_ref().and_then(|run| run.thread.as_ref());
-    wire::AutomationTask {
+    AutomationTask {
         id: job.id.clone(),
         title: job.name.clone(),
         status,
@@ -348,20 +356,20 @@ pub(super) fn task(job: &Job) -> wire::AutomationTask {
         updated_at: Some(time(job.updated_at)),
         approval_policy: task.map(|task| task.approval_policy.clone()),
         schedule: job.schedule.as_ref().map(schedule_out),
-        thread_binding: task.and_then(|task| task.bound_to.as_ref()).map(|bound| {
-            wire::AutomationThreadBinding {
+        thread_binding: task
+            .and_then(|task| task.bound_to.as_ref())
+            .map(|bound| AutomationThreadBinding {
                 thread_id: bound.to_string(),
                 mode: Some(RUN_IN_THREAD.to_owned()),
-            }
-        }),
+            }),
         next_run_at: due.map(time),
         note: state.note.clone(),
     }
 }
 
 /// Converts a template for the wire.
-fn template(template: &Template, is_user: bool) -> wire::AutomationTemplate {
-    wire::AutomationTemplate {
+fn template(template: &Template, is_user: bool) -> AutomationTemplate {
+    AutomationTemplate {
         id: template.id.clone(),
         title: template.title.clone(),
         description: template.description.clone(),

@@ -1,10 +1,11 @@
 //! The handler of `heartbeat/trigger`, and the notification of a job's result.
 
+use crate::group::types::{HeartbeatTriggerParams, HeartbeatTriggerResult};
 use bobbin_native::client::Client;
-use bobbin_native::wire::{JobResultNotification, JobSource, JobTokenUsage};
+use bobbin_native::groups::system::types::{JobResultNotification, JobSource, JobTokenUsage};
 use bobbin_peer::Responder;
 
-use super::{wire, wire_error};
+use super::wire_error;
 use crate::job::{Job, Kind, RunEnd};
 use crate::owner::Schedules;
 
@@ -14,7 +15,7 @@ pub(super) const JOB_RESULT: &str = "system/jobResult";
 pub(super) fn trigger(
     client: &Client,
     schedules: &Schedules,
-    _: wire::HeartbeatTriggerParams,
+    _: HeartbeatTriggerParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
@@ -28,7 +29,7 @@ pub(super) fn trigger(
             ended = schedules.beat() => ended,
         };
         match ended {
-            Ok(end) => first.ok(&wire::HeartbeatTriggerResult {
+            Ok(end) => first.ok(&HeartbeatTriggerResult {
                 result: end.result,
                 error: end.error,
             }),

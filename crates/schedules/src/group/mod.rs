@@ -3,13 +3,7 @@
 mod automation;
 mod cron;
 mod heartbeat;
-mod types;
-
-/// The shapes of the groups, each by its name.
-pub mod wire {
-    pub use super::types::*;
-    pub use bobbin_native::wire::*;
-}
+pub mod types;
 
 use bobbin_core::WireMessage;
 use bobbin_model::UnixMillis;
@@ -23,19 +17,20 @@ use serde::Serialize;
 
 use self::heartbeat::JOB_RESULT;
 use crate::book::{Book, Decided, Refused};
+use crate::group::types::{
+    AutomationOkResult, AutomationTask, AutomationTaskCreateParams, AutomationTaskCreateResult,
+    AutomationTaskListParams, AutomationTaskListResult, AutomationTaskParams, AutomationTaskReadParams,
+    AutomationTaskReadResult, AutomationTaskResult, AutomationTaskUpdateBindingParams,
+    AutomationTaskUpdatedNotification, AutomationTemplateDeleteParams, AutomationTemplateListParams,
+    AutomationTemplateListResult, AutomationTemplateResult, AutomationTemplateSaveParams, CronEnableParams,
+    CronEnableResult, CronJobInfo, CronJobParams, CronListParams, CronListResult, CronRemoveResult,
+    CronRunResult, CronStateChangedNotification, HeartbeatTriggerParams, HeartbeatTriggerResult, JobSchedule,
+};
 use crate::job::{Job, Kind};
 use crate::owner::{Gone, News, ScheduleError, Schedules};
 use crate::run::JobEnded;
 use crate::schedule::Schedule;
-use wire::{
-    AutomationOkResult, AutomationTaskCreateParams, AutomationTaskCreateResult, AutomationTaskListParams,
-    AutomationTaskListResult, AutomationTaskParams, AutomationTaskReadParams, AutomationTaskReadResult,
-    AutomationTaskResult, AutomationTaskUpdateBindingParams, AutomationTaskUpdatedNotification,
-    AutomationTemplateDeleteParams, AutomationTemplateListParams, AutomationTemplateListResult,
-    AutomationTemplateResult, AutomationTemplateSaveParams, CronEnableParams, CronEnableResult,
-    CronJobParams, CronListParams, CronListResult, CronRemoveResult, CronRunResult,
-    CronStateChangedNotification, HeartbeatTriggerParams, HeartbeatTriggerResult, JobSchedule, RpcError,
-};
+use bobbin_native::wire::RpcError;
 
 const CRON_STATE_CHANGED: &str = "cron/stateChanged";
 const TASK_UPDATED: &str = "automation/task/updated";
@@ -185,8 +180,8 @@ static AUTOMATION: Group = Group {
 /// A job in the shape of the wire.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    Job(wire::CronJobInfo),
-    Task(wire::AutomationTask),
+    Job(CronJobInfo),
+    Task(AutomationTask),
 }
 
 /// Converts a job to the shape that clients see.

@@ -1,6 +1,6 @@
 //! Checks the running server, or the database if none runs.
 
-use bobbin_native::wire::DoctorLevel;
+use bobbin_native::groups::doctor::types::DoctorLevel;
 use bobbin_store::Store;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_workspace::Workspace;

@@ -13,7 +13,7 @@ use std::path::Path;
 use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec};
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
-use bobbin_native::wire::{DoctorFinding, DoctorLevel};
+use bobbin_native::groups::doctor::types::{DoctorFinding, DoctorLevel};
 use bobbin_workspace::Workspace;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;

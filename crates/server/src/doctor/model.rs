@@ -2,7 +2,7 @@
 
 use bobbin_config::{Config, KeyPlace};
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_native::wire::DoctorLevel;
+use bobbin_native::groups::doctor::types::DoctorLevel;
 
 use super::Report;
 use crate::models::{self, variable};

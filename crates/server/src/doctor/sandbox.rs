@@ -10,7 +10,7 @@ use super::{Report, run_child};
 use crate::environment::children;
 use crate::state;
 use bobbin_config::Config;
-use bobbin_native::wire::DoctorLevel;
+use bobbin_native::groups::doctor::types::DoctorLevel;
 use bobbin_workspace::Workspace;
 
 /// Reports how commands are confined here, and tests it.

@@ -18,7 +18,7 @@ use crate::models::variable;
 use crate::page_origin::{Others, Reached, decide};
 use crate::{held_sockets, managed, state};
 use bobbin_config::{Config, Declared};
-use bobbin_native::wire::DoctorLevel;
+use bobbin_native::groups::doctor::types::DoctorLevel;
 use bobbin_plugins::wire::DiagnosticSeverity;
 use bobbin_workspace::{TrustFile, Workspace};
 

@@ -5,7 +5,7 @@
 
 use anyhow::Context;
 use bobbin_native::group::{Availability, Direction, Method};
-use bobbin_native::wire::PROTOCOL_VERSION;
+use bobbin_native::groups::handshake::types::PROTOCOL_VERSION;
 use serde_json::{Map, Value, json};
 
 use super::{DEFINITIONS, Paths};

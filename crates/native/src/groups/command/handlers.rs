@@ -17,8 +17,14 @@ use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
 use tokio::sync::oneshot;
 
 use crate::client::{Client, fail, handle, refuse};
+use crate::groups::command::types::{
+    CommandCategory, CommandExecuteParams, CommandExecuteResult, CommandInfo, CommandListParams,
+    CommandListResult,
+};
+use crate::groups::thread::types::Thread;
 use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
-use crate::wire::{self, RpcError};
+use crate::groups::turn::params::SenderContext;
+use crate::wire::RpcError;
 use crate::{convert, errors};
 
 /// Role of a sender who may run commands for administrators.
@@ -58,13 +64,13 @@ const OF_SERVICES: [&str; 2] = ["/heartbeat", "/cron"];
 pub(super) fn list(
     client: &Client,
     prompts: &Arc<Prompts>,
-    wire::CommandListParams { include_builtins, .. }: wire::CommandListParams,
+    CommandListParams { include_builtins, .. }: CommandListParams,
     responder: Responder,
 ) {
     let (prompts, services) = (prompts.clone(), client.services().clone());
     client.spawn(async move {
         match all(prompts, &services, include_builtins.unwrap_or(true)).await {
-            Ok(commands) => responder.ok(wire::CommandListResult { commands }),
+            Ok(commands) => responder.ok(CommandListResult { commands }),
             Err(error) => refuse(responder, error),
         }
     });
@@ -75,22 +81,22 @@ async fn all(
     prompts: Arc<Prompts>,
     services: &Services,
     built_in: bool,
-) -> Result<Vec<wire::CommandInfo>, RpcError> {
+) -> Result<Vec<CommandInfo>, RpcError> {
     let servers = services.tool_servers.as_deref();
     let custom = blocking(move || Ok(prompts.commands())).await?;
     let of_features = services.slash.iter().flat_map(|slash| slash.list());
-    let of_features = of_features.filter(|_| built_in).map(|own| wire::CommandInfo {
+    let of_features = of_features.filter(|_| built_in).map(|own| CommandInfo {
         name: own.name.to_owned(),
         aliases: Vec::new(),
         description: own.description.to_owned(),
-        category: wire::CommandCategory::Builtin,
+        category: CommandCategory::Builtin,
         requires_admin: false,
     });
-    let own = BUILT_IN.iter().filter(|_| built_in).map(|own| wire::CommandInfo {
+    let own = BUILT_IN.iter().filter(|_| built_in).map(|own| CommandInfo {
         name: own.name.to_owned(),
         aliases: Vec::new(),
         description: own.description.to_owned(),
-        category: wire::CommandCategory::Builtin,
+        category: CommandCategory::Builtin,
         requires_admin: own.requires_admin,
     });
     let runs = |name: &str| !BUILT_IN_NAMES.contains(&name);
@@ -99,7 +105,7 @@ async fn all(
         .filter(|custom| runs(&custom.name))
         .partition(|command| command.source.is_some());
     let info = |category| {
-        move |command: bobbin_prompts::Command| wire::CommandInfo {
+        move |command: bobbin_prompts::Command| CommandInfo {
             name: format!("/{}", command.name),
             aliases: Vec::new(),
             description: command.description,
@@ -108,16 +114,16 @@ async fn all(
         }
     };
     let prompts = prompts.into_iter().filter(|_| built_in);
-    let prompts = prompts.map(info(wire::CommandCategory::Builtin));
-    let mut own: Vec<wire::CommandInfo> = own.chain(of_features).chain(prompts).collect();
+    let prompts = prompts.map(info(CommandCategory::Builtin));
+    let mut own: Vec<CommandInfo> = own.chain(of_features).chain(prompts).collect();
     own.sort_by(|one, other| one.name.cmp(&other.name));
-    own.extend(custom.into_iter().map(info(wire::CommandCategory::Custom)));
+    own.extend(custom.into_iter().map(info(CommandCategory::Custom)));
     let of_servers = servers.map(ToolServers::prompts).unwrap_or_default();
-    own.extend(of_servers.into_iter().map(|prompt| wire::CommandInfo {
+    own.extend(of_servers.into_iter().map(|prompt| CommandInfo {
         name: format!("/{}:{}", prompt.server, prompt.name),
         aliases: Vec::new(),
         description: prompt.description,
-        category: wire::CommandCategory::Custom,
+        category: CommandCategory::Custom,
         requires_admin: false,
     }));
     Ok(own)
@@ -126,7 +132,7 @@ async fn all(
 pub(super) async fn execute(
     client: &Client,
     prompts: &Arc<Prompts>,
-    asked: wire::CommandExecuteParams,
+    asked: CommandExecuteParams,
     responder: Responder,
 ) {
     let prompts = prompts.clone();
@@ -190,8 +196,8 @@ async fn run(
     prompts: Arc<Prompts>,
     thread: &Arc<ThreadHandle>,
     (name, rest): (&str, &str),
-    asked: wire::CommandExecuteParams,
-) -> Result<wire::CommandExecuteResult, Refusal> {
+    asked: CommandExecuteParams,
+) -> Result<CommandExecuteResult, Refusal> {
     let is_admin = asked
         .sender
         .as_ref()
@@ -204,7 +210,7 @@ async fn run(
     let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
     if let Some((slash, own)) = of_feature(client.services().slash.as_ref(), name) {
         let message = Some(slash.run(own.name, &words.join(" ")).await);
-        return Ok(wire::CommandExecuteResult {
+        return Ok(CommandExecuteResult {
             is_markdown: true,
             ..handled(message)
         });
@@ -221,14 +227,14 @@ async fn run(
         _ => {
             let servers = client.services().tool_servers.as_deref();
             if let Some(filled) = filled_prompt(servers, name, &words.join(" ")).await {
-                return Ok(wire::CommandExecuteResult {
+                return Ok(CommandExecuteResult {
                     expanded_prompt: Some(filled?),
                     ..handled(None)
                 });
             }
             let bare = bare.to_owned();
             let expanded = blocking(move || prompts.expand(&bare, &words.join(" "))).await?;
-            Ok(wire::CommandExecuteResult {
+            Ok(CommandExecuteResult {
                 expanded_prompt: Some(expanded),
                 ..handled(None)
             })
@@ -249,8 +255,8 @@ fn of_feature<'a>(
     Some((slash, own))
 }
 
-fn handled(message: Option<String>) -> wire::CommandExecuteResult {
-    wire::CommandExecuteResult {
+fn handled(message: Option<String>) -> CommandExecuteResult {
+    CommandExecuteResult {
         handled: true,
         message,
         is_markdown: false,
@@ -262,17 +268,17 @@ fn handled(message: Option<String>) -> wire::CommandExecuteResult {
     }
 }
 
-fn help(commands: &[wire::CommandInfo]) -> wire::CommandExecuteResult {
+fn help(commands: &[CommandInfo]) -> CommandExecuteResult {
     let lines = commands
         .iter()
         .map(|command| format!("- `{}`: {}", command.name, command.description));
-    wire::CommandExecuteResult {
+    CommandExecuteResult {
         is_markdown: true,
         ..handled(Some(lines.collect::<Vec<_>>().join("\n")))
     }
 }
 
-async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
+async fn stop(client: &Client, thread: &ThreadHandle) -> Result<CommandExecuteResult, Refusal> {
     let state = client.threads().snapshot(thread).await?.state;
     let Some(running) = state.live_turn().map(|turn| turn.to_string()) else {
         return Ok(handled(Some("Nothing is running.".to_owned())));
@@ -291,8 +297,8 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
 async fn compact(
     client: &Client,
     thread: &Arc<ThreadHandle>,
-    sender: Option<wire::SenderContext>,
-) -> Result<wire::CommandExecuteResult, Refusal> {
+    sender: Option<SenderContext>,
+) -> Result<CommandExecuteResult, Refusal> {
     let part = InputPart::CommandRef {
         name: COMPACT.to_owned(),
         args_text: None,
@@ -307,7 +313,7 @@ async fn compact(
 }
 
 /// Starts a Thread of the same owner in the same workspace, and archives this one.
-async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
+async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<CommandExecuteResult, Refusal> {
     let header = client.threads().snapshot(thread).await?.state.header.clone();
     let request = NewThread {
         id: client.threads().fresh_thread_id(),
@@ -342,9 +348,9 @@ async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::Comm
     }
     let new = &started.state;
     client.started(new.header.id.clone(), new.header.origin_channel.clone());
-    Ok(wire::CommandExecuteResult {
+    Ok(CommandExecuteResult {
         session_reset: Some(true),
-        thread: Some(wire::Thread {
+        thread: Some(Thread {
             turns: Some(Vec::new()),
             ..convert::thread(new)
         }),

@@ -6,7 +6,9 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult};
+use crate::groups::command::types::{
+    CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult,
+};
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, SenderContext, Thread};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::thread::types::Thread;
+use crate::groups::turn::params::SenderContext;
 
 /// Where a command comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

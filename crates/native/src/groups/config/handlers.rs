@@ -12,28 +12,30 @@ use bobbin_agent_api::workspace_config::{
 use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
-use crate::wire::{
-    self, ConfigReload, DefaultApprovalPolicy, Nullable, RpcError, WorkspaceConfigUpdateParams,
+use crate::groups::config::types::{
+    ConfigField, ConfigReload, ConfigSection, DefaultApprovalPolicy, ProviderSetting, ProviderWire,
+    WorkspaceConfigResult, WorkspaceConfigSchemaResult, WorkspaceConfigUpdateParams,
 };
+use crate::wire::{Nullable, RpcError};
 
 type Config = Arc<dyn WorkspaceConfig>;
 
 pub(super) async fn schema(_: &Client, config: &Config, _: IgnoredAny, responder: Responder) {
     let sections = (0..)
         .zip(config.schema().await)
-        .map(|(order, section)| wire::ConfigSection {
+        .map(|(order, section)| ConfigSection {
             section: section.name,
             order,
             path: section.path,
             fields: section.fields.into_iter().map(field).collect(),
         });
-    responder.ok(wire::WorkspaceConfigSchemaResult {
+    responder.ok(WorkspaceConfigSchemaResult {
         sections: sections.collect(),
     });
 }
 
-fn field(field: service::ConfigField) -> wire::ConfigField {
-    wire::ConfigField {
+fn field(field: service::ConfigField) -> ConfigField {
+    ConfigField {
         key: field.key,
         kind: field.kind.to_owned(),
         sensitive: field.sensitive,
@@ -93,7 +95,7 @@ fn change(params: WorkspaceConfigUpdateParams) -> ConfigChange {
     }
 }
 
-fn provider(provider: wire::ProviderSetting) -> service::ProviderChange {
+fn provider(provider: ProviderSetting) -> service::ProviderChange {
     let said = |text: Option<String>| {
         let text = text.map(|text| text.trim().to_owned());
         text.filter(|text| !text.is_empty())
@@ -101,9 +103,9 @@ fn provider(provider: wire::ProviderSetting) -> service::ProviderChange {
     service::ProviderChange {
         name: provider.name.trim().to_owned(),
         wire: provider.wire.map(|wire| match wire {
-            wire::ProviderWire::Chat => service::ProviderWire::Chat,
-            wire::ProviderWire::Responses => service::ProviderWire::Responses,
-            wire::ProviderWire::Messages => service::ProviderWire::Messages,
+            ProviderWire::Chat => service::ProviderWire::Chat,
+            ProviderWire::Responses => service::ProviderWire::Responses,
+            ProviderWire::Messages => service::ProviderWire::Messages,
         }),
         base_url: said(provider.base_url),
         api_key: said(provider.api_key),
@@ -121,8 +123,8 @@ fn spelled(policy: DefaultApprovalPolicy) -> &'static str {
     }
 }
 
-fn result(values: ConfigValues) -> wire::WorkspaceConfigResult {
-    wire::WorkspaceConfigResult {
+fn result(values: ConfigValues) -> WorkspaceConfigResult {
+    WorkspaceConfigResult {
         model: Nullable(values.model),
         api_key: Nullable(values.api_key),
         end_point: Nullable(values.end_point),

@@ -6,9 +6,10 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
-    EmptyParams, WorkspaceConfigResult, WorkspaceConfigSchemaResult, WorkspaceConfigUpdateParams,
+use crate::groups::config::types::{
+    WorkspaceConfigResult, WorkspaceConfigSchemaResult, WorkspaceConfigUpdateParams,
 };
+use crate::groups::handshake::types::EmptyParams;
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -5,7 +5,8 @@ use bobbin_peer::{ErrorObject, Responder};
 use serde::de::IgnoredAny;
 
 use super::Doctor;
-use crate::wire::{DoctorRunResult, RpcError};
+use crate::groups::doctor::types::DoctorRunResult;
+use crate::wire::RpcError;
 
 pub(super) fn run(client: &Client, doctor: &Doctor, _: IgnoredAny, responder: Responder) {
     let (run, permits) = (doctor.run.clone(), doctor.permits.clone());

@@ -10,7 +10,8 @@ use crate::group::{Group, rows};
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use crate::wire::{DoctorFinding, DoctorRunResult, EmptyParams};
+use crate::groups::doctor::types::{DoctorFinding, DoctorRunResult};
+use crate::groups::handshake::types::EmptyParams;
 
 type Run = dyn Fn() -> BoxFuture<'static, Vec<DoctorFinding>> + Send + Sync;
 

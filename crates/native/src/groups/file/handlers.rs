@@ -5,7 +5,8 @@ use bobbin_files::search::{MAX_FILES, search};
 use bobbin_peer::Responder;
 
 use super::FileNames;
-use crate::wire::{self, RpcError};
+use crate::groups::file::types::{WorkspaceFile, WorkspaceFilesFindParams, WorkspaceFilesFindResult};
+use crate::wire::RpcError;
 
 /// Default limit of files in an answer.
 const USUAL: usize = 50;
@@ -15,7 +16,7 @@ const MAX_QUERY: usize = 1000;
 pub(super) fn find(
     client: &Client,
     names: &FileNames,
-    params: wire::WorkspaceFilesFindParams,
+    params: WorkspaceFilesFindParams,
     responder: Responder,
 ) {
     let limit = params.limit.map_or(USUAL, |limit| limit as usize);
@@ -39,7 +40,7 @@ pub(super) fn find(
             drop(permit);
             let file = |entry: bobbin_files::search::FoundPath| {
                 let path = entry.path.strip_prefix(&*root).ok()?;
-                Some(wire::WorkspaceFile {
+                Some(WorkspaceFile {
                     path: path.to_str()?.to_owned(),
                     is_directory: entry.is_directory,
                 })
@@ -47,7 +48,7 @@ pub(super) fn find(
             found.into_iter().filter_map(file).take(limit).collect::<Vec<_>>()
         });
         match searching.await {
-            Ok(files) => responder.ok(wire::WorkspaceFilesFindResult { files }),
+            Ok(files) => responder.ok(WorkspaceFilesFindResult { files }),
             Err(error) => {
                 tracing::error!(%error, "a search for files ended badly");
                 refuse(

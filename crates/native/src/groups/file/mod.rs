@@ -10,7 +10,7 @@ use crate::group::page::Page;
 use crate::group::{Group, rows};
 use tokio::sync::Semaphore;
 
-use crate::wire::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
+use crate::groups::file::types::{WorkspaceFilesFindParams, WorkspaceFilesFindResult};
 
 /// Limit of concurrent searches of all clients; others wait.
 const AT_ONCE: usize = 2;

@@ -9,13 +9,18 @@ use bobbin_peer::Responder;
 
 use super::FORWARD_ENDED;
 use crate::client::{Client, handle, refuse};
+use crate::groups::forward::types;
+use crate::groups::forward::types::{
+    ForwardEndedNotification, ForwardListParams, ForwardListResult, ForwardResult, ForwardStartParams,
+    ForwardStopParams, ForwardStopResult,
+};
 use crate::message;
-use crate::wire::{self, RpcError};
+use crate::wire::RpcError;
 
 pub(super) fn start(
     client: &Client,
     forwards: &Arc<dyn Forwards>,
-    asked: wire::ForwardStartParams,
+    asked: ForwardStartParams,
     responder: Responder,
 ) {
     // A client that may not approve a command's network access may not open a way to the command.
@@ -40,7 +45,7 @@ pub(super) fn start(
             Err(error) => return refuse(responder, wire_error(&error)),
         };
         let ended = forwards.ended(&started.id);
-        responder.ok(wire::ForwardResult {
+        responder.ok(ForwardResult {
             forward: shown(&started),
         });
         tokio::select! {
@@ -52,14 +57,9 @@ pub(super) fn start(
     });
 }
 
-pub(super) fn list(
-    _: &Client,
-    forwards: &Arc<dyn Forwards>,
-    asked: wire::ForwardListParams,
-    responder: Responder,
-) {
+pub(super) fn list(_: &Client, forwards: &Arc<dyn Forwards>, asked: ForwardListParams, responder: Responder) {
     let thread = asked.thread_id.map(ThreadId::new);
-    responder.ok(wire::ForwardListResult {
+    responder.ok(ForwardListResult {
         forwards: forwards.list(thread.as_ref()).iter().map(shown).collect(),
     });
 }
@@ -67,7 +67,7 @@ pub(super) fn list(
 pub(super) fn stop(
     client: &Client,
     forwards: &Arc<dyn Forwards>,
-    asked: wire::ForwardStopParams,
+    asked: ForwardStopParams,
     responder: Responder,
 ) {
     let forwards = forwards.clone();
@@ -75,12 +75,12 @@ pub(super) fn stop(
         let ended = forwards.ended(&asked.forward_id);
         let stopped = forwards.stop(&asked.forward_id);
         ended.await;
-        responder.ok(wire::ForwardStopResult { stopped });
+        responder.ok(ForwardStopResult { stopped });
     });
 }
 
-fn shown(forward: &Forward) -> wire::Forward {
-    wire::Forward {
+fn shown(forward: &Forward) -> types::Forward {
+    types::Forward {
         forward_id: forward.id.clone(),
         thread_id: forward.thread.to_string(),
         port: forward.port,
@@ -93,10 +93,7 @@ fn shown(forward: &Forward) -> wire::Forward {
 pub(super) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
     let ForwardEnded(forward) = news.get()?;
     let forward = shown(forward);
-    Some(message(
-        FORWARD_ENDED,
-        &wire::ForwardEndedNotification { forward },
-    ))
+    Some(message(FORWARD_ENDED, &ForwardEndedNotification { forward }))
 }
 
 fn wire_error(error: &ForwardError) -> RpcError {

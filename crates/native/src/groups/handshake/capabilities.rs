@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
-use crate::wire::Json;
+use bobbin_model::Json;
 
 /// What a client can do. Absent keys have the defaults of the protocol.
 #[skip_serializing_none]

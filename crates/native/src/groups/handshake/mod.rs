@@ -6,7 +6,7 @@ pub mod types;
 use crate::group::need::{Member, Need};
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{CancelRequestParams, EmptyParams, InitializeParams, InitializeResult};
+use crate::groups::handshake::types::{CancelRequestParams, EmptyParams, InitializeParams, InitializeResult};
 
 pub(crate) const INITIALIZE: &str = "initialize";
 pub(crate) const INITIALIZED: &str = "initialized";

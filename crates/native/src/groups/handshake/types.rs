@@ -10,7 +10,8 @@ use serde::de::{self, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientCapabilities, Json, ServerCapabilities};
+use crate::groups::handshake::capabilities::{ClientCapabilities, ServerCapabilities};
+use bobbin_model::Json;
 
 /// The version of the protocol that this crate describes.
 pub const PROTOCOL_VERSION: &str = "1";

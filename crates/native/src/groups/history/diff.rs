@@ -4,9 +4,10 @@ use crate::client::{Client, fail, handle, refuse};
 use bobbin_model::TurnId;
 use bobbin_peer::Responder;
 
-use crate::wire::{self, RpcError};
+use crate::groups::history::types::{TurnDiffReadParams, TurnDiffReadResult};
+use crate::wire::RpcError;
 
-pub(super) async fn read(client: &Client, params: wire::TurnDiffReadParams, responder: Responder) {
+pub(super) async fn read(client: &Client, params: TurnDiffReadParams, responder: Responder) {
     let Ok(turn) = params.turn_id.parse::<TurnId>() else {
         return refuse(
             responder,
@@ -21,7 +22,7 @@ pub(super) async fn read(client: &Client, params: wire::TurnDiffReadParams, resp
         match threads.diff(thread.id(), turn).await {
             Ok(diff) => {
                 let diff = diff.unwrap_or_default();
-                responder.ok(wire::TurnDiffReadResult {
+                responder.ok(TurnDiffReadResult {
                     diff: diff.diff,
                     files: diff.files,
                     truncated: diff.truncated,

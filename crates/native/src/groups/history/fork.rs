@@ -7,9 +7,11 @@ use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, TurnId};
 use bobbin_peer::Responder;
 
-use crate::wire::{self, RpcError};
+use crate::groups::history::types::ThreadForkParams;
+use crate::groups::thread::params::ThreadResult;
+use crate::wire::RpcError;
 
-pub(super) async fn fork(client: &Client, params: wire::ThreadForkParams, responder: Responder) {
+pub(super) async fn fork(client: &Client, params: ThreadForkParams, responder: Responder) {
     let Ok(last) = params.turn_id.parse::<TurnId>() else {
         return refuse(
             responder,
@@ -27,7 +29,7 @@ pub(super) async fn fork(client: &Client, params: wire::ThreadForkParams, respon
             let header = &snapshot.state.header;
             client.started(header.id.clone(), header.origin_channel.clone());
             let thread = client.shown(&snapshot.state);
-            first.ok(&wire::ThreadResult { thread });
+            first.ok(&ThreadResult { thread });
         }
         Err(error) => first.err(errors::of(&error)),
     }

@@ -10,10 +10,11 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
-    ThreadForkParams, ThreadResult, ThreadSearchParams, ThreadSearchResult, TurnDiffReadParams,
-    TurnDiffReadResult, TurnPictureReadParams, TurnPictureReadResult, TurnRevertParams, TurnRevertResult,
+use crate::groups::history::types::{
+    ThreadForkParams, ThreadSearchParams, ThreadSearchResult, TurnDiffReadParams, TurnDiffReadResult,
+    TurnPictureReadParams, TurnPictureReadResult, TurnRevertParams, TurnRevertResult,
 };
+use crate::groups::thread::params::ThreadResult;
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -9,13 +9,14 @@ use bobbin_agent_api::picture::{PictureFiles, media_type};
 use bobbin_model::ThreadId;
 use bobbin_peer::Responder;
 
-use crate::wire::{self, RpcError};
+use crate::groups::history::types::{TurnPictureReadParams, TurnPictureReadResult};
+use crate::wire::RpcError;
 
 /// Reads a picture of a Thread.
 pub(super) fn read(
     client: &Client,
     files: &Arc<dyn PictureFiles>,
-    params: wire::TurnPictureReadParams,
+    params: TurnPictureReadParams,
     responder: Responder,
 ) {
     let files = files.clone();
@@ -28,7 +29,7 @@ pub(super) fn read(
             let bytes = found?;
             let media_type = media_type(&bytes)?.to_owned();
             let data_base64 = STANDARD.encode(bytes);
-            Some(wire::TurnPictureReadResult {
+            Some(TurnPictureReadResult {
                 media_type,
                 data_base64,
             })

@@ -5,14 +5,14 @@ use bobbin_agent_api::undo::ChangedSince;
 use bobbin_core::{Command, Reply, Reverted};
 use bobbin_peer::Responder;
 
-use crate::wire;
+use crate::groups::history::types::{TurnRevertParams, TurnRevertResult};
 
-pub(super) async fn revert(client: &Client, params: wire::TurnRevertParams, responder: Responder) {
+pub(super) async fn revert(client: &Client, params: TurnRevertParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
     let reply: Reply<Reverted> = Box::new(move |reverted| match reverted {
-        Ok(Reverted { turn, undone }) => responder.ok(wire::TurnRevertResult {
+        Ok(Reverted { turn, undone }) => responder.ok(TurnRevertResult {
             turn_id: turn.to_string(),
             files: undone.files.clone(),
             notes: undone.notes,

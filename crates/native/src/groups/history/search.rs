@@ -6,7 +6,8 @@ use bobbin_core::{ListFilter, SearchFilter, SearchHit, SearchWords};
 use bobbin_model::{ThreadId, TurnId};
 use bobbin_peer::Responder;
 
-use crate::wire::{self, RpcError};
+use crate::groups::history::types::{ThreadSearchHit, ThreadSearchParams, ThreadSearchResult};
+use crate::wire::{RpcError, Timestamp};
 
 /// Default number of hits in an answer.
 const PAGE: u32 = 20;
@@ -16,7 +17,7 @@ const MAX_QUERY: usize = 1000;
 const BEFORE: usize = 40;
 const AFTER: usize = 120;
 
-pub(super) fn search(client: &Client, params: wire::ThreadSearchParams, responder: Responder) {
+pub(super) fn search(client: &Client, params: ThreadSearchParams, responder: Responder) {
     let filter = match filter(client, params) {
         Ok(filter) => filter,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
@@ -30,7 +31,7 @@ pub(super) fn search(client: &Client, params: wire::ThreadSearchParams, responde
             ..filter
         };
         match threads.search(filter).await {
-            Ok(page) => responder.ok(wire::ThreadSearchResult {
+            Ok(page) => responder.ok(ThreadSearchResult {
                 data: page.hits.into_iter().map(|hit| found(hit, &words)).collect(),
                 next_cursor: page.next.map(|next| next.to_string()),
                 complete: page.complete,
@@ -40,7 +41,7 @@ pub(super) fn search(client: &Client, params: wire::ThreadSearchParams, responde
     });
 }
 
-fn filter(client: &Client, params: wire::ThreadSearchParams) -> Result<SearchFilter, String> {
+fn filter(client: &Client, params: ThreadSearchParams) -> Result<SearchFilter, String> {
     if params.identity.channel_name.trim().is_empty() {
         return Err("'identity.channelName' must not be blank.".to_owned());
     }
@@ -69,16 +70,16 @@ fn filter(client: &Client, params: wire::ThreadSearchParams) -> Result<SearchFil
     })
 }
 
-fn found(hit: SearchHit, words: &SearchWords) -> wire::ThreadSearchHit {
+fn found(hit: SearchHit, words: &SearchWords) -> ThreadSearchHit {
     let snippet = snippet(&hit.text, words.words().first().map_or("", String::as_str));
     let (turn, item) = hit.item.unzip();
-    wire::ThreadSearchHit {
+    ThreadSearchHit {
         thread_id: hit.thread.to_string(),
         display_name: hit.title,
         turn_id: turn.map(|turn| turn.to_string()),
         item_id: item.map(|item| item.to_string()),
         item_type: hit.kind,
-        created_at: wire::Timestamp(hit.at.0),
+        created_at: Timestamp(hit.at.0),
         snippet,
         turn_cursor: turn.map(|turn| TurnId(turn.0.saturating_add(1)).to_string()),
     }

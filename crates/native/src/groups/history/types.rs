@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, SessionIdentity, Timestamp};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::thread::types::SessionIdentity;
+use crate::wire::Timestamp;
 
 /// Params of `thread/search`.
 #[skip_serializing_none]

@@ -2,13 +2,13 @@
 //!
 //! AppServer protocol 04 §3 and §5. `core` decides how an answer affects the Turn.
 
-use bobbin_model::{ApprovalKind, Decision};
+use bobbin_model::{ApprovalKind, Decision, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_with::skip_serializing_none;
 
-use crate::wire::{Json, decode};
+use crate::wire::decode;
 
 /// Params of `item/approval/request`.
 #[skip_serializing_none]

@@ -5,7 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::wire::{DecodeError, Json, decode};
+use crate::wire::{DecodeError, decode};
+use bobbin_model::Json;
 
 /// A piece of what a tool brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

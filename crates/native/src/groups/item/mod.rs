@@ -12,12 +12,17 @@ pub mod user_input_types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{
-    AgentMessageDeltaNotification, ApprovalRequestParams, ApprovalRequestResult,
-    CommandOutputDeltaNotification, ItemNotification, ReasoningDeltaNotification, RequestUserInputParams,
-    RequestUserInputResult, ToolCallArgumentsDeltaNotification, ToolCallParams, ToolCallResult,
-    UsageDeltaNotification, UserInputResolvedNotification,
+use crate::groups::item::approval::{ApprovalRequestParams, ApprovalRequestResult};
+use crate::groups::item::delta::{
+    AgentMessageDeltaNotification, CommandOutputDeltaNotification, ReasoningDeltaNotification,
+    ToolCallArgumentsDeltaNotification,
 };
+use crate::groups::item::usage::UsageDeltaNotification;
+use crate::groups::item::user_input_types::{
+    RequestUserInputParams, RequestUserInputResult, UserInputResolvedNotification,
+};
+use crate::groups::serving::types::{ToolCallParams, ToolCallResult};
+use crate::groups::turn::notifications::ItemNotification;
 
 pub(crate) const ITEM_STARTED: &str = "item/started";
 pub(crate) const ITEM_COMPLETED: &str = "item/completed";

@@ -2,15 +2,17 @@
 //!
 //! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in `tool_payload`.
 
-use bobbin_model::{ApprovalKind, Decision, DeliveryMode};
+use bobbin_model::{ApprovalKind, Decision, DeliveryMode, Json};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{
-    CommandExecutionPayload, DecodeError, DynamicToolCallPayload, FileChangePayload, InputPart, Json,
-    PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload, ToolResultPayload, decode,
+use crate::groups::item::tool_payload::{
+    CommandExecutionPayload, DynamicToolCallPayload, FileChangePayload, PluginFunctionCallPayload,
+    ToolCallPayload, ToolExecutionPayload, ToolResultPayload,
 };
+use crate::groups::turn::input_types::InputPart;
+use crate::wire::{DecodeError, decode};
 
 /// Payload of `userMessage`: the input of a user, or of a trigger.
 #[skip_serializing_none]

@@ -2,12 +2,12 @@
 //!
 //! AppServer protocol 03 §5.4 to §5.9 and §5.16. Items about the same call have the same `callId`.
 
-use bobbin_model::{CommandStatus, ExecutionStatus};
+use bobbin_model::{CommandStatus, ExecutionStatus, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ContentItem, Json};
+use crate::groups::item::content::ContentItem;
 
 /// Payload of `toolCall`: the model asks for a tool.
 #[skip_serializing_none]

@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
-use bobbin_model::ItemStatus;
+use bobbin_model::{ItemStatus, Json};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Value, json};
 
-use crate::wire::{ItemPayload, Json, Timestamp};
+use crate::groups::item::payload::ItemPayload;
+use crate::wire::Timestamp;
 
 /// One unit in a Turn. Ids are unique inside one Turn only.
 #[derive(Debug, Clone, PartialEq)]

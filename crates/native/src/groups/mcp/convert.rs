@@ -11,14 +11,17 @@ use bobbin_model::{Reach, ServerOrigin, ServerState, ToolServer, UnixMillis};
 
 use super::{MCP_LOGIN_COMPLETED, MCP_STATUS_UPDATED, WORKSPACE_CONFIG_CHANGED};
 use crate::convert::time;
+use crate::groups::mcp::types::{
+    McpLoginCompletedNotification, McpOriginKind, McpServerConfig, McpServerOrigin, McpServerStatus,
+    McpStatusUpdatedNotification, McpTransport, Seconds, WorkspaceConfigChangedNotification,
+};
 use crate::message;
-use crate::wire::{self, McpTransport, Seconds};
 
 /// Returns a configuration that a client sent.
 ///
 /// # Errors
 /// The reason why it cannot be used, as a sentence for the user.
-pub(crate) fn config_in(config: wire::McpServerConfig) -> Result<ToolServerConfig, String> {
+pub(crate) fn config_in(config: McpServerConfig) -> Result<ToolServerConfig, String> {
     let transport = config.transport.unwrap_or(if config.url.is_some() {
         McpTransport::StreamableHttp
     } else {
@@ -84,9 +87,9 @@ fn time_in(name: &str, seconds: Option<Seconds>) -> Result<Option<Duration>, Str
 }
 
 /// Returns a configuration as clients see it.
-pub(crate) fn config_out(server: &ConfiguredServer) -> wire::McpServerConfig {
+pub(crate) fn config_out(server: &ConfiguredServer) -> McpServerConfig {
     let config = &server.config;
-    let base = wire::McpServerConfig {
+    let base = McpServerConfig {
         name: config.name.clone(),
         enabled: Some(config.enabled),
         transport: None,
@@ -111,7 +114,7 @@ pub(crate) fn config_out(server: &ConfiguredServer) -> wire::McpServerConfig {
             env,
             env_vars,
             cwd,
-        } => wire::McpServerConfig {
+        } => McpServerConfig {
             transport: Some(McpTransport::Stdio),
             command: Some(command),
             args: Some(args).filter(|args| !args.is_empty()),
@@ -125,7 +128,7 @@ pub(crate) fn config_out(server: &ConfiguredServer) -> wire::McpServerConfig {
             bearer_token_env_var,
             headers,
             env_headers,
-        } => wire::McpServerConfig {
+        } => McpServerConfig {
             transport: Some(McpTransport::StreamableHttp),
             url: Some(url),
             bearer_token_env_var,
@@ -141,8 +144,8 @@ fn seconds(time: Duration) -> Seconds {
 }
 
 /// Returns the status of a server as clients see it.
-pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
-    wire::McpServerStatus {
+pub(crate) fn status(server: &ToolServer) -> McpServerStatus {
+    McpServerStatus {
         name: server.name.clone(),
         enabled: server.enabled,
         startup_state: server.state,
@@ -160,13 +163,13 @@ pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
     }
 }
 
-fn origin(origin: ServerOrigin, name: &str) -> wire::McpServerOrigin {
+fn origin(origin: ServerOrigin, name: &str) -> McpServerOrigin {
     let of_plugin = name.split_once(':').filter(|_| origin == ServerOrigin::Plugin);
-    wire::McpServerOrigin {
+    McpServerOrigin {
         kind: match origin {
-            ServerOrigin::User => wire::McpOriginKind::User,
-            ServerOrigin::Workspace => wire::McpOriginKind::Workspace,
-            ServerOrigin::Plugin => wire::McpOriginKind::Plugin,
+            ServerOrigin::User => McpOriginKind::User,
+            ServerOrigin::Workspace => McpOriginKind::Workspace,
+            ServerOrigin::Plugin => McpOriginKind::Plugin,
         },
         plugin_id: of_plugin.map(|(plugin, _)| plugin.to_owned()),
         plugin_display_name: None,
@@ -178,11 +181,11 @@ fn origin(origin: ServerOrigin, name: &str) -> wire::McpServerOrigin {
 pub(crate) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage> {
     if let Some(ToolServerNews(server)) = news.get() {
         let server = status(server);
-        let params = wire::McpStatusUpdatedNotification { server };
+        let params = McpStatusUpdatedNotification { server };
         return Some(message(MCP_STATUS_UPDATED, &params));
     }
     if let Some(LoginNews { server, outcome }) = news.get() {
-        let params = wire::McpLoginCompletedNotification {
+        let params = McpLoginCompletedNotification {
             name: server.clone(),
             success: outcome.is_ok(),
             error_message: outcome
@@ -193,7 +196,7 @@ pub(crate) fn broadcast(news: &Broadcast, at: UnixMillis) -> Option<WireMessage>
         return Some(message(MCP_LOGIN_COMPLETED, &params));
     }
     let ConfigNews { source, regions } = news.get()?;
-    let params = wire::WorkspaceConfigChangedNotification {
+    let params = WorkspaceConfigChangedNotification {
         source: (*source).to_owned(),
         regions: regions.iter().map(|region| (*region).to_owned()).collect(),
         changed_at: time(at),

@@ -8,7 +8,11 @@ use serde::de::IgnoredAny;
 
 use super::convert;
 use crate::client::{Client, refuse};
-use crate::wire::{self, RpcError};
+use crate::groups::mcp::types::{
+    McpGetParams, McpListResult, McpLoginParams, McpLoginResult, McpLogoutResult, McpRemoveParams,
+    McpRemoveResult, McpServerResult, McpStatusListResult, McpTestParams, McpTestResult, McpUpsertParams,
+};
+use crate::wire::RpcError;
 
 /// The error word of a failed `mcp/test`.
 const TEST_FAILED: &str = "McpServerTestFailed";
@@ -17,21 +21,16 @@ type Servers = Arc<dyn ToolServers>;
 
 pub(super) fn list(_: &Client, servers: &Servers, _: IgnoredAny, responder: Responder) {
     let servers = servers.configured();
-    responder.ok(wire::McpListResult {
+    responder.ok(McpListResult {
         servers: servers.iter().map(convert::config_out).collect(),
     });
 }
 
-pub(super) fn get(
-    _: &Client,
-    servers: &Servers,
-    wire::McpGetParams { name }: wire::McpGetParams,
-    responder: Responder,
-) {
+pub(super) fn get(_: &Client, servers: &Servers, McpGetParams { name }: McpGetParams, responder: Responder) {
     let found = servers.configured().into_iter();
     let mut found = found.filter(|server| server.config.name.to_lowercase() == name.to_lowercase());
     match found.next() {
-        Some(server) => responder.ok(wire::McpServerResult {
+        Some(server) => responder.ok(McpServerResult {
             server: convert::config_out(&server),
         }),
         None => refuse(responder, RpcError::mcp_server_not_found(&name)),
@@ -40,7 +39,7 @@ pub(super) fn get(
 
 pub(super) fn status(_: &Client, servers: &Servers, _: IgnoredAny, responder: Responder) {
     let servers = servers.servers();
-    responder.ok(wire::McpStatusListResult {
+    responder.ok(McpStatusListResult {
         servers: servers.iter().map(|server| convert::status(server)).collect(),
     });
 }
@@ -48,7 +47,7 @@ pub(super) fn status(_: &Client, servers: &Servers, _: IgnoredAny, responder: Re
 pub(super) async fn upsert(
     client: &Client,
     servers: &Servers,
-    wire::McpUpsertParams { server, .. }: wire::McpUpsertParams,
+    McpUpsertParams { server, .. }: McpUpsertParams,
     responder: Responder,
 ) {
     let config = match convert::config_in(server) {
@@ -59,7 +58,7 @@ pub(super) async fn upsert(
         return;
     };
     let reply = Box::new(|stored: Result<ConfiguredServer, ToolServerError>| match stored {
-        Ok(server) => first.ok(&wire::McpServerResult {
+        Ok(server) => first.ok(&McpServerResult {
             server: convert::config_out(&server),
         }),
         Err(error) => first.err(wire_error(&error)),
@@ -70,14 +69,14 @@ pub(super) async fn upsert(
 pub(super) async fn remove(
     client: &Client,
     servers: &Servers,
-    wire::McpRemoveParams { name, .. }: wire::McpRemoveParams,
+    McpRemoveParams { name, .. }: McpRemoveParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
         return;
     };
     let reply = Box::new(|removed: Result<(), ToolServerError>| match removed {
-        Ok(()) => first.ok(&wire::McpRemoveResult { removed: true }),
+        Ok(()) => first.ok(&McpRemoveResult { removed: true }),
         Err(error) => first.err(wire_error(&error)),
     });
     servers.remove(name, reply).await;
@@ -86,7 +85,7 @@ pub(super) async fn remove(
 pub(super) fn test(
     client: &Client,
     servers: &Servers,
-    wire::McpTestParams { server }: wire::McpTestParams,
+    McpTestParams { server }: McpTestParams,
     responder: Responder,
 ) {
     let config = match convert::config_in(server) {
@@ -101,13 +100,13 @@ pub(super) fn test(
             tested = servers.test(config) => tested,
         };
         match tested {
-            Ok(Ok(tools)) => responder.ok(wire::McpTestResult {
+            Ok(Ok(tools)) => responder.ok(McpTestResult {
                 success: true,
                 tool_count: Some(tools as u64),
                 error_code: None,
                 error_message: None,
             }),
-            Ok(Err(message)) => responder.ok(wire::McpTestResult {
+            Ok(Err(message)) => responder.ok(McpTestResult {
                 success: false,
                 tool_count: None,
                 error_code: Some(TEST_FAILED.to_owned()),
@@ -121,13 +120,13 @@ pub(super) fn test(
 pub(super) fn log_in(
     client: &Client,
     servers: &Servers,
-    wire::McpLoginParams { name }: wire::McpLoginParams,
+    McpLoginParams { name }: McpLoginParams,
     responder: Responder,
 ) {
     let servers = servers.clone();
     client.spawn(async move {
         match servers.log_in(&name).await {
-            Ok(url) => responder.ok(wire::McpLoginResult { url }),
+            Ok(url) => responder.ok(McpLoginResult { url }),
             Err(error) => refuse(responder, wire_error(&error)),
         }
     });
@@ -136,11 +135,11 @@ pub(super) fn log_in(
 pub(super) async fn log_out(
     _: &Client,
     servers: &Servers,
-    wire::McpLoginParams { name }: wire::McpLoginParams,
+    McpLoginParams { name }: McpLoginParams,
     responder: Responder,
 ) {
     match servers.log_out(&name).await {
-        Ok(removed) => responder.ok(wire::McpLogoutResult { removed }),
+        Ok(removed) => responder.ok(McpLogoutResult { removed }),
         Err(error) => refuse(responder, wire_error(&error)),
     }
 }

@@ -2,19 +2,23 @@
 
 pub(crate) mod convert;
 pub(crate) mod handlers;
-mod page_types;
+pub mod page_types;
 mod pages;
 pub mod types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
-    EmptyParams, McpGetParams, McpListResult, McpLoginCompletedNotification, McpLoginParams, McpLoginResult,
-    McpLogoutResult, McpPageParams, McpPromptGetParams, McpPromptListResult, McpRemoveParams,
-    McpRemoveResult, McpResourceListResult, McpResourceReadParams, McpServerResult, McpStatusListResult,
-    McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpTextResult, McpToolListResult,
-    McpUpsertParams, WorkspaceConfigChangedNotification,
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::mcp::page_types::{
+    McpPageParams, McpPromptGetParams, McpPromptListResult, McpResourceListResult, McpResourceReadParams,
+    McpTextResult, McpToolListResult,
+};
+use crate::groups::mcp::types::{
+    McpGetParams, McpListResult, McpLoginCompletedNotification, McpLoginParams, McpLoginResult,
+    McpLogoutResult, McpRemoveParams, McpRemoveResult, McpServerResult, McpStatusListResult,
+    McpStatusUpdatedNotification, McpTestParams, McpTestResult, McpUpsertParams,
+    WorkspaceConfigChangedNotification,
 };
 
 pub(crate) const MCP_STATUS_UPDATED: &str = "mcp/status/updated";

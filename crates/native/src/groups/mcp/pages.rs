@@ -9,7 +9,12 @@ use bobbin_model::{OfferedTool, ToolHints};
 use bobbin_peer::Responder;
 
 use super::handlers::wire_error;
-use crate::wire::{self, RpcError};
+use crate::groups::mcp::page_types::{
+    McpPageParams, McpPrompt, McpPromptArgument, McpPromptGetParams, McpPromptListResult, McpResource,
+    McpResourceListResult, McpResourceReadParams, McpTextResult, McpTool, McpToolAnnotations,
+    McpToolListResult,
+};
+use crate::wire::RpcError;
 
 /// Default and largest number of entries of a page.
 const USUAL: u32 = 100;
@@ -19,7 +24,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 type Servers = Arc<dyn ToolServers>;
 
-pub(super) fn tools(_: &Client, servers: &Servers, params: wire::McpPageParams, responder: Responder) {
+pub(super) fn tools(_: &Client, servers: &Servers, params: McpPageParams, responder: Responder) {
     let all = servers.servers();
     let tools = all.iter().flat_map(|server| {
         let tools = server.tools.iter();
@@ -32,7 +37,7 @@ pub(super) fn tools(_: &Client, servers: &Servers, params: wire::McpPageParams, 
         is_first || bytes <= MAX_BYTES
     };
     match page(servers, params, tools, |(server, _)| server, fits) {
-        Ok((tools, next_cursor)) => responder.ok(wire::McpToolListResult {
+        Ok((tools, next_cursor)) => responder.ok(McpToolListResult {
             tools: tools
                 .into_iter()
                 .map(|(server, tool)| tool_out(server, tool))
@@ -43,10 +48,10 @@ pub(super) fn tools(_: &Client, servers: &Servers, params: wire::McpPageParams, 
     }
 }
 
-pub(super) fn resources(_: &Client, servers: &Servers, params: wire::McpPageParams, responder: Responder) {
+pub(super) fn resources(_: &Client, servers: &Servers, params: McpPageParams, responder: Responder) {
     let all = servers.resources().into_iter();
     match page(servers, params, all, |one| &one.server, |_| true) {
-        Ok((resources, next_cursor)) => responder.ok(wire::McpResourceListResult {
+        Ok((resources, next_cursor)) => responder.ok(McpResourceListResult {
             resources: resources.into_iter().map(resource_out).collect(),
             next_cursor,
         }),
@@ -54,10 +59,10 @@ pub(super) fn resources(_: &Client, servers: &Servers, params: wire::McpPagePara
     }
 }
 
-pub(super) fn prompts(_: &Client, servers: &Servers, params: wire::McpPageParams, responder: Responder) {
+pub(super) fn prompts(_: &Client, servers: &Servers, params: McpPageParams, responder: Responder) {
     let all = servers.prompts().into_iter();
     match page(servers, params, all, |one| &one.server, |_| true) {
-        Ok((prompts, next_cursor)) => responder.ok(wire::McpPromptListResult {
+        Ok((prompts, next_cursor)) => responder.ok(McpPromptListResult {
             prompts: prompts.into_iter().map(prompt_out).collect(),
             next_cursor,
         }),
@@ -68,7 +73,7 @@ pub(super) fn prompts(_: &Client, servers: &Servers, params: wire::McpPageParams
 pub(super) fn read(
     client: &Client,
     servers: &Servers,
-    wire::McpResourceReadParams { server, uri }: wire::McpResourceReadParams,
+    McpResourceReadParams { server, uri }: McpResourceReadParams,
     responder: Responder,
 ) {
     let servers = servers.clone();
@@ -78,15 +83,10 @@ pub(super) fn read(
     });
 }
 
-pub(super) fn fill(
-    client: &Client,
-    servers: &Servers,
-    params: wire::McpPromptGetParams,
-    responder: Responder,
-) {
+pub(super) fn fill(client: &Client, servers: &Servers, params: McpPromptGetParams, responder: Responder) {
     let servers = servers.clone();
     client.spawn(async move {
-        let wire::McpPromptGetParams {
+        let McpPromptGetParams {
             server,
             name,
             arguments,
@@ -98,7 +98,7 @@ pub(super) fn fill(
 
 fn answer(servers: &Servers, server: &str, text: Result<String, ToolServerError>, responder: Responder) {
     match text {
-        Ok(text) => responder.ok(wire::McpTextResult { text }),
+        Ok(text) => responder.ok(McpTextResult { text }),
         Err(_) if !is_known(servers, server) => refuse(responder, RpcError::mcp_server_not_found(server)),
         Err(error) => refuse(responder, wire_error(&error)),
     }
@@ -114,11 +114,11 @@ fn is_known(servers: &Servers, name: &str) -> bool {
 /// Returns one page and the cursor of the next.
 fn page<T>(
     servers: &Servers,
-    wire::McpPageParams {
+    McpPageParams {
         server,
         cursor,
         limit,
-    }: wire::McpPageParams,
+    }: McpPageParams,
     all: impl Iterator<Item = T>,
     server_of: impl Fn(&T) -> &str,
     mut fits: impl FnMut(&T) -> bool,
@@ -151,7 +151,7 @@ fn page<T>(
     Ok((entries, None))
 }
 
-fn tool_out(server: &str, tool: &OfferedTool) -> wire::McpTool {
+fn tool_out(server: &str, tool: &OfferedTool) -> McpTool {
     let ToolHints {
         title,
         read_only,
@@ -159,26 +159,26 @@ fn tool_out(server: &str, tool: &OfferedTool) -> wire::McpTool {
         idempotent,
         open_world,
     } = tool.hints.clone();
-    let annotations = wire::McpToolAnnotations {
+    let annotations = McpToolAnnotations {
         title,
         read_only_hint: read_only,
         destructive_hint: destructive,
         idempotent_hint: idempotent,
         open_world_hint: open_world,
     };
-    wire::McpTool {
+    McpTool {
         server: server.to_owned(),
         name: tool.name.clone(),
         offered_as: tool.offered_as.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
-        annotations: Some(annotations).filter(|said| *said != wire::McpToolAnnotations::default()),
+        annotations: Some(annotations).filter(|said| *said != McpToolAnnotations::default()),
     }
 }
 
-fn resource_out(resource: ServerResource) -> wire::McpResource {
+fn resource_out(resource: ServerResource) -> McpResource {
     let said = |text: String| Some(text).filter(|text| !text.is_empty());
-    wire::McpResource {
+    McpResource {
         server: resource.server,
         uri: resource.uri,
         name: resource.name,
@@ -187,16 +187,13 @@ fn resource_out(resource: ServerResource) -> wire::McpResource {
     }
 }
 
-fn prompt_out(prompt: ServerPrompt) -> wire::McpPrompt {
-    let arguments = prompt
-        .arguments
-        .into_iter()
-        .map(|argument| wire::McpPromptArgument {
-            name: argument.name,
-            description: argument.description,
-            required: argument.required,
-        });
-    wire::McpPrompt {
+fn prompt_out(prompt: ServerPrompt) -> McpPrompt {
+    let arguments = prompt.arguments.into_iter().map(|argument| McpPromptArgument {
+        name: argument.name,
+        description: argument.description,
+        required: argument.required,
+    });
+    McpPrompt {
         server: prompt.server,
         name: prompt.name,
         description: Some(prompt.description).filter(|text| !text.is_empty()),

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 
-pub use super::page_types::*;
-
 use bobbin_model::ServerState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, Timestamp};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::wire::Timestamp;
 
 /// How an MCP server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

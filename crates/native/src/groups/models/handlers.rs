@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use crate::client::Client;
 use crate::convert;
-use crate::wire;
+use crate::groups::models::types::{DefaultModelSource, ModelInfo, ModelListResult, WorkspaceDefaultsResult};
 
 pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAny, responder: Responder) {
     let models = models.clone();
@@ -32,11 +32,11 @@ pub(super) fn defaults(client: &Client, models: &Arc<dyn ModelCatalog>, _: Ignor
     let model = models.default_model();
     let notice = model.notice();
     let (model_source, key_variable) = match model.source {
-        DefaultSource::Nothing => (wire::DefaultModelSource::Nothing, None),
-        DefaultSource::Key { variable } => (wire::DefaultModelSource::Key, Some(variable)),
-        DefaultSource::Setting => (wire::DefaultModelSource::Setting, None),
+        DefaultSource::Nothing => (DefaultModelSource::Nothing, None),
+        DefaultSource::Key { variable } => (DefaultModelSource::Key, Some(variable)),
+        DefaultSource::Setting => (DefaultModelSource::Setting, None),
     };
-    responder.ok(wire::WorkspaceDefaultsResult {
+    responder.ok(WorkspaceDefaultsResult {
         model: model.id,
         model_source,
         key_variable,
@@ -53,8 +53,8 @@ async fn listed(client: &Client, models: &dyn ModelCatalog) -> Result<Vec<Listed
     listed
 }
 
-fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListResult {
-    let info = |model: ListedModel| wire::ModelInfo {
+fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> ModelListResult {
+    let info = |model: ListedModel| ModelInfo {
         id: model.id,
         owned_by: model.owned_by,
         created_at: convert::time(model.created_at),
@@ -64,7 +64,7 @@ fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListR
         Ok(models) => (models, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    wire::ModelListResult {
+    ModelListResult {
         success: error.is_none(),
         models: models.into_iter().map(info).collect(),
         error_code: error.as_ref().map(|error| error.code),

@@ -6,7 +6,8 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{EmptyParams, ModelListResult, WorkspaceDefaultsResult};
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::models::types::{ModelListResult, WorkspaceDefaultsResult};
 
 /// The group.
 pub static GROUP: Group = Group {

@@ -7,12 +7,15 @@ use bobbin_model::{ApprovalPolicy, Scope};
 use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse};
-use crate::wire::{self, RpcError};
+use crate::groups::policy::types::{
+    PolicyCommand, PolicyExplainParams, PolicyExplainResult, PolicyOutcome, PolicyRule,
+};
+use crate::wire::RpcError;
 
 /// Longest command, in bytes (the shell tool's limit).
 const MAX_COMMAND_BYTES: usize = 64 << 10;
 
-pub(super) async fn explain(client: &Client, params: wire::PolicyExplainParams, responder: Responder) {
+pub(super) async fn explain(client: &Client, params: PolicyExplainParams, responder: Responder) {
     let command = params.command.trim().to_owned();
     if command.is_empty() || command.len() > MAX_COMMAND_BYTES || command.contains('\0') {
         let detail = format!("'command' must have 1 to {MAX_COMMAND_BYTES} bytes and no zero byte.");
@@ -47,7 +50,7 @@ async fn answer(
     client: &Client,
     command: String,
     snapshot: Option<&Snapshot>,
-) -> Result<wire::PolicyExplainResult, CoreError> {
+) -> Result<PolicyExplainResult, CoreError> {
     let settings = client.threads().settings();
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
     // The running Turn's features, or those of a Turn that this client would start.
@@ -68,38 +71,36 @@ async fn answer(
     let (scopes, ruled) = judged.map_err(|_| CoreError::Stopping)?;
     let mut reason = ruled.ruling.reason.clone();
     let outcome = match ruled.ruling.judgement {
-        Judgement::Allow => wire::PolicyOutcome::Runs,
-        Judgement::Deny => wire::PolicyOutcome::Refused,
+        Judgement::Allow => PolicyOutcome::Runs,
+        Judgement::Deny => PolicyOutcome::Refused,
         // Bubblewrap hides reserved paths from the command.
-        Judgement::Ask if ruled.shows_reserved && settings.approval_policy.confines() => {
-            wire::PolicyOutcome::Runs
-        }
+        Judgement::Ask if ruled.shows_reserved && settings.approval_policy.confines() => PolicyOutcome::Runs,
         Judgement::Ask => match settings.approval_policy_of(config, &turn) {
             ApprovalPolicy::AutoApprove => match ruled.unseen {
                 Some(why) => {
                     reason = why;
-                    wire::PolicyOutcome::Refused
+                    PolicyOutcome::Refused
                 }
-                None => wire::PolicyOutcome::AutoApproved,
+                None => PolicyOutcome::AutoApproved,
             },
-            _ if is_answered(client, snapshot, &scopes).await => wire::PolicyOutcome::Answered,
-            ApprovalPolicy::Sandboxed if ruled.may_run_confined() => wire::PolicyOutcome::RunsSandboxed,
-            ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
-            ApprovalPolicy::Refuse => wire::PolicyOutcome::Refused,
+            _ if is_answered(client, snapshot, &scopes).await => PolicyOutcome::Answered,
+            ApprovalPolicy::Sandboxed if ruled.may_run_confined() => PolicyOutcome::RunsSandboxed,
+            ApprovalPolicy::Interrupt => PolicyOutcome::Interrupts,
+            ApprovalPolicy::Refuse => PolicyOutcome::Refused,
             ApprovalPolicy::Default
             | ApprovalPolicy::Ask
             | ApprovalPolicy::AskWrites
-            | ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
+            | ApprovalPolicy::Sandboxed => PolicyOutcome::Asks,
         },
     };
     let commands = ruled.commands.into_iter();
-    Ok(wire::PolicyExplainResult {
+    Ok(PolicyExplainResult {
         judgement: ruled.ruling.judgement,
         outcome,
         reason,
         rule: ruled.ruling.rule.map(rule),
         commands: commands
-            .map(|(command, ruling)| wire::PolicyCommand {
+            .map(|(command, ruling)| PolicyCommand {
                 command,
                 judgement: ruling.judgement,
                 reason: ruling.reason,
@@ -120,8 +121,8 @@ async fn is_answered(client: &Client, snapshot: Option<&Snapshot>, scopes: &[Sco
     false
 }
 
-pub(super) fn rule(rule: AppliedRule) -> wire::PolicyRule {
-    wire::PolicyRule {
+pub(super) fn rule(rule: AppliedRule) -> PolicyRule {
+    PolicyRule {
         text: rule.rule,
         source: rule.source,
         reason: rule.reason,

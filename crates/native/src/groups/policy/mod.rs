@@ -7,9 +7,10 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
-    ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult, EmptyParams,
-    PolicyExplainParams, PolicyExplainResult,
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::policy::types::{
+    ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult, PolicyExplainParams,
+    PolicyExplainResult,
 };
 
 /// The group.

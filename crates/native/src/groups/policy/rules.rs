@@ -8,16 +8,20 @@ use sha2::{Digest as _, Sha256};
 use super::explain;
 use crate::client::{Client, fail};
 use crate::errors;
-use crate::wire;
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::policy::types;
+use crate::groups::policy::types::{
+    ApprovalRulesListResult, ApprovalRulesRemoveParams, ApprovalRulesRemoveResult,
+};
 
 /// Bytes of the digest that identifies an answer within a workspace.
 const ID_BYTES: usize = 8;
 
-pub(super) fn list(client: &Client, _: wire::EmptyParams, responder: Responder) {
+pub(super) fn list(client: &Client, _: EmptyParams, responder: Responder) {
     let threads = client.threads().clone();
     client.spawn(async move {
         match threads.standing_answers().await {
-            Ok(answers) => responder.ok(wire::ApprovalRulesListResult {
+            Ok(answers) => responder.ok(ApprovalRulesListResult {
                 rules: threads
                     .settings()
                     .policy
@@ -32,12 +36,12 @@ pub(super) fn list(client: &Client, _: wire::EmptyParams, responder: Responder) 
     });
 }
 
-pub(super) async fn remove(client: &Client, params: wire::ApprovalRulesRemoveParams, responder: Responder) {
+pub(super) async fn remove(client: &Client, params: ApprovalRulesRemoveParams, responder: Responder) {
     let Some(first) = client.first_time(responder) else {
         return;
     };
     match removed(client.threads(), params.ids.as_deref()).await {
-        Ok(answers) => first.ok(&wire::ApprovalRulesRemoveResult {
+        Ok(answers) => first.ok(&ApprovalRulesRemoveResult {
             answers: answers.into_iter().map(answer).collect(),
         }),
         Err(error) => first.err(errors::of(&error)),
@@ -58,8 +62,8 @@ async fn removed(threads: &Threads, ids: Option<&[String]>) -> Result<Vec<Standi
     threads.standing_answers().await
 }
 
-fn answer(answer: StandingAnswer) -> wire::StandingAnswer {
-    wire::StandingAnswer {
+fn answer(answer: StandingAnswer) -> types::StandingAnswer {
+    types::StandingAnswer {
         id: id(&answer),
         approval_type: answer.kind,
         operation: answer.operation,

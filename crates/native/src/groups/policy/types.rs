@@ -1,12 +1,12 @@
 //! Extensions: `policy/explain`, the outcome of a command before it runs, and `approval/rules/*`, the rules in force
 //! and the user's standing permissions.
 
-use bobbin_model::Judgement;
+use bobbin_model::{ApprovalKind, Judgement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ApprovalKind, ClientRequestId};
+use crate::groups::handshake::types::ClientRequestId;
 
 /// Parameters of `policy/explain`.
 #[skip_serializing_none]

@@ -21,7 +21,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::dynamic;
-use crate::wire::{self, decode};
+use crate::groups::handshake::capabilities::AcpExtensions;
+use crate::groups::handshake::types::EmptyResult;
+use crate::groups::item::ITEM_TOOL_CALL;
+use crate::groups::serving::types::{
+    AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
+    AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
+    AcpWriteTextFileParams, AcpWriteTextFileResult, ToolCallParams,
+};
+use crate::groups::serving::{
+    EXT_ACP_FS_READ_TEXT_FILE, EXT_ACP_FS_WRITE_TEXT_FILE, EXT_ACP_TERMINAL_CREATE,
+    EXT_ACP_TERMINAL_GET_OUTPUT, EXT_ACP_TERMINAL_KILL, EXT_ACP_TERMINAL_RELEASE,
+    EXT_ACP_TERMINAL_WAIT_FOR_EXIT,
+};
+use crate::wire::decode;
 
 /// Time that a client has to run a tool (04).
 const TOOL_LIMIT: Duration = Duration::from_mins(2);
@@ -54,11 +67,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn new(
-        peer: PeerHandle,
-        session: Arc<Session>,
-        editor: Option<&wire::AcpExtensions>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(peer: PeerHandle, session: Arc<Session>, editor: Option<&AcpExtensions>) -> Arc<Self> {
         let can = editor.map_or_else(EditorCan::default, |editor| EditorCan {
             read: editor.fs_read_text_file,
             write: editor.fs_write_text_file,
@@ -146,7 +155,7 @@ impl ThreadClient for Serving {
         async move {
             // The call's Item comes first (04 §7). A client that does not read is called all the same, and times out.
             drop(tokio::time::timeout(TELL_LIMIT, self.session.flushed(&call.thread)).await);
-            let params = wire::ToolCallParams {
+            let params = ToolCallParams {
                 thread_id: call.thread.to_string(),
                 turn_id: call.turn.to_string(),
                 call_id: call.call_id,
@@ -154,7 +163,7 @@ impl ThreadClient for Serving {
                 tool: call.tool,
                 arguments: call.arguments,
             };
-            let result = self.ask(wire::ITEM_TOOL_CALL, params, TOOL_LIMIT).await?;
+            let result = self.ask(ITEM_TOOL_CALL, params, TOOL_LIMIT).await?;
             dynamic::answer_in(result).map_err(ClientFailure::Unusable)
         }
         .boxed()
@@ -178,15 +187,14 @@ impl Editor for Serving {
         limit: Option<u64>,
     ) -> BoxFuture<'a, Answered<String>> {
         async move {
-            let params = wire::AcpReadTextFileParams {
+            let params = AcpReadTextFileParams {
                 thread_id: thread.to_string(),
                 path: path.to_owned(),
                 offset: first,
                 limit,
             };
-            let result: wire::AcpReadTextFileResult = self
-                .ask(wire::EXT_ACP_FS_READ_TEXT_FILE, params, EDITOR_LIMIT)
-                .await?;
+            let result: AcpReadTextFileResult =
+                self.ask(EXT_ACP_FS_READ_TEXT_FILE, params, EDITOR_LIMIT).await?;
             Ok(result.content)
         }
         .boxed()
@@ -199,14 +207,13 @@ impl Editor for Serving {
         content: &'a str,
     ) -> BoxFuture<'a, Answered<()>> {
         async move {
-            let params = wire::AcpWriteTextFileParams {
+            let params = AcpWriteTextFileParams {
                 thread_id: thread.to_string(),
                 path: path.to_owned(),
                 content: content.to_owned(),
             };
-            let result: wire::AcpWriteTextFileResult = self
-                .ask(wire::EXT_ACP_FS_WRITE_TEXT_FILE, params, EDITOR_LIMIT)
-                .await?;
+            let result: AcpWriteTextFileResult =
+                self.ask(EXT_ACP_FS_WRITE_TEXT_FILE, params, EDITOR_LIMIT).await?;
             if result.success {
                 Ok(())
             } else {
@@ -223,15 +230,14 @@ impl Editor for Serving {
         directory: &'a str,
     ) -> BoxFuture<'a, Answered<String>> {
         async move {
-            let params = wire::AcpTerminalCreateParams {
+            let params = AcpTerminalCreateParams {
                 thread_id: thread.to_string(),
                 command: command.to_owned(),
                 cwd: Some(directory.to_owned()),
                 env: None,
             };
-            let result: wire::AcpTerminalCreateResult = self
-                .ask(wire::EXT_ACP_TERMINAL_CREATE, params, EDITOR_LIMIT)
-                .await?;
+            let result: AcpTerminalCreateResult =
+                self.ask(EXT_ACP_TERMINAL_CREATE, params, EDITOR_LIMIT).await?;
             Ok(result.terminal_id)
         }
         .boxed()
@@ -245,13 +251,13 @@ impl Editor for Serving {
     ) -> BoxFuture<'a, Answered<Option<i64>>> {
         async move {
             let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
-            let params = wire::AcpTerminalWaitParams {
+            let params = AcpTerminalWaitParams {
                 thread_id: thread.to_string(),
                 terminal_id: terminal.to_owned(),
                 timeout: Some(seconds.max(1)),
             };
-            let method = wire::EXT_ACP_TERMINAL_WAIT_FOR_EXIT;
-            let result: wire::AcpTerminalWaitResult = self.ask(method, params, limit + WAIT_MARGIN).await?;
+            let method = EXT_ACP_TERMINAL_WAIT_FOR_EXIT;
+            let result: AcpTerminalWaitResult = self.ask(method, params, limit + WAIT_MARGIN).await?;
             Ok(result.exit_code)
         }
         .boxed()
@@ -263,8 +269,8 @@ impl Editor for Serving {
         terminal: &'a str,
     ) -> BoxFuture<'a, Answered<(String, Option<i64>)>> {
         async move {
-            let method = wire::EXT_ACP_TERMINAL_GET_OUTPUT;
-            let result: wire::AcpTerminalOutputResult = self
+            let method = EXT_ACP_TERMINAL_GET_OUTPUT;
+            let result: AcpTerminalOutputResult = self
                 .ask(method, of_terminal(thread, terminal), EDITOR_LIMIT)
                 .await?;
             Ok((result.output, result.exit_code))
@@ -273,24 +279,24 @@ impl Editor for Serving {
     }
 
     fn kill<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>> {
-        self.end(wire::EXT_ACP_TERMINAL_KILL, thread, terminal).boxed()
+        self.end(EXT_ACP_TERMINAL_KILL, thread, terminal).boxed()
     }
 
     fn release<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>> {
-        self.end(wire::EXT_ACP_TERMINAL_RELEASE, thread, terminal).boxed()
+        self.end(EXT_ACP_TERMINAL_RELEASE, thread, terminal).boxed()
     }
 }
 
 impl Serving {
     async fn end(&self, method: &str, thread: &ThreadId, terminal: &str) -> Answered<()> {
         let params = of_terminal(thread, terminal);
-        let _: wire::EmptyResult = self.ask(method, params, EDITOR_LIMIT).await?;
+        let _: EmptyResult = self.ask(method, params, EDITOR_LIMIT).await?;
         Ok(())
     }
 }
 
-fn of_terminal(thread: &ThreadId, terminal: &str) -> wire::AcpTerminalParams {
-    wire::AcpTerminalParams {
+fn of_terminal(thread: &ThreadId, terminal: &str) -> AcpTerminalParams {
+    AcpTerminalParams {
         thread_id: thread.to_string(),
         terminal_id: terminal.to_owned(),
     }

@@ -6,7 +6,12 @@ use bobbin_agent_api::dynamic_tool;
 use bobbin_model as model;
 use bobbin_model::{DynamicApproval, DynamicOperation, DynamicTool, ToolAnswer, ToolContent};
 
-use crate::wire::{self, RpcError};
+use crate::groups::item::content::{ContentItem, ImageContent, TextContent};
+use crate::groups::item::payload::ItemPayload;
+use crate::groups::item::tool_payload::{DynamicToolCallPayload, PluginFunctionCallPayload};
+use crate::groups::serving::types::ToolCallResult;
+use crate::groups::thread::params::DynamicToolSpec;
+use crate::wire::RpcError;
 
 /// Limit of content pieces in one answer.
 const MAX_PIECES: usize = 256;
@@ -19,7 +24,7 @@ const MAX_WORDS: usize = 4 << 10;
 ///
 /// # Errors
 /// -32602, naming the first tool that breaks a rule.
-pub(crate) fn declared_in(specs: Vec<wire::DynamicToolSpec>) -> Result<Arc<[DynamicTool]>, RpcError> {
+pub(crate) fn declared_in(specs: Vec<DynamicToolSpec>) -> Result<Arc<[DynamicTool]>, RpcError> {
     let tools: Result<Vec<DynamicTool>, RpcError> = specs
         .into_iter()
         .enumerate()
@@ -30,7 +35,7 @@ pub(crate) fn declared_in(specs: Vec<wire::DynamicToolSpec>) -> Result<Arc<[Dyna
     Ok(tools.into())
 }
 
-fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, RpcError> {
+fn tool_in(index: usize, spec: DynamicToolSpec) -> Result<DynamicTool, RpcError> {
     let approval = match spec.approval {
         None => None,
         Some(approval) => {
@@ -61,13 +66,13 @@ fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, Rpc
 }
 
 /// Returns the payload of a call: that of a plugin's function if the tool is an external channel's.
-pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
+pub(crate) fn call(call: model::DynamicToolCall) -> ItemPayload {
     let answer = call.answer.unwrap_or_default();
     let content_items = Some(answer.content)
         .filter(|content| !content.is_empty())
         .map(|content| content.into_iter().map(content_out).collect());
     match call.plugin_id {
-        Some(plugin_id) => wire::ItemPayload::PluginFunctionCall(wire::PluginFunctionCallPayload {
+        Some(plugin_id) => ItemPayload::PluginFunctionCall(PluginFunctionCallPayload {
             plugin_id,
             namespace: call.namespace,
             function_name: call.tool_name,
@@ -79,7 +84,7 @@ pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
             error_code: answer.error_code,
             error_message: answer.error_message,
         }),
-        None => wire::ItemPayload::DynamicToolCall(wire::DynamicToolCallPayload {
+        None => ItemPayload::DynamicToolCall(DynamicToolCallPayload {
             namespace: call.namespace,
             tool_name: call.tool_name,
             call_id: call.call_id,
@@ -97,7 +102,7 @@ pub(crate) fn call(call: model::DynamicToolCall) -> wire::ItemPayload {
 ///
 /// # Errors
 /// It is larger than allowed; the text gives the limit.
-pub fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, String> {
+pub fn answer_in(result: ToolCallResult) -> Result<ToolAnswer, String> {
     let pieces = result.content_items.unwrap_or_default();
     if pieces.len() > MAX_PIECES {
         return Err(format!("it has more than {MAX_PIECES} content items"));
@@ -133,23 +138,23 @@ pub fn answer_in(result: wire::ToolCallResult) -> Result<ToolAnswer, String> {
     })
 }
 
-fn content_in(item: wire::ContentItem) -> ToolContent {
+fn content_in(item: ContentItem) -> ToolContent {
     match item {
-        wire::ContentItem::Text(text) => ToolContent::Text(text.text),
-        wire::ContentItem::Image(image) => ToolContent::Image {
+        ContentItem::Text(text) => ToolContent::Text(text.text),
+        ContentItem::Image(image) => ToolContent::Image {
             media_type: image.media_type,
             data_base64: image.data_base64,
         },
     }
 }
 
-fn content_out(content: ToolContent) -> wire::ContentItem {
+fn content_out(content: ToolContent) -> ContentItem {
     match content {
-        ToolContent::Text(text) => wire::ContentItem::Text(wire::TextContent { text }),
+        ToolContent::Text(text) => ContentItem::Text(TextContent { text }),
         ToolContent::Image {
             media_type,
             data_base64,
-        } => wire::ContentItem::Image(wire::ImageContent {
+        } => ContentItem::Image(ImageContent {
             media_type,
             data_base64,
         }),

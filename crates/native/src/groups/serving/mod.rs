@@ -6,10 +6,11 @@ pub mod types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{
+use crate::groups::handshake::types::EmptyResult;
+use crate::groups::serving::types::{
     AcpReadTextFileParams, AcpReadTextFileResult, AcpTerminalCreateParams, AcpTerminalCreateResult,
     AcpTerminalOutputResult, AcpTerminalParams, AcpTerminalWaitParams, AcpTerminalWaitResult,
-    AcpWriteTextFileParams, AcpWriteTextFileResult, EmptyResult, NodeReplCancelParams, NodeReplCancelResult,
+    AcpWriteTextFileParams, AcpWriteTextFileResult, NodeReplCancelParams, NodeReplCancelResult,
     NodeReplEvaluateParams, NodeReplEvaluateResult,
 };
 

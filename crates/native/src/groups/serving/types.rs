@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ContentItem, Json};
+use crate::groups::item::content::ContentItem;
+use bobbin_model::Json;
 
 /// Params of `item/tool/call`: run a tool that the client gave in `thread/start`.
 #[skip_serializing_none]
@@ -181,7 +182,7 @@ pub struct NodeReplEvaluateResult {
     /// The value.
     pub result_text: Option<String>,
     /// Pictures that were made.
-    pub images: Option<Vec<crate::wire::ImageContent>>,
+    pub images: Option<Vec<crate::groups::item::content::ImageContent>>,
     /// Log lines, in the client's own shape.
     pub logs: Option<Json>,
     /// What went wrong, in the client's own shape.

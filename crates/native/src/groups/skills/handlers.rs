@@ -17,7 +17,12 @@ use serde_json::Value;
 use super::{SKILLS_SET_ENABLED, SKILLS_UNINSTALL};
 use crate::client::{Client, refuse};
 use crate::errors;
-use crate::wire::{self, RpcError};
+use crate::groups::skills::types::{
+    SkillInfo, SkillParams, SkillSource, SkillsListParams, SkillsListResult, SkillsReadResult,
+    SkillsRestoreOriginalResult, SkillsSetEnabledParams, SkillsSetEnabledResult, SkillsUninstallResult,
+    SkillsViewResult,
+};
+use crate::wire::RpcError;
 
 /// The parts of the configuration that clients must read again.
 const REGIONS: &[&str] = &["skills"];
@@ -78,26 +83,21 @@ async fn answered<P, R>(
     }
 }
 
-pub(super) fn list(
-    client: &Client,
-    prompts: &Arc<Prompts>,
-    asked: wire::SkillsListParams,
-    responder: Responder,
-) {
+pub(super) fn list(client: &Client, prompts: &Arc<Prompts>, asked: SkillsListParams, responder: Responder) {
     work(client, prompts, asked, responder, |prompts, asked| {
         let all = asked.include_unavailable.unwrap_or(true);
         let skills = prompts.skills().into_iter();
         let wanted = skills.filter(|skill| all || skill.unavailable.is_none());
-        Ok(wire::SkillsListResult {
+        Ok(SkillsListResult {
             skills: wanted.map(info).collect(),
         })
     });
 }
 
-pub(super) fn read(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillParams, responder: Responder) {
+pub(super) fn read(client: &Client, prompts: &Arc<Prompts>, asked: SkillParams, responder: Responder) {
     work(client, prompts, asked, responder, |prompts, asked| {
         let text = prompts.skill_text(&asked.name)?;
-        Ok(wire::SkillsReadResult {
+        Ok(SkillsReadResult {
             name: asked.name,
             content: text.source,
             metadata: some(text.metadata),
@@ -105,10 +105,10 @@ pub(super) fn read(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillPa
     });
 }
 
-pub(super) fn view(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillParams, responder: Responder) {
+pub(super) fn view(client: &Client, prompts: &Arc<Prompts>, asked: SkillParams, responder: Responder) {
     work(client, prompts, asked, responder, |prompts, asked| {
         let text = prompts.skill_text(&asked.name)?;
-        Ok(wire::SkillsViewResult {
+        Ok(SkillsViewResult {
             name: asked.name,
             content: text.body,
         })
@@ -118,12 +118,12 @@ pub(super) fn view(client: &Client, prompts: &Arc<Prompts>, asked: wire::SkillPa
 pub(super) fn restore_original(
     client: &Client,
     prompts: &Arc<Prompts>,
-    asked: wire::SkillParams,
+    asked: SkillParams,
     responder: Responder,
 ) {
     work(client, prompts, asked, responder, |prompts, asked| {
         prompts.skill(&asked.name)?;
-        Ok(wire::SkillsRestoreOriginalResult {
+        Ok(SkillsRestoreOriginalResult {
             name: asked.name,
             restored: false,
         })
@@ -133,12 +133,12 @@ pub(super) fn restore_original(
 pub(super) async fn set_enabled(
     client: &Client,
     prompts: &Arc<Prompts>,
-    asked: wire::SkillsSetEnabledParams,
+    asked: SkillsSetEnabledParams,
     responder: Responder,
 ) {
-    let switch = |prompts: &Prompts, asked: wire::SkillsSetEnabledParams| {
+    let switch = |prompts: &Prompts, asked: SkillsSetEnabledParams| {
         let skill = prompts.enable_skill(&asked.name, asked.enabled)?;
-        Ok(wire::SkillsSetEnabledResult { skill: info(skill) })
+        Ok(SkillsSetEnabledResult { skill: info(skill) })
     };
     change(client, prompts, asked, responder, SKILLS_SET_ENABLED, switch).await;
 }
@@ -146,12 +146,12 @@ pub(super) async fn set_enabled(
 pub(super) async fn uninstall(
     client: &Client,
     prompts: &Arc<Prompts>,
-    asked: wire::SkillParams,
+    asked: SkillParams,
     responder: Responder,
 ) {
-    let remove = |prompts: &Prompts, asked: wire::SkillParams| {
+    let remove = |prompts: &Prompts, asked: SkillParams| {
         let removed = prompts.remove_skill(&asked.name)?;
-        Ok(wire::SkillsUninstallResult {
+        Ok(SkillsUninstallResult {
             name: asked.name,
             uninstalled: true,
             source: source(removed.source),
@@ -162,8 +162,8 @@ pub(super) async fn uninstall(
     change(client, prompts, asked, responder, SKILLS_UNINSTALL, remove).await;
 }
 
-fn info(skill: Skill) -> wire::SkillInfo {
-    wire::SkillInfo {
+fn info(skill: Skill) -> SkillInfo {
+    SkillInfo {
         name: skill.name,
         description: skill.description,
         display_name: skill.display_name,
@@ -180,11 +180,11 @@ fn info(skill: Skill) -> wire::SkillInfo {
     }
 }
 
-fn source(source: Source) -> wire::SkillSource {
+fn source(source: Source) -> SkillSource {
     match source {
-        Source::Workspace => wire::SkillSource::Workspace,
-        Source::Plugin => wire::SkillSource::Plugin,
-        Source::User => wire::SkillSource::User,
+        Source::Workspace => SkillSource::Workspace,
+        Source::Plugin => SkillSource::Plugin,
+        Source::User => SkillSource::User,
     }
 }
 

@@ -6,7 +6,7 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
+use crate::groups::skills::types::{
     SkillParams, SkillsListParams, SkillsListResult, SkillsReadResult, SkillsRestoreOriginalResult,
     SkillsSetEnabledParams, SkillsSetEnabledResult, SkillsUninstallResult, SkillsViewResult,
 };

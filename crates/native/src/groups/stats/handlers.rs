@@ -4,19 +4,21 @@ use bobbin_peer::{Phase, Responder};
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
-use crate::wire;
+use crate::groups::stats::types::{
+    ConnectionPhase, ConnectionStats, LogStats, ServerStatsResult, StoreStats,
+};
 
 pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
     let peer = client.peer().stats();
     let threads = client.threads().stats();
     let services = client.services();
     let process = services.process.as_ref();
-    responder.ok(wire::ServerStatsResult {
-        connection: wire::ConnectionStats {
+    responder.ok(ServerStatsResult {
+        connection: ConnectionStats {
             phase: match peer.phase {
-                Phase::Active => wire::ConnectionPhase::Active,
-                Phase::ShuttingDown => wire::ConnectionPhase::ShuttingDown,
-                Phase::Stopped => wire::ConnectionPhase::Stopped,
+                Phase::Active => ConnectionPhase::Active,
+                Phase::ShuttingDown => ConnectionPhase::ShuttingDown,
+                Phase::Stopped => ConnectionPhase::Stopped,
             },
             write_queue_length: peer.write_queue_length as u64,
             write_queue_bytes: peer.write_queue_bytes as u64,
@@ -34,11 +36,11 @@ pub(super) fn stats(client: &Client, _: IgnoredAny, responder: Responder) {
         },
         live_threads: threads.live_threads as u64,
         subscriptions: threads.watchers as u64,
-        log: wire::LogStats {
+        log: LogStats {
             frames: threads.log_entries as u64,
             bytes: threads.log_bytes as u64,
         },
-        store: wire::StoreStats {
+        store: StoreStats {
             write_queue_length: threads.store.queued_writes as u64,
             transactions: threads.store.commits,
             events_written: threads.store.events,

@@ -6,7 +6,8 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{EmptyParams, ServerStatsResult};
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::stats::types::ServerStatsResult;
 
 /// The group.
 pub static GROUP: Group = Group {

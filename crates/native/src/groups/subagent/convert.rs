@@ -4,7 +4,9 @@ use bobbin_core::Edged;
 use bobbin_model as model;
 
 use crate::convert::time;
-use crate::wire;
+use crate::groups::subagent::types::{SubagentEdge, SubagentTargetResult};
+use crate::groups::system::types::SubagentProgress;
+use crate::groups::thread::types::{SubAgentSource, ThreadSource};
 
 /// The default profile.
 const NATIVE: &str = "native";
@@ -37,14 +39,14 @@ impl Can {
 
 /// Returns the origin of a Thread. A subagent has the actions of an open one here: the status of its edge is sent
 /// elsewhere.
-pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
+pub(crate) fn source(source: &model::ThreadSource) -> ThreadSource {
     let Some(below) = source.sub_agent() else {
-        return wire::ThreadSource::User;
+        return ThreadSource::User;
     };
     let can = Can::with(model::EdgeStatus::Open);
     let (profile_name, runtime_type) = profile(below);
-    wire::ThreadSource::SubAgent {
-        sub_agent: Box::new(wire::SubAgentSource {
+    ThreadSource::SubAgent {
+        sub_agent: Box::new(SubAgentSource {
             parent_thread_id: below.parent.to_string(),
             parent_turn_id: Some(below.parent_turn.to_string()),
             spawn_call_id: Some(below.spawn_call.clone()),
@@ -62,11 +64,11 @@ pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
 }
 
 /// Returns the edge between a Thread and its parent, if it has one.
-pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> Option<wire::SubagentEdge> {
+pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> Option<SubagentEdge> {
     let (source, edge) = (header.source.sub_agent()?, edge?);
     let can = Can::with(edge.status);
     let (profile_name, runtime_type) = profile(source);
-    Some(wire::SubagentEdge {
+    Some(SubagentEdge {
         parent_thread_id: source.parent.to_string(),
         child_thread_id: header.id.to_string(),
         parent_turn_id: Some(source.parent_turn.to_string()),
@@ -85,10 +87,10 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
 }
 
 /// Returns an edge that was just opened or closed.
-pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTargetResult {
+pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> SubagentTargetResult {
     let (source, can) = (&edged.source, Can::with(edged.edge.status));
     let (profile_name, runtime_type) = profile(source);
-    wire::SubagentTargetResult {
+    SubagentTargetResult {
         child_thread_id: child.to_string(),
         status: edged.edge.status,
         message: None,
@@ -103,8 +105,8 @@ pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTar
 }
 
 /// Returns the progress of a subagent.
-pub(crate) fn progress(progress: &model::SubAgentProgress) -> wire::SubagentProgress {
-    wire::SubagentProgress {
+pub(crate) fn progress(progress: &model::SubAgentProgress) -> SubagentProgress {
+    SubagentProgress {
         label: progress.label.clone(),
         current_tool: progress.current_tool.clone(),
         current_tool_display: None,

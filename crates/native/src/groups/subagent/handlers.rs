@@ -7,18 +7,21 @@ use bobbin_peer::Responder;
 use super::convert;
 use crate::client::{Client, fail, handle};
 use crate::convert as shared;
-use crate::wire;
+use crate::groups::subagent::types::{
+    SubagentChild, SubagentChildrenListParams, SubagentChildrenListResult, SubagentTargetParams,
+};
+use crate::groups::thread::types::Thread;
 
 /// Approximate limit of bytes of Threads in one answer (a guess: some hundred ordinary Threads). Further subagents have
 /// only their edges, and each Thread can be read by itself.
 const MAX_THREADS_BYTES: usize = 1 << 20;
 
 /// Returns the size of a Thread on the wire, in bytes.
-fn bytes(thread: &wire::Thread) -> usize {
+fn bytes(thread: &Thread) -> usize {
     serde_json::to_string(thread).map_or(0, |text| text.len())
 }
 
-pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams, responder: Responder) {
+pub(super) fn children(client: &Client, params: SubagentChildrenListParams, responder: Responder) {
     let threads = client.threads().clone();
     client.reads.spawn(async move {
         let answer = async {
@@ -41,9 +44,9 @@ pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams
                 };
                 let thread = thread.as_ref().map(shared::thread);
                 room = room.saturating_sub(thread.as_ref().map_or(0, bytes));
-                data.push(wire::SubagentChild { edge, thread });
+                data.push(SubagentChild { edge, thread });
             }
-            Ok::<_, CoreError>(wire::SubagentChildrenListResult { data })
+            Ok::<_, CoreError>(SubagentChildrenListResult { data })
         };
         match answer.await {
             Ok(result) => responder.ok(result),
@@ -52,20 +55,15 @@ pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams
     });
 }
 
-pub(super) async fn close(client: &Client, params: wire::SubagentTargetParams, responder: Responder) {
+pub(super) async fn close(client: &Client, params: SubagentTargetParams, responder: Responder) {
     change(client, params, responder, EdgeStatus::Closed).await;
 }
 
-pub(super) async fn resume(client: &Client, params: wire::SubagentTargetParams, responder: Responder) {
+pub(super) async fn resume(client: &Client, params: SubagentTargetParams, responder: Responder) {
     change(client, params, responder, EdgeStatus::Open).await;
 }
 
-async fn change(
-    client: &Client,
-    params: wire::SubagentTargetParams,
-    responder: Responder,
-    status: EdgeStatus,
-) {
+async fn change(client: &Client, params: SubagentTargetParams, responder: Responder, status: EdgeStatus) {
     let Some((child, responder)) = handle(client, &params.child_thread_id, responder).await else {
         return;
     };

@@ -6,10 +6,10 @@ pub mod types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{
-    SubagentChildrenListParams, SubagentChildrenListResult, SubagentGraphChangedNotification,
-    SubagentProgressNotification, SubagentTargetParams, SubagentTargetResult,
+use crate::groups::subagent::types::{
+    SubagentChildrenListParams, SubagentChildrenListResult, SubagentTargetParams, SubagentTargetResult,
 };
+use crate::groups::system::types::{SubagentGraphChangedNotification, SubagentProgressNotification};
 
 pub(crate) const SUBAGENT_PROGRESS: &str = "subagent/progress";
 pub(crate) const SUBAGENT_GRAPH_CHANGED: &str = "subagent/graphChanged";

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, Thread, Timestamp};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::thread::types::Thread;
+use crate::wire::Timestamp;
 
 /// Params of `subagent/children/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,8 +10,12 @@ use bobbin_peer::Responder;
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
+use crate::groups::suggest::types::{
+    CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestion, WelcomeSuggestionSource,
+    WelcomeSuggestionsParams, WelcomeSuggestionsResult,
+};
 use crate::groups::thread::read::{as_stored, visible_to};
-use crate::wire::{self, RpcError};
+use crate::wire::RpcError;
 
 /// Limit of suggestions.
 const MAX_ITEMS: u32 = 4;
@@ -23,7 +27,7 @@ const USUAL_DIFF_CHARS: u64 = 100_000;
 pub(super) async fn commit_message(
     client: &Client,
     suggestions: &Arc<dyn Suggestions>,
-    asked: wire::CommitMessageSuggestParams,
+    asked: CommitMessageSuggestParams,
     responder: Responder,
 ) {
     let suggestions = suggestions.clone();
@@ -57,7 +61,7 @@ pub(super) async fn commit_message(
             made = work => made,
         };
         match made {
-            Ok(Ok(message)) => responder.ok(wire::CommitMessageSuggestResult { message }),
+            Ok(Ok(message)) => responder.ok(CommitMessageSuggestResult { message }),
             Ok(Err(error)) => refuse(responder, wire_error(&error)),
             Err(error) => fail(responder, &error),
         }
@@ -67,7 +71,7 @@ pub(super) async fn commit_message(
 pub(super) fn welcome(
     client: &Client,
     suggestions: &Arc<dyn Suggestions>,
-    asked: wire::WelcomeSuggestionsParams,
+    asked: WelcomeSuggestionsParams,
     responder: Responder,
 ) {
     let suggestions = suggestions.clone();
@@ -107,17 +111,17 @@ pub(super) fn welcome(
         };
         match made {
             Ok(Ok(welcome)) => {
-                let items = welcome.items.into_iter().map(|item| wire::WelcomeSuggestion {
+                let items = welcome.items.into_iter().map(|item| WelcomeSuggestion {
                     title: item.title,
                     prompt: item.prompt,
                     reason: item.reason,
                 });
                 let items: Vec<_> = items.collect();
-                responder.ok(wire::WelcomeSuggestionsResult {
+                responder.ok(WelcomeSuggestionsResult {
                     source: if items.is_empty() {
-                        wire::WelcomeSuggestionSource::None
+                        WelcomeSuggestionSource::None
                     } else {
-                        wire::WelcomeSuggestionSource::Dynamic
+                        WelcomeSuggestionSource::Dynamic
                     },
                     items,
                     generated_at: convert::time(threads.clock().now()),

@@ -6,7 +6,7 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
+use crate::groups::suggest::types::{
     CommitMessageSuggestParams, CommitMessageSuggestResult, WelcomeSuggestionsParams,
     WelcomeSuggestionsResult,
 };

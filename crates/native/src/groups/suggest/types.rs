@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{SessionIdentity, Timestamp};
+use crate::groups::thread::types::SessionIdentity;
+use crate::wire::Timestamp;
 
 /// Params of `workspace/commitMessage/suggest`.
 #[skip_serializing_none]

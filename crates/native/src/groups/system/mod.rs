@@ -4,7 +4,7 @@ pub mod types;
 
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{JobResultNotification, SystemEventNotification};
+use crate::groups::system::types::{JobResultNotification, SystemEventNotification};
 
 /// The server did something by itself.
 pub const SYSTEM_EVENT: &str = "system/event";

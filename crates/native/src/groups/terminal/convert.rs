@@ -8,13 +8,16 @@ use super::{
     TERMINAL_CLEANED, TERMINAL_COMPLETED, TERMINAL_OUTPUT_DELTA, TERMINAL_STALLED, TERMINAL_STARTED,
 };
 use crate::convert;
+use crate::groups::item::tool_payload::CommandSource;
+use crate::groups::terminal::types::{
+    BackgroundTerminal, TerminalNotification, TerminalOutputDeltaNotification,
+};
 use crate::message;
-use crate::wire;
 
 /// Returns a terminal as clients see it.
-pub(crate) fn terminal(terminal: &Terminal) -> wire::BackgroundTerminal {
+pub(crate) fn terminal(terminal: &Terminal) -> BackgroundTerminal {
     let facts = &terminal.facts;
-    wire::BackgroundTerminal {
+    BackgroundTerminal {
         session_id: facts.id.clone(),
         thread_id: facts.thread.to_string(),
         turn_id: Some(facts.turn.to_string()),
@@ -22,9 +25,9 @@ pub(crate) fn terminal(terminal: &Terminal) -> wire::BackgroundTerminal {
         command: facts.command.clone(),
         working_directory: facts.working_directory.clone(),
         source: if facts.sandboxed {
-            wire::CommandSource::Sandbox
+            CommandSource::Sandbox
         } else {
-            wire::CommandSource::Host
+            CommandSource::Host
         },
         status: terminal.status,
         output: terminal.output.clone(),
@@ -46,7 +49,7 @@ pub(crate) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
     let method = match change {
         TerminalChange::Output(delta) => {
             let delta = delta.clone();
-            let params = wire::TerminalOutputDeltaNotification { terminal, delta };
+            let params = TerminalOutputDeltaNotification { terminal, delta };
             return Some(message(TERMINAL_OUTPUT_DELTA, &params));
         }
         TerminalChange::Started => TERMINAL_STARTED,
@@ -54,5 +57,5 @@ pub(crate) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
         TerminalChange::Stalled => TERMINAL_STALLED,
         TerminalChange::Cleaned => TERMINAL_CLEANED,
     };
-    Some(message(method, &wire::TerminalNotification { terminal }))
+    Some(message(method, &TerminalNotification { terminal }))
 }

@@ -11,7 +11,11 @@ use bobbin_peer::Responder;
 
 use super::convert::terminal;
 use crate::client::{Client, refuse};
-use crate::wire::{self, RpcError};
+use crate::groups::terminal::types::{
+    TerminalCleanParams, TerminalListParams, TerminalReadParams, TerminalResult, TerminalStopParams,
+    TerminalWriteParams, TerminalsResult,
+};
+use crate::wire::RpcError;
 
 /// Default time for a command to react to input, in milliseconds.
 const USUAL_YIELD_MS: u64 = 1000;
@@ -19,14 +23,14 @@ const USUAL_YIELD_MS: u64 = 1000;
 pub(super) fn list(
     client: &Client,
     terminals: &Arc<dyn Terminals>,
-    asked: wire::TerminalListParams,
+    asked: TerminalListParams,
     responder: Responder,
 ) {
     let terminals = terminals.clone();
     client.spawn(async move {
         let thread = asked.thread_id.map(ThreadId::new);
         let found = terminals.list(thread.as_ref()).await;
-        responder.ok(wire::TerminalsResult {
+        responder.ok(TerminalsResult {
             terminals: found.iter().map(terminal).collect(),
         });
     });
@@ -35,7 +39,7 @@ pub(super) fn list(
 pub(super) fn read(
     client: &Client,
     terminals: &Arc<dyn Terminals>,
-    asked: wire::TerminalReadParams,
+    asked: TerminalReadParams,
     responder: Responder,
 ) {
     let terminals = terminals.clone();
@@ -53,7 +57,7 @@ pub(super) fn read(
 pub(super) fn write(
     client: &Client,
     terminals: &Arc<dyn Terminals>,
-    asked: wire::TerminalWriteParams,
+    asked: TerminalWriteParams,
     responder: Responder,
 ) {
     let terminals = terminals.clone();
@@ -73,14 +77,14 @@ pub(super) fn write(
 pub(super) fn stop(
     client: &Client,
     terminals: &Arc<dyn Terminals>,
-    wire::TerminalStopParams { session_id, .. }: wire::TerminalStopParams,
+    TerminalStopParams { session_id, .. }: TerminalStopParams,
     responder: Responder,
 ) {
     let Some(first) = client.first_time(responder) else {
         return;
     };
     let reply = Box::new(move |stopped: Result<Terminal, TerminalError>| match stopped {
-        Ok(stopped) => first.ok(&wire::TerminalResult {
+        Ok(stopped) => first.ok(&TerminalResult {
             terminal: terminal(&stopped),
         }),
         Err(error) => first.err(wire_error(&error)),
@@ -91,7 +95,7 @@ pub(super) fn stop(
 pub(super) fn clean(
     client: &Client,
     terminals: &Arc<dyn Terminals>,
-    asked: wire::TerminalCleanParams,
+    asked: TerminalCleanParams,
     responder: Responder,
 ) {
     let terminals = terminals.clone();
@@ -104,7 +108,7 @@ pub(super) fn clean(
     };
     client.spawn(async move {
         let reply = Box::new(move |cleaned: Vec<Terminal>| {
-            first.ok(&wire::TerminalsResult {
+            first.ok(&TerminalsResult {
                 terminals: cleaned.iter().map(terminal).collect(),
             });
         });
@@ -114,7 +118,7 @@ pub(super) fn clean(
 
 fn answer(responder: Responder, shown: &Result<Terminal, TerminalError>) {
     match shown {
-        Ok(shown) => responder.ok(wire::TerminalResult {
+        Ok(shown) => responder.ok(TerminalResult {
             terminal: terminal(shown),
         }),
         Err(error) => refuse(responder, wire_error(error)),

@@ -7,7 +7,7 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
+use crate::groups::terminal::types::{
     TerminalCleanParams, TerminalListParams, TerminalNotification, TerminalOutputDeltaNotification,
     TerminalReadParams, TerminalResult, TerminalStopParams, TerminalWriteParams, TerminalsResult,
 };

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, CommandSource, Timestamp};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::item::tool_payload::CommandSource;
+use crate::wire::Timestamp;
 
 /// A command that goes on while its Turn does other things.
 #[skip_serializing_none]

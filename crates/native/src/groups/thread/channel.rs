@@ -5,17 +5,17 @@ use bobbin_peer::Responder;
 use serde::de::IgnoredAny;
 
 use crate::client::Client;
-use crate::wire;
-use crate::wire::ChannelCategory::{Builtin, External, System};
+use crate::groups::thread::params::ChannelCategory::{Builtin, External, System};
+use crate::groups::thread::params::{ChannelInfo, ChannelListResult};
 
 pub(super) fn list(client: &Client, _: IgnoredAny, responder: Responder) {
-    let info = |name: String, category| wire::ChannelInfo { name, category };
+    let info = |name: String, category| ChannelInfo { name, category };
     let built_in = BUILT_IN_CHANNELS.map(|name| info(name.to_owned(), Builtin));
     let system = SYSTEM_CHANNELS.map(|name| info(name.to_owned(), System));
     let external = client.services().channels.iter();
     let external = external.flat_map(|channels| channels.channels());
     let external = external.map(|name| info(name, External));
-    responder.ok(wire::ChannelListResult {
+    responder.ok(ChannelListResult {
         channels: built_in.into_iter().chain(system).chain(external).collect(),
     });
 }

@@ -6,13 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bobbin_model::{ApprovalPolicy, Effort};
+use bobbin_model::{ApprovalPolicy, Effort, Json};
 use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
-
-use crate::wire::Json;
 
 /// Configuration of one Thread. Stored and replaced whole.
 #[skip_serializing_none]

@@ -9,11 +9,18 @@ use bobbin_session::{Held, Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
+use crate::groups::handshake::types::EmptyResult;
 use crate::groups::serving::connection::Tools;
 use crate::groups::serving::dynamic;
-use crate::wire::{self, RpcError};
+use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::params::{
+    ThreadConfigUpdateParams, ThreadModeSetParams, ThreadRenameParams, ThreadResult, ThreadResumeParams,
+    ThreadStartParams, ThreadTargetParams,
+};
+use crate::groups::thread::types::{SessionIdentity, Thread};
+use crate::wire::RpcError;
 
-pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, responder: Responder) {
+pub(super) async fn start(client: &Client, params: ThreadStartParams, responder: Responder) {
     let tools = match dynamic::declared_in(params.dynamic_tools.unwrap_or_default()) {
         Ok(tools) => tools,
         Err(error) => return refuse(responder, error),
@@ -42,11 +49,11 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
             native
                 .channels()
                 .started(header.id.clone(), header.origin_channel.clone());
-            let thread = wire::Thread {
+            let thread = Thread {
                 turns: Some(Vec::new()),
                 ..native.thread(&snapshot.state)
             };
-            responder.ok(wire::ThreadResult { thread });
+            responder.ok(ThreadResult { thread });
         }
         Err(error) => fail(responder, &error),
     });
@@ -57,7 +64,7 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
         .await;
 }
 
-pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, responder: Responder) {
+pub(super) async fn resume(client: &Client, params: ThreadResumeParams, responder: Responder) {
     let tools = match params.dynamic_tools.map(dynamic::declared_in).transpose() {
         Ok(tools) => tools,
         Err(error) => return refuse(responder, error),
@@ -77,7 +84,7 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
         Ok(resumed) => {
             serving.serve(threads.clients(), &resumed.snapshot.state, tools_are);
             let thread = native.thread(&resumed.snapshot.state);
-            responder.ok(wire::ThreadResult { thread });
+            responder.ok(ThreadResult { thread });
             // The client has not subscribed: it receives `thread/resumed` once, after the answer.
             let lifetime = Lifetime::Seq(resumed.last);
             session.subscribe(&SubscribeOptions {
@@ -94,7 +101,7 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
         .await;
 }
 
-pub(super) async fn rename(client: &Client, params: wire::ThreadRenameParams, responder: Responder) {
+pub(super) async fn rename(client: &Client, params: ThreadRenameParams, responder: Responder) {
     let display_name = params.display_name;
     change(client, &params.thread_id, responder, |reply| Command::Rename {
         display_name,
@@ -103,24 +110,19 @@ pub(super) async fn rename(client: &Client, params: wire::ThreadRenameParams, re
     .await;
 }
 
-pub(super) async fn pause(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+pub(super) async fn pause(client: &Client, params: ThreadTargetParams, responder: Responder) {
     set_status(client, params, responder, StatusChange::Pause).await;
 }
 
-pub(super) async fn archive(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+pub(super) async fn archive(client: &Client, params: ThreadTargetParams, responder: Responder) {
     set_status(client, params, responder, StatusChange::Archive).await;
 }
 
-pub(super) async fn unarchive(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+pub(super) async fn unarchive(client: &Client, params: ThreadTargetParams, responder: Responder) {
     set_status(client, params, responder, StatusChange::Unarchive).await;
 }
 
-async fn set_status(
-    client: &Client,
-    params: wire::ThreadTargetParams,
-    responder: Responder,
-    to: StatusChange,
-) {
+async fn set_status(client: &Client, params: ThreadTargetParams, responder: Responder, to: StatusChange) {
     let status = move |reply| Command::Status { change: to, reply };
     let beforehand = match to {
         StatusChange::Pause => return change(client, &params.thread_id, responder, status).await,
@@ -130,7 +132,7 @@ async fn set_status(
     with_below(client, params.thread_id, responder, beforehand, status).await;
 }
 
-pub(super) async fn delete(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+pub(super) async fn delete(client: &Client, params: ThreadTargetParams, responder: Responder) {
     let delete = |reply| Command::Delete { reply };
     with_below(client, params.thread_id, responder, Beforehand::Stop, delete).await;
 }
@@ -192,7 +194,7 @@ async fn below(
     }
 }
 
-pub(super) async fn set_mode(client: &Client, params: wire::ThreadModeSetParams, responder: Responder) {
+pub(super) async fn set_mode(client: &Client, params: ThreadModeSetParams, responder: Responder) {
     let mode = match mode_of(&params.mode) {
         Ok(mode) => mode,
         Err(error) => return refuse(responder, error),
@@ -204,7 +206,7 @@ pub(super) async fn set_mode(client: &Client, params: wire::ThreadModeSetParams,
     .await;
 }
 
-pub(super) async fn configure(client: &Client, params: wire::ThreadConfigUpdateParams, responder: Responder) {
+pub(super) async fn configure(client: &Client, params: ThreadConfigUpdateParams, responder: Responder) {
     let config = match config_of(&params.config) {
         Ok(config) => config,
         Err(error) => return refuse(responder, error),
@@ -239,14 +241,14 @@ async fn change_held(
         && let Ok(Some(_)) = client.threads().carried_out(Some(&id), once).await
     {
         // Done before, whatever has happened to the Thread since.
-        return responder.ok(wire::EmptyResult {});
+        return responder.ok(EmptyResult {});
     }
     let Some((thread, responder)) = handle(client, thread, responder).await else {
         return;
     };
     let reply: Reply<()> = Box::new(move |done| {
         match done {
-            Ok(()) => responder.ok(wire::EmptyResult {}),
+            Ok(()) => responder.ok(EmptyResult {}),
             Err(error) => fail(responder, &error),
         }
         drop(held);
@@ -262,14 +264,14 @@ fn mode_of(mode: &str) -> Result<Mode, RpcError> {
     }
 }
 
-fn config_of(config: &wire::ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
+fn config_of(config: &ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
     if let Some(mode) = &config.mode {
         mode_of(mode)?;
     }
     convert::config_in(config).ok_or_else(|| RpcError::invalid_params("'config' cannot be used."))
 }
 
-pub(super) fn identity(identity: wire::SessionIdentity) -> Identity {
+pub(super) fn identity(identity: SessionIdentity) -> Identity {
     Identity {
         channel_name: identity.channel_name,
         user_id: identity.user_id,

@@ -13,15 +13,18 @@ pub mod types;
 use crate::group::need::{Member, Need};
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{
-    ChannelListResult, EmptyParams, EmptyResult, ThreadConfigUpdateParams, ThreadConfiguredNotification,
-    ThreadDeletedNotification, ThreadListParams, ThreadListResult, ThreadModeSetParams,
-    ThreadQueueUpdatedNotification, ThreadReadParams, ThreadReadResult, ThreadRenameParams,
-    ThreadRenamedNotification, ThreadResult, ThreadResumeParams, ThreadResumedNotification,
-    ThreadRollbackParams, ThreadRollbackResult, ThreadRolledBackNotification,
-    ThreadRuntimeChangedNotification, ThreadStartParams, ThreadStartedNotification,
-    ThreadStatusChangedNotification, ThreadSubscribeParams, ThreadSubscribeResult, ThreadSyncedNotification,
-    ThreadTargetParams, ThreadUnsubscribeParams,
+use crate::groups::handshake::types::{EmptyParams, EmptyResult};
+use crate::groups::thread::notifications::{
+    ThreadConfiguredNotification, ThreadDeletedNotification, ThreadQueueUpdatedNotification,
+    ThreadRenamedNotification, ThreadResumedNotification, ThreadRolledBackNotification,
+    ThreadRuntimeChangedNotification, ThreadStartedNotification, ThreadStatusChangedNotification,
+    ThreadSyncedNotification,
+};
+use crate::groups::thread::params::{
+    ChannelListResult, ThreadConfigUpdateParams, ThreadListParams, ThreadListResult, ThreadModeSetParams,
+    ThreadReadParams, ThreadReadResult, ThreadRenameParams, ThreadResult, ThreadResumeParams,
+    ThreadRollbackParams, ThreadRollbackResult, ThreadStartParams, ThreadSubscribeParams,
+    ThreadSubscribeResult, ThreadTargetParams, ThreadUnsubscribeParams,
 };
 
 pub(crate) const THREAD_SUBSCRIBE: &str = "thread/subscribe";

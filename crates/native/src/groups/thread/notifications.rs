@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{QueuedTurnInput, Thread};
+use crate::groups::thread::types::Thread;
+use crate::groups::turn::queue_types::QueuedTurnInput;
 
 /// Params of `thread/started`.
 #[skip_serializing_none]

@@ -2,12 +2,14 @@
 //!
 //! AppServer protocol 02 §5; extensions are marked.
 
-use bobbin_model::{ApprovalKind, HistoryMode};
+use bobbin_model::{ApprovalKind, HistoryMode, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, Json, SessionIdentity, Thread, ThreadConfiguration, ThreadSummary};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::thread::types::{SessionIdentity, Thread, ThreadSummary};
 
 /// Params of `thread/start`.
 #[skip_serializing_none]

@@ -9,7 +9,12 @@ use bobbin_peer::Responder;
 use crate::client::{Client, fail, handle, refuse_params};
 use crate::convert;
 use crate::cursor;
-use crate::wire::{self, Nullable};
+use crate::groups::thread::params::{
+    ThreadListParams, ThreadListResult, ThreadReadParams, ThreadReadResult, TurnPage,
+};
+use crate::groups::thread::types::{SessionIdentity, Thread};
+use crate::groups::turn::types::Turn;
+use crate::wire::Nullable;
 
 /// Largest page of a list.
 pub const MAX_PAGE: u32 = 100;
@@ -22,7 +27,7 @@ const MAX_ORIGINS: usize = 256;
 /// The error for a cursor that the server did not send.
 pub const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
-pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
+pub(super) fn list(client: &Client, params: ThreadListParams, responder: Responder) {
     let identity = params.identity.as_ref();
     if identity.is_some_and(|identity| identity.channel_name.trim().is_empty()) {
         return refuse_params(responder, "'identity.channelName' must not be blank.");
@@ -63,7 +68,7 @@ pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: R
                 let last = threads.last().filter(|_| more).map(|last| &last.header);
                 let next_cursor = last.map(|last| format!("{}_{}", last.last_active_at.0, last.id));
                 let data = threads.into_iter().map(convert::summary).collect();
-                responder.ok(wire::ThreadListResult { data, next_cursor });
+                responder.ok(ThreadListResult { data, next_cursor });
             }
             Err(error) => fail(responder, &error),
         }
@@ -92,7 +97,7 @@ pub async fn as_stored(threads: &Arc<Threads>, filter: ListFilter) -> ListFilter
 }
 
 /// Returns the filter of the Threads that an identity may see (02 §5.3), with the workspace as the client wrote it.
-pub fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
+pub fn visible_to(client: &Client, identity: SessionIdentity) -> ListFilter {
     let workspace = client
         .threads()
         .settings()
@@ -110,7 +115,7 @@ pub fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilte
     }
 }
 
-pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, responder: Responder) {
+pub(super) async fn read(client: &Client, params: ThreadReadParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
@@ -143,13 +148,13 @@ pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, respon
                 .live
                 .as_ref()
                 .map_or(0, |live| live.turn.cost_micros);
-            let thread = wire::Thread {
+            let thread = Thread {
                 turns,
                 plan: Some(Nullable(plan)),
                 cost: convert::cost(spent.saturating_sub(running)),
                 ..client.native.thread(&snapshot.state)
             };
-            Ok::<_, CoreError>(wire::ThreadReadResult {
+            Ok::<_, CoreError>(ThreadReadResult {
                 thread,
                 turn_page,
                 seq: client.native.numbers().then(|| cursor::behind(at)),
@@ -168,7 +173,7 @@ async fn turns(
     snapshot: &Snapshot,
     before: Option<TurnId>,
     limit: usize,
-) -> Result<(Vec<wire::Turn>, Option<wire::TurnPage>), CoreError> {
+) -> Result<(Vec<Turn>, Option<TurnPage>), CoreError> {
     let id = &snapshot.state.header.id;
     let live = snapshot.state.live.as_ref().map(|live| &live.turn);
     let live = live.filter(|live| before.is_none_or(|before| live.id < before));
@@ -184,7 +189,7 @@ async fn turns(
             .await?
     };
     let first = finished.first().or(live).map(|turn| turn.id);
-    let page = wire::TurnPage {
+    let page = TurnPage {
         next_cursor: first.filter(|_| more).map(|turn| turn.to_string()),
     };
     // A client that requests no pages gets one only if the Turns exceed an answer.

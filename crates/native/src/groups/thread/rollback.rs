@@ -6,9 +6,10 @@ use bobbin_peer::Responder;
 use super::read;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::wire;
+use crate::groups::thread::params::{ThreadRollbackParams, ThreadRollbackResult, TurnPage};
+use crate::groups::thread::types::Thread;
 
-pub(super) async fn rollback(client: &Client, params: wire::ThreadRollbackParams, responder: Responder) {
+pub(super) async fn rollback(client: &Client, params: ThreadRollbackParams, responder: Responder) {
     if params.num_turns < 1 {
         return refuse_params(responder, "'numTurns' must be at least 1.");
     }
@@ -28,15 +29,15 @@ pub(super) async fn rollback(client: &Client, params: wire::ThreadRollbackParams
             let _until_queued = permit;
             let state = &rolled_back.snapshot.state;
             let turn = |turn| convert::turn(&state.header.id, turn, shown);
-            let thread = wire::Thread {
+            let thread = Thread {
                 turns: Some(rolled_back.turns.iter().map(turn).collect()),
                 ..convert::thread(state)
             };
             let first = rolled_back.turns.first().filter(|_| rolled_back.more);
-            let turn_page = first.map(|first| wire::TurnPage {
+            let turn_page = first.map(|first| TurnPage {
                 next_cursor: Some(first.id.to_string()),
             });
-            responder.ok(wire::ThreadRollbackResult { thread, turn_page });
+            responder.ok(ThreadRollbackResult { thread, turn_page });
         }
         Err(error) => fail(responder, &error),
     });

@@ -6,9 +6,12 @@ use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle};
 use crate::cursor::{self, Stopped};
-use crate::wire::{self, SubscribeMode};
+use crate::groups::handshake::types::EmptyResult;
+use crate::groups::thread::params::{
+    SubscribeMode, ThreadSubscribeParams, ThreadSubscribeResult, ThreadUnsubscribeParams,
+};
 
-pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribeParams, responder: Responder) {
+pub(super) async fn subscribe(client: &Client, params: ThreadSubscribeParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
@@ -18,7 +21,7 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
     };
     // The answer and the subscription start at the same place.
     let visible = thread.log().visible();
-    responder.ok(wire::ThreadSubscribeResult {
+    responder.ok(ThreadSubscribeResult {
         seq: client.native.numbers().then(|| cursor::behind(visible)),
         mode,
     });
@@ -32,7 +35,7 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
     });
 }
 
-pub(super) async fn subscribe_quietly(client: &Client, params: wire::ThreadSubscribeParams) {
+pub(super) async fn subscribe_quietly(client: &Client, params: ThreadSubscribeParams) {
     let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
     let Ok(thread) = client.threads().thread(&id).await else {
         return;
@@ -48,19 +51,19 @@ pub(super) async fn subscribe_quietly(client: &Client, params: wire::ThreadSubsc
 
 pub(super) fn unsubscribe(
     client: &Client,
-    wire::ThreadUnsubscribeParams { thread_id }: wire::ThreadUnsubscribeParams,
+    ThreadUnsubscribeParams { thread_id }: ThreadUnsubscribeParams,
     responder: Responder,
 ) {
     client
         .session
         .unsubscribe(&bobbin_model::ThreadId::new(thread_id));
-    responder.ok(wire::EmptyResult {});
+    responder.ok(EmptyResult {});
 }
 
 async fn start_of(
     client: &Client,
     thread: &ThreadHandle,
-    params: &wire::ThreadSubscribeParams,
+    params: &ThreadSubscribeParams,
 ) -> Result<(Start, Option<SubscribeMode>), CoreError> {
     if let Some(after) = params.after_seq.filter(|_| client.native.numbers()) {
         let start = after_seq(client, thread, after).await?;

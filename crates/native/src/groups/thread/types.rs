@@ -9,7 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ContextUsage, Nullable, QueuedTurnInput, ThreadConfiguration, Timestamp, Turn};
+use crate::groups::item::usage::ContextUsage;
+use crate::groups::thread::config::ThreadConfiguration;
+use crate::groups::turn::queue_types::QueuedTurnInput;
+use crate::groups::turn::types::Turn;
+use crate::wire::{Nullable, Timestamp};
 
 /// A user of a channel, with the scope and the workspace.
 #[skip_serializing_none]

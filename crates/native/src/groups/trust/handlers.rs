@@ -13,8 +13,13 @@ use serde::de::IgnoredAny;
 use super::WORKSPACE_TRUST_CHANGED;
 use crate::client::{Client, refuse};
 use crate::groups::system::SYSTEM_EVENT;
+use crate::groups::system::types::{SystemEventKind, SystemEventNotification};
+use crate::groups::trust::types;
+use crate::groups::trust::types::{
+    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
+};
 use crate::message;
-use crate::wire::{self, RpcError};
+use crate::wire::RpcError;
 
 type Trust = Arc<dyn WorkspaceTrust>;
 
@@ -31,7 +36,7 @@ pub(super) fn get(client: &Client, trust: &Trust, _: IgnoredAny, responder: Resp
 pub(super) async fn set(
     client: &Client,
     trust: &Trust,
-    params: wire::WorkspaceTrustSetParams,
+    params: WorkspaceTrustSetParams,
     responder: Responder,
 ) {
     let change = match (params.trusted, params.fingerprints) {
@@ -66,10 +71,10 @@ async fn notice(trust: Trust, peer: PeerHandle) {
     let Some(message) = trust.notice().await else {
         return;
     };
-    let params = wire::SystemEventNotification {
+    let params = SystemEventNotification {
         thread_id: None,
         turn_id: None,
-        kind: wire::SystemEventKind::WorkspaceNotTrusted,
+        kind: SystemEventKind::WorkspaceNotTrusted,
         message: Some(message),
         percent_left: None,
         token_count: None,
@@ -81,9 +86,9 @@ async fn notice(trust: Trust, peer: PeerHandle) {
     }
 }
 
-fn result(status: TrustStatus) -> wire::WorkspaceTrustResult {
+fn result(status: TrustStatus) -> WorkspaceTrustResult {
     let (counted, waiting): (Vec<_>, Vec<_>) = status.items.into_iter().partition(|item| item.trusted);
-    wire::WorkspaceTrustResult {
+    WorkspaceTrustResult {
         trusted: status.trusted,
         waiting: waiting.into_iter().map(item).collect(),
         counted: counted.into_iter().map(item).collect(),
@@ -91,12 +96,12 @@ fn result(status: TrustStatus) -> wire::WorkspaceTrustResult {
     }
 }
 
-fn item(item: TrustItem) -> wire::TrustItem {
-    wire::TrustItem {
+fn item(item: TrustItem) -> types::TrustItem {
+    types::TrustItem {
         kind: match item.kind {
-            TrustKind::Server => wire::TrustKind::Server,
-            TrustKind::Setting => wire::TrustKind::Setting,
-            TrustKind::Text => wire::TrustKind::Text,
+            TrustKind::Server => types::TrustKind::Server,
+            TrustKind::Setting => types::TrustKind::Setting,
+            TrustKind::Text => types::TrustKind::Text,
         },
         name: item.name,
         detail: Some(item.detail).filter(|detail| !detail.is_empty()),
@@ -107,7 +112,7 @@ fn item(item: TrustItem) -> wire::TrustItem {
 /// Returns the notification of the user's decision.
 pub(super) fn broadcast(news: &Broadcast) -> Option<WireMessage> {
     let TrustNews { trusted } = *news.get()?;
-    let params = wire::WorkspaceTrustChangedNotification { trusted };
+    let params = WorkspaceTrustChangedNotification { trusted };
     Some(message(WORKSPACE_TRUST_CHANGED, &params))
 }
 

@@ -6,8 +6,9 @@ pub mod types;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
 
-use crate::wire::{
-    EmptyParams, WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
+use crate::groups::handshake::types::EmptyParams;
+use crate::groups::trust::types::{
+    WorkspaceTrustChangedNotification, WorkspaceTrustResult, WorkspaceTrustSetParams,
 };
 
 pub(crate) const WORKSPACE_TRUST_CHANGED: &str = "workspace/trustChanged";

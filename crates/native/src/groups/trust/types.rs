@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::ClientRequestId;
+use crate::groups::handshake::types::ClientRequestId;
 
 /// Params of `workspace/trust/set`.
 #[skip_serializing_none]

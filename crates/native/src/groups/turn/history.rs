@@ -10,7 +10,7 @@ use bobbin_model::{GivenCall, GivenMessage, InputPart, Json, input};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{self, RpcError};
+use crate::wire::RpcError;
 
 /// A message as the client sends it.
 #[derive(Debug, Deserialize)]
@@ -47,7 +47,10 @@ struct Function {
 ///
 /// # Errors
 /// -32602, naming the first message that cannot be read.
-pub(crate) fn read(messages: &[wire::Json], said: &[InputPart]) -> Result<Arc<[GivenMessage]>, RpcError> {
+pub(crate) fn read(
+    messages: &[bobbin_model::Json],
+    said: &[InputPart],
+) -> Result<Arc<[GivenMessage]>, RpcError> {
     let read: Result<Vec<GivenMessage>, RpcError> = messages
         .iter()
         .enumerate()
@@ -63,7 +66,7 @@ pub(crate) fn read(messages: &[wire::Json], said: &[InputPart]) -> Result<Arc<[G
     Ok(read.into())
 }
 
-fn message(raw: &wire::Json) -> Result<GivenMessage, String> {
+fn message(raw: &bobbin_model::Json) -> Result<GivenMessage, String> {
     let said: Said = raw
         .decode()
         .map_err(|_| "must be an object with a 'role' and a 'content'".to_owned())?;
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
 
     fn read_all(messages: Value, said: &str) -> Result<Arc<[GivenMessage]>, RpcError> {
-        let messages: Vec<wire::Json> = serde_json::from_value(messages).unwrap();
+        let messages: Vec<bobbin_model::Json> = serde_json::from_value(messages).unwrap();
         let text = said.to_owned();
         read(&messages, &[InputPart::Text { text }])
     }

@@ -7,7 +7,9 @@ use bobbin_prompts::{PromptError, Prompts};
 
 use super::picture;
 use crate::errors;
-use crate::wire::{self, RpcError};
+use crate::groups::turn::input_types;
+use crate::groups::turn::params::SenderContext;
+use crate::wire::RpcError;
 
 /// Commands that are no input: `command/execute` runs them.
 pub const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
@@ -21,7 +23,7 @@ const MAX_NAMED_BYTES: usize = 1 << 20;
 /// `-32602` for a built-in command, for an unknown command or skill, for bytes that are no picture, and for an empty
 /// result.
 pub(crate) async fn read(
-    parts: Vec<wire::InputPart>,
+    parts: Vec<input_types::InputPart>,
     thread: &ThreadId,
     services: &Services,
 ) -> Result<Vec<InputPart>, RpcError> {
@@ -132,11 +134,11 @@ fn filled(part: InputPart, prompts: Option<&Prompts>) -> Result<InputPart, Promp
 }
 
 /// Normalises an input: drops unknown and blank parts, and strips markers.
-fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
+fn normalise(parts: Vec<input_types::InputPart>) -> Result<Vec<InputPart>, RpcError> {
     let mut usable = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            wire::InputPart::Text(part) => {
+            input_types::InputPart::Text(part) => {
                 let text = attached(&part.text, &mut usable);
                 if !text.trim().is_empty() {
                     usable.push(InputPart::Text {
@@ -144,7 +146,7 @@ fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
                     });
                 }
             }
-            wire::InputPart::CommandRef(part) => {
+            input_types::InputPart::CommandRef(part) => {
                 let name = part.name.trim_start_matches('/');
                 if BUILT_IN.contains(&name) {
                     let detail = format!("'/{name}' is a built-in command; use 'command/execute'.");
@@ -157,31 +159,31 @@ fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
                     expanded: None,
                 });
             }
-            wire::InputPart::SkillRef(part) => {
+            input_types::InputPart::SkillRef(part) => {
                 usable.push(InputPart::SkillRef {
                     name: part.name.trim_start_matches('$').to_owned(),
                     content: None,
                 });
             }
-            wire::InputPart::FileRef(part) => {
+            input_types::InputPart::FileRef(part) => {
                 usable.push(InputPart::FileRef {
                     path: part.path,
                     display_path: part.display_path,
                 });
             }
-            wire::InputPart::Image(part) if is_remote(&part.url) => {
+            input_types::InputPart::Image(part) if is_remote(&part.url) => {
                 usable.push(InputPart::Image { url: part.url });
             }
-            wire::InputPart::Image(_) => {
+            input_types::InputPart::Image(_) => {
                 let detail = "An image's 'url' must begin with http://, https:// or data:.";
                 return Err(RpcError::invalid_params(detail));
             }
-            wire::InputPart::LocalImage(part) => usable.push(InputPart::LocalImage {
+            input_types::InputPart::LocalImage(part) => usable.push(InputPart::LocalImage {
                 path: part.path,
                 mime_type: part.mime_type,
                 file_name: part.file_name,
             }),
-            wire::InputPart::Unknown(_) => {}
+            input_types::InputPart::Unknown(_) => {}
         }
     }
     if usable.is_empty() {
@@ -212,7 +214,7 @@ fn is_remote(url: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
 }
 
-pub(crate) fn sender(sender: wire::SenderContext) -> Sender {
+pub(crate) fn sender(sender: SenderContext) -> Sender {
     Sender {
         sender_id: sender.sender_id,
         sender_name: sender.sender_name,

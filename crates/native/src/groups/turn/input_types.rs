@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{Json, decode};
+use crate::wire::decode;
+use bobbin_model::Json;
 
 /// One part of an input.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

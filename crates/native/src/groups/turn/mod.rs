@@ -17,12 +17,17 @@ pub mod types;
 use crate::group::need::Need;
 use crate::group::page::Page;
 use crate::group::{Group, rows};
-use crate::wire::{
-    EmptyResult, PlanUpdatedNotification, TurnCancelledNotification, TurnDiffUpdatedNotification,
-    TurnEnqueueParams, TurnEnqueueResult, TurnFailedNotification, TurnInterruptParams, TurnNotification,
-    TurnQueueRemoveParams, TurnQueueRemoveResult, TurnRevertedNotification, TurnStartParams, TurnStartResult,
-    TurnSteerParams, TurnSteerResult, TurnWaitingNotification,
+use crate::groups::handshake::types::EmptyResult;
+use crate::groups::turn::diff::{TurnDiffUpdatedNotification, TurnWaitingNotification};
+use crate::groups::turn::notifications::{
+    TurnCancelledNotification, TurnFailedNotification, TurnNotification,
 };
+use crate::groups::turn::params::{
+    TurnEnqueueParams, TurnEnqueueResult, TurnInterruptParams, TurnQueueRemoveParams, TurnQueueRemoveResult,
+    TurnStartParams, TurnStartResult, TurnSteerParams, TurnSteerResult,
+};
+use crate::groups::turn::plan::PlanUpdatedNotification;
+use crate::groups::turn::revert_types::TurnRevertedNotification;
 
 pub(crate) const TURN_STARTED: &str = "turn/started";
 pub(crate) const TURN_COMPLETED: &str = "turn/completed";

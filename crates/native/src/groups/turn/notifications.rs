@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{Item, Turn};
+use crate::groups::item::types::Item;
+use crate::groups::turn::types::Turn;
 
 /// Params of `turn/started`, with the user's Item in the Turn, and of `turn/completed`, with all Items.
 #[skip_serializing_none]

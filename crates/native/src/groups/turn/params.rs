@@ -2,12 +2,15 @@
 //!
 //! AppServer protocol 03 §2.
 
-use bobbin_model::{Effort, SandboxProfile};
+use bobbin_model::{Effort, Json, SandboxProfile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{ClientRequestId, InputPart, Json, QueuedTurnInput, Turn};
+use crate::groups::handshake::types::ClientRequestId;
+use crate::groups::turn::input_types::InputPart;
+use crate::groups::turn::queue_types::QueuedTurnInput;
+use crate::groups::turn::types::Turn;
 
 /// The person behind an input.
 #[skip_serializing_none]

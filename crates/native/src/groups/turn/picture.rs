@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::picture::PictureFiles;
 use bobbin_model::ThreadId;
 
-use crate::wire::{self, LocalImagePart, RpcError};
+use crate::groups::turn::input_types::{InputPart, LocalImagePart};
+use crate::wire::RpcError;
 
 /// Longest name that is stored, in characters.
 const MAX_NAME: usize = 120;
@@ -18,12 +19,12 @@ const MAX_NAME: usize = 120;
 /// # Errors
 /// `-32602` for bytes that are no picture or cannot be stored.
 pub(super) async fn stored(
-    mut parts: Vec<wire::InputPart>,
+    mut parts: Vec<InputPart>,
     thread: &ThreadId,
     files: Option<&dyn PictureFiles>,
-) -> Result<Vec<wire::InputPart>, RpcError> {
+) -> Result<Vec<InputPart>, RpcError> {
     for part in &mut parts {
-        let wire::InputPart::Image(image) = part else {
+        let InputPart::Image(image) = part else {
             continue;
         };
         let Some(data) = data(&image.url) else { continue };
@@ -40,7 +41,7 @@ pub(super) async fn stored(
             .ok_or_else(|| refused("its 'url' is no base64"))?;
         let picture = files.put(thread, bytes).await;
         let picture = picture.map_err(|error| refused(&error.to_string()))?;
-        *part = wire::InputPart::LocalImage(LocalImagePart {
+        *part = InputPart::LocalImage(LocalImagePart {
             path: picture.path,
             mime_type: Some(picture.media_type.to_owned()),
             file_name: Some(shown(image.file_name.as_deref())),

@@ -9,9 +9,12 @@ use bobbin_session::{Lifetime, Start, SubscribeOptions};
 use super::input;
 use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::convert;
-use crate::wire;
+use crate::groups::turn::params::{
+    TurnEnqueueParams, TurnEnqueueResult, TurnQueueRemoveParams, TurnQueueRemoveResult, TurnSteerParams,
+    TurnSteerResult,
+};
 
-pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, responder: Responder) {
+pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
@@ -23,7 +26,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
     let reply: Reply<Enqueued> = Box::new(move |enqueued| match enqueued {
         Ok(enqueued) => {
             let id = attached.id().as_str();
-            responder.ok(wire::TurnEnqueueResult {
+            responder.ok(TurnEnqueueResult {
                 queued_input: convert::queued(id, &enqueued.entry),
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
@@ -52,7 +55,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
     client.command(&thread, Command::Enqueue { request, reply }).await;
 }
 
-pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams, responder: Responder) {
+pub(super) async fn remove(client: &Client, params: TurnQueueRemoveParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
@@ -60,7 +63,7 @@ pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams,
     let reply: Reply<Unqueued> = Box::new(move |unqueued| match unqueued {
         Ok(unqueued) => {
             let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
-            responder.ok(wire::TurnQueueRemoveResult { queued_inputs });
+            responder.ok(TurnQueueRemoveResult { queued_inputs });
             if unqueued.seq <= attached.log().visible() {
                 return;
             }
@@ -77,7 +80,7 @@ pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams,
     client.command(&thread, Command::Unqueue { id, reply }).await;
 }
 
-pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, responder: Responder) {
+pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: Responder) {
     for (name, value) in [
         ("expectedTurnId", &params.expected_turn_id),
         ("queuedInputId", &params.queued_input_id),
@@ -92,7 +95,7 @@ pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, respon
     let (session, attached) = (client.session.clone(), thread.clone());
     let reply: Reply<Steered> = Box::new(move |steered| match steered {
         Ok(steered) => {
-            responder.ok(wire::TurnSteerResult {
+            responder.ok(TurnSteerResult {
                 turn_id: steered.turn.to_string(),
                 queued_inputs: convert::queue(attached.id().as_str(), &steered.queue),
             });

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{InputPart, SenderContext, Timestamp};
+use crate::groups::turn::input_types::InputPart;
+use crate::groups::turn::params::SenderContext;
+use crate::wire::Timestamp;
 
 /// One waiting input.
 #[skip_serializing_none]

@@ -12,12 +12,13 @@ use crate::client::{Client, fail, handle, refuse, refuse_params};
 use crate::connection::Endpoint;
 use crate::convert;
 use crate::groups::thread::lifecycle;
-use crate::wire;
+use crate::groups::turn::params::{TurnInterruptParams, TurnStartParams, TurnStartResult};
+use crate::groups::turn::types::Turn;
 
 /// Limit of rules of one Turn.
 const MAX_ALLOWED: usize = 64;
 
-pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
+pub(super) async fn start(client: &Client, params: TurnStartParams, responder: Responder) {
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
@@ -41,11 +42,11 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     let shown = client.native.tool_executions();
     let reply: Reply<StartedTurn> = Box::new(move |started| match started {
         Ok(started) => {
-            let turn = wire::Turn {
+            let turn = Turn {
                 items: Some(Vec::new()),
                 ..convert::turn(attached.id(), &started.turn, shown)
             };
-            responder.ok(wire::TurnStartResult { turn });
+            responder.ok(TurnStartResult { turn });
             follower.follow(attached, &started);
         }
         Err(error) => {
@@ -117,7 +118,7 @@ fn ask_chat(client: Client, thread: Arc<ThreadHandle>) {
     });
 }
 
-pub(super) async fn interrupt(client: &Client, params: wire::TurnInterruptParams, responder: Responder) {
+pub(super) async fn interrupt(client: &Client, params: TurnInterruptParams, responder: Responder) {
     let turn = params.turn_id;
     lifecycle::change(client, &params.thread_id, responder, |reply| Command::Interrupt {
         turn,

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::wire::{Item, Timestamp, TokenUsage};
+use crate::groups::item::types::Item;
+use crate::groups::item::usage::TokenUsage;
+use crate::wire::Timestamp;
 
 /// One Turn.
 #[skip_serializing_none]

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::wire::{
-    ClientRequestId, InitializeParams, InputPart, Json, ThreadStartParams, Timestamp, TurnInterruptParams,
-    TurnStartParams,
-};
+use crate::groups::handshake::types::{ClientRequestId, InitializeParams};
+use crate::groups::thread::params::ThreadStartParams;
+use crate::groups::turn::input_types::InputPart;
+use crate::groups::turn::params::{TurnInterruptParams, TurnStartParams};
+use crate::wire::Timestamp;
+use bobbin_model::Json;
 
 /// One member of every kind that decoding treats differently.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +25,7 @@ struct Sample {
     count: u32,
     signed: i64,
     ratio: f64,
-    mode: Option<crate::wire::SubscribeMode>,
+    mode: Option<crate::groups::thread::params::SubscribeMode>,
     inner: Option<Box<Sample>>,
     list: Vec<u8>,
     by_key: BTreeMap<String, u64>,

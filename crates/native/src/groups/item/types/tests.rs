@@ -4,7 +4,8 @@ use rstest::rstest;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::wire::{TextPayload, decode};
+use crate::groups::item::payload::TextPayload;
+use crate::wire::decode;
 
 fn on_the_wire(kind: &str, payload: &str) -> String {
     // A desktop reads it beside the payload.
