@@ -13,6 +13,7 @@ use bobbin_model::{Lines, visible};
 use bobbin_peer::{Batches, CallError, LogEntry, ParseErrorReply, Peer, PeerHandle, PeerOptions};
 use bobbin_supervise::{Child, Failure, Line, Restart, Service, Status, Streams, causes};
 use parking_lot::Mutex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -37,19 +38,21 @@ const EXIT: Duration = Duration::from_millis(500);
 /// Longest text of a failure, in bytes.
 const MAX_PROBLEM: usize = 500;
 
-/// Status of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// An extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "HermesExtension")]
 pub struct ExtensionStatus {
     /// Its id.
+    #[schemars(with = "String")]
     pub id: ExtensionId,
-    /// Its path, as configured.
+    /// Its program, as configured.
     pub path: String,
-    /// Its name: from the configuration, or from the extension once it runs.
+    /// Its configured label, or its own name.
     pub name: String,
-    /// Its version, once it runs.
+    /// Its version, once it has run.
     pub version: String,
-    /// Its present state.
+    /// Its state.
     pub state: ExtensionState,
     /// Whether it is enabled.
     pub enabled: bool,
@@ -59,8 +62,9 @@ pub struct ExtensionStatus {
 }
 
 /// State of an extension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "HermesExtensionState")]
 pub enum ExtensionState {
     /// Its process is being started.
     Starting,

@@ -5,14 +5,16 @@
 use std::collections::VecDeque;
 
 use bobbin_model::UnixMillis;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The most entries of an extension.
 pub(crate) const MAX_ENTRIES: usize = 1000;
 
 /// Severity of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "HermesLogLevel")]
 pub enum Level {
     /// An error.
     Error,

@@ -41,10 +41,17 @@ const STRUCTURED_TIMES: usize = 4;
 
 /// A replacement of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesEdit")
+)]
 pub struct TextEdit {
-    /// The start of the part, in bytes of UTF-8.
+    /// Start of the part, in bytes of UTF-8.
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub start: usize,
-    /// The end of the part.
+    /// End of the part, in bytes of UTF-8.
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub end: usize,
     /// The text that replaces it.
     pub text: String,

@@ -101,13 +101,19 @@ pub enum PatchError {
     TooManySegments,
 }
 
-/// The result of the patches of one call.
+/// Result of `hermes/document/patch`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesPatchResult")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchReport {
-    /// Whether every patch was applied.
+    /// Whether all patches were applied.
     pub success: bool,
-    /// The number of applied patches.
+    /// Number of applied patches.
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub patches_applied: usize,
     /// The skipped patches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,12 +122,18 @@ pub struct PatchReport {
 
 /// A patch that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesPatchFailure")
+)]
 pub struct PatchFailure {
-    /// Its position in the call, from 0.
+    /// Its position, from 0.
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub index: usize,
-    /// Its path as it was given.
+    /// Its path.
     pub path: String,
-    /// Why, for a user.
+    /// Why.
     pub message: String,
 }
 

@@ -9,14 +9,21 @@ use crate::path::index;
 use crate::separators::{Level, Separators, parts};
 use crate::value::Value;
 
-/// How a message is laid out in the structured formats.
+/// Layout of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesShape")
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// `{"segments": [{"segment": "PID", "fields": {…}}, …]}`: the order of the segments is in the data.
+    /// A list of segments.
+    // `{"segments": [{"segment": "PID", "fields": {…}}, …]}`: the order of the segments is in the data.
     #[default]
     Segments,
-    /// `{"PID": {…}, "OBX": [{…}, {…}]}`: segments of one name together.
+    /// Segments of one name together.
+    // `{"PID": {…}, "OBX": [{…}, {…}]}`.
     Keyed,
 }
 

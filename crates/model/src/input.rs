@@ -169,18 +169,23 @@ pub fn written_text(parts: &[InputPart]) -> String {
     written.map(InputPart::display).collect()
 }
 
-/// The user behind an input in a shared conversation.
+/// The person behind an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SenderContext")
+)]
 pub struct Sender {
-    /// Identifier.
+    /// Id of the user.
     pub sender_id: String,
-    /// Name to show.
+    /// Name of the user.
     pub sender_name: String,
-    /// Role in the channel.
+    /// Role of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_role: Option<String>,
-    /// Group the input was sent in.
+    /// The group it was said in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
 }

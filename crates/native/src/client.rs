@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, StartedTurn, ThreadHandle, Threads};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ClientKeys, InputPart, ThreadId, ThreadState, TurnFeatures};
+use bobbin_model::{ClientKeys, InputPart, Sender, ThreadId, ThreadState, TurnFeatures};
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Lifetime, Session, Start, SubscribeOptions, until_answered};
 use serde::Deserialize;
@@ -22,8 +22,6 @@ use crate::groups::handshake::capabilities::ClientCapabilities;
 use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::serving::connection::Serving;
 use crate::groups::thread::types::Thread;
-use crate::groups::turn::input;
-use crate::groups::turn::params::SenderContext;
 use crate::own_turns::OwnTurns;
 pub use crate::repeats::Answer;
 use crate::wire::{RpcError, decode};
@@ -133,11 +131,11 @@ impl Client {
     }
 
     /// Returns the request for a Turn of this client.
-    pub fn turn(&self, thread: &ThreadId, input: Vec<InputPart>, sender: Option<SenderContext>) -> StartTurn {
+    pub fn turn(&self, thread: &ThreadId, input: Vec<InputPart>, sender: Option<Sender>) -> StartTurn {
         StartTurn {
             trigger: None,
             input,
-            sender: sender.map(input::sender),
+            sender,
             channel: Some(self.native.channels().of(thread)),
             features: self.turn_features(),
         }

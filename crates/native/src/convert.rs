@@ -22,7 +22,6 @@ use crate::groups::thread::types::Thread;
 use crate::groups::turn::input_types::{
     CommandRefPart, FileRefPart, ImagePart, InputPart, LocalImagePart, SkillRefPart, TextPart,
 };
-use crate::groups::turn::params::SenderContext;
 use crate::groups::turn::queue_types::QueuedTurnInput;
 use crate::groups::turn::types::{Turn, TurnInitiator};
 use crate::wire::Timestamp;
@@ -128,12 +127,7 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> QueuedTurnInpu
             .map(|native| part(&native.materialized()))
             .collect(),
         display_text: model::input::display_text(&entry.native),
-        sender: entry.sender.as_ref().map(|sender| SenderContext {
-            sender_id: sender.sender_id.clone(),
-            sender_name: sender.sender_name.clone(),
-            sender_role: sender.sender_role.clone(),
-            group_id: sender.group_id.clone(),
-        }),
+        sender: entry.sender.clone(),
         status: entry.status,
         created_at: time(entry.created_at),
         ready_after_turn_id: entry.ready_after.map(|turn| turn.to_string()),

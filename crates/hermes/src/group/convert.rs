@@ -1,19 +1,15 @@
 //! Converts the host's values and errors for the wire.
 
-use crate::{
-    CommandError, DocumentError, DocumentStatus, ExtensionState, ExtensionStatus, Level, LogRecord, News,
-    Origin,
-};
+use crate::{CommandError, DocumentError, DocumentStatus, LogRecord, News, Origin};
 use bobbin_core::WireMessage;
-use bobbin_hl7::{FieldSchema, Findings, PatchReport, Properties};
+use bobbin_hl7::Findings;
 use bobbin_native::message;
 use bobbin_native::wire::RpcError;
 use bobbin_peer::ErrorObject;
 
 use crate::group::wire::{
-    HermesDataType, HermesDocument, HermesDocumentChanged, HermesExtension, HermesExtensionState,
-    HermesField, HermesFinding, HermesFindings, HermesFocusParams, HermesLogEntry, HermesLogLevel,
-    HermesOrigin, HermesPatchFailure, HermesPatchResult, HermesToolbarChanged,
+    HermesDocument, HermesDocumentChanged, HermesFinding, HermesFindings, HermesFocusParams, HermesLogEntry,
+    HermesOrigin, HermesToolbarChanged,
 };
 use crate::group::{DOCUMENT_CHANGED, DOCUMENT_CLOSED, EXTENSION_CHANGED, TOOLBAR_CHANGED};
 
@@ -22,7 +18,7 @@ const COMMAND_NOT_FOUND: i64 = -32009;
 
 pub(crate) fn notification(news: &News) -> Option<WireMessage> {
     let made = match news {
-        News::Extension(status) => message(EXTENSION_CHANGED, &extension(status)),
+        News::Extension(status) => message(EXTENSION_CHANGED, status),
         News::Toolbar => message(TOOLBAR_CHANGED, &HermesToolbarChanged {}),
         News::Document(status, by) => {
             let changed = HermesDocumentChanged {
@@ -52,34 +48,11 @@ fn origin(origin: &Origin) -> HermesOrigin {
     }
 }
 
-pub(crate) fn extension(status: &ExtensionStatus) -> HermesExtension {
-    HermesExtension {
-        id: status.id.to_string(),
-        path: status.path.clone(),
-        name: status.name.clone(),
-        version: status.version.clone(),
-        state: match status.state {
-            ExtensionState::Starting => HermesExtensionState::Starting,
-            ExtensionState::Initializing => HermesExtensionState::Initializing,
-            ExtensionState::Running => HermesExtensionState::Running,
-            ExtensionState::ShuttingDown => HermesExtensionState::ShuttingDown,
-            ExtensionState::Stopped => HermesExtensionState::Stopped,
-            ExtensionState::Failed => HermesExtensionState::Failed,
-        },
-        enabled: status.enabled,
-        error: status.error.clone(),
-    }
-}
-
 pub(crate) fn record(record: LogRecord) -> HermesLogEntry {
     HermesLogEntry {
         number: record.number,
         timestamp: bobbin_native::convert::time(record.timestamp),
-        level: match record.level {
-            Level::Error => HermesLogLevel::Error,
-            Level::Warn => HermesLogLevel::Warn,
-            Level::Info => HermesLogLevel::Info,
-        },
+        level: record.level,
         message: record.message,
     }
 }
@@ -99,19 +72,6 @@ pub(crate) fn document(status: &DocumentStatus) -> HermesDocument {
     }
 }
 
-pub(crate) fn report(report: PatchReport) -> HermesPatchResult {
-    let errors = report.errors.into_iter().map(|failure| HermesPatchFailure {
-        index: failure.index as u64,
-        path: failure.path,
-        message: failure.message,
-    });
-    HermesPatchResult {
-        success: report.success,
-        patches_applied: report.patches_applied as u64,
-        errors: errors.collect(),
-    }
-}
-
 pub(crate) fn findings(found: Findings) -> HermesFindings {
     let findings = found.findings.into_iter().map(|finding| HermesFinding {
         path: finding.path.map(|path| path.to_string()),
@@ -120,40 +80,6 @@ pub(crate) fn findings(found: Findings) -> HermesFindings {
     HermesFindings {
         findings: findings.collect(),
         truncated: found.truncated,
-    }
-}
-
-pub(crate) fn field(field: &FieldSchema) -> HermesField {
-    let Properties {
-        name,
-        group,
-        note,
-        required,
-        minlength,
-        maxlength,
-        pattern,
-        datatype,
-        placeholder,
-        values,
-        template,
-    } = field.properties.clone();
-    HermesField {
-        field: field.field,
-        component: field.component,
-        name,
-        group,
-        note,
-        required,
-        minlength,
-        maxlength,
-        pattern,
-        datatype: datatype.map(|datatype| match datatype {
-            bobbin_hl7::DataType::Date => HermesDataType::Date,
-            bobbin_hl7::DataType::DateTime => HermesDataType::DateTime,
-        }),
-        placeholder,
-        values,
-        template,
     }
 }
 

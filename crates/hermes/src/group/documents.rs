@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{Change, DocumentError, DocumentStatus, Origin, SaveTo, Source};
-use bobbin_hl7::{Format, Patch, Shape, TextEdit};
+use bobbin_hl7::{Format, Patch};
 use bobbin_model::ThreadId;
 use bobbin_native::client::{Client, handle, refuse};
 use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
@@ -17,7 +17,7 @@ use crate::group::screen::client_id;
 use crate::group::wire::{
     HermesChangeParams, HermesCloseParams, HermesDocumentListResult, HermesFocusParams, HermesGetParams,
     HermesOpenParams, HermesPatchParams, HermesSaveParams, HermesSegment, HermesSegmentParams,
-    HermesSetParams, HermesShape, HermesStepParams, HermesText,
+    HermesSetParams, HermesStepParams, HermesText,
 };
 
 pub(crate) async fn open(client: &Client, host: &Hermes, asked: HermesOpenParams, responder: Responder) {
@@ -50,10 +50,7 @@ pub(crate) async fn get(_: &Client, host: &Hermes, asked: HermesGetParams, respo
     let Some(format) = format(asked.format.as_deref()) else {
         return unknown_format(responder);
     };
-    let shape = match asked.shape {
-        Some(HermesShape::Keyed) => Shape::Keyed,
-        Some(HermesShape::Segments) | None => Shape::Segments,
-    };
+    let shape = asked.shape.unwrap_or_default();
     let thread = ThreadId::new(asked.thread_id);
     let read = match asked.format {
         Some(_) => host.get(&thread, format, shape).await,
@@ -66,12 +63,7 @@ pub(crate) async fn get(_: &Client, host: &Hermes, asked: HermesGetParams, respo
 }
 
 pub(crate) async fn change(_: &Client, host: &Hermes, asked: HermesChangeParams, responder: Responder) {
-    let edits = asked.edits.into_iter().map(|edit| TextEdit {
-        start: usize::try_from(edit.start).unwrap_or(usize::MAX),
-        end: usize::try_from(edit.end).unwrap_or(usize::MAX),
-        text: edit.text,
-    });
-    let change = Change::Edits(edits.collect());
+    let change = Change::Edits(asked.edits);
     changed(host, asked.thread_id, Some(asked.version), change, responder).await;
 }
 
@@ -108,7 +100,7 @@ pub(crate) async fn patch(_: &Client, host: &Hermes, asked: HermesPatchParams, r
     let patches = patches.collect();
     let thread = ThreadId::new(asked.thread_id);
     let patched = host.patch(&thread, asked.version, patches, Origin::Client).await;
-    answer(responder, patched.map(convert::report));
+    answer(responder, patched);
 }
 
 pub(crate) async fn save(client: &Client, host: &Hermes, asked: HermesSaveParams, responder: Responder) {
@@ -143,7 +135,7 @@ pub(crate) fn segment(
 ) {
     let schema = host.schema();
     responder.ok(HermesSegment {
-        fields: schema.segment(&segment).iter().map(convert::field).collect(),
+        fields: schema.segment(&segment).to_vec(),
     });
 }
 

@@ -22,9 +22,8 @@ use crate::group::wire::{
 const USUAL_ENTRIES: u32 = 100;
 
 pub(crate) fn list(_: &Client, host: &Hermes, _: EmptyParams, responder: Responder) {
-    let extensions = host.extensions();
     responder.ok(HermesExtensionListResult {
-        extensions: extensions.iter().map(convert::extension).collect(),
+        extensions: host.extensions(),
     });
 }
 

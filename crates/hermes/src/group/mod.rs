@@ -16,8 +16,9 @@ use std::sync::Arc;
 use crate::ui::{
     CLOSE_WINDOW, OPEN_FILE, OPEN_FILES, OPEN_WINDOW, SAVE_FILE, SELECT_DIRECTORY, SHOW_CONFIRM, SHOW_MESSAGE,
 };
-use crate::{Announce, Host, News};
+use crate::{Announce, ExtensionStatus, Host, News};
 use bobbin_core::Broadcasts;
+use bobbin_hl7::PatchReport;
 use bobbin_native::group::page::Page;
 use bobbin_native::group::{Group, rows};
 use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
@@ -25,12 +26,11 @@ use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
 pub use crate::group::follow::close_with_threads;
 use crate::group::wire::{
     HermesChangeParams, HermesChoice, HermesCloseParams, HermesCommandParams, HermesConfirm, HermesConfirmed,
-    HermesDocument, HermesDocumentChanged, HermesDocumentListResult, HermesExtension,
-    HermesExtensionListResult, HermesFindings, HermesFocusParams, HermesGetParams, HermesLogsParams,
-    HermesLogsResult, HermesMessage, HermesOpenParams, HermesPatchParams, HermesPatchResult, HermesPath,
-    HermesPaths, HermesSaveParams, HermesSegment, HermesSegmentParams, HermesSetEnabledParams,
-    HermesSetParams, HermesStepParams, HermesText, HermesToolbarChanged, HermesToolbarResult, HermesWindow,
-    HermesWindowClosedParams,
+    HermesDocument, HermesDocumentChanged, HermesDocumentListResult, HermesExtensionListResult,
+    HermesFindings, HermesFocusParams, HermesGetParams, HermesLogsParams, HermesLogsResult, HermesMessage,
+    HermesOpenParams, HermesPatchParams, HermesPath, HermesPaths, HermesSaveParams, HermesSegment,
+    HermesSegmentParams, HermesSetEnabledParams, HermesSetParams, HermesStepParams, HermesText,
+    HermesToolbarChanged, HermesToolbarResult, HermesWindow, HermesWindowClosedParams,
 };
 
 const EXTENSION_CHANGED: &str = "hermes/extension/changed";
@@ -97,7 +97,7 @@ pub static GROUP: Group = Group {
             [] wait_with(of Hermes) documents::set, needs Own:
             "Replaces the message.",
             test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
-        request "hermes/document/patch" (HermesPatchParams => HermesPatchResult)
+        request "hermes/document/patch" (HermesPatchParams => PatchReport)
             [] wait_with(of Hermes) documents::patch, needs Own:
             "Sets places by path.",
             test "hermes/documents: a_document_is_opened_changed_taken_back_saved_and_closed";
@@ -132,7 +132,7 @@ pub static GROUP: Group = Group {
         client_notification WINDOW_CLOSED (HermesWindowClosedParams) wait screen::window_closed, needs Approve:
             "The user has closed a window.",
             test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document";
-        notification EXTENSION_CHANGED (HermesExtension):
+        notification EXTENSION_CHANGED (ExtensionStatus):
             "An extension is in another state.",
             test "hermes/extensions: an_extension_asks_the_client_that_ran_its_command_and_changes_the_document",
             note "to clients that declared `hermesUi`";

@@ -35,12 +35,17 @@ pub struct Schema {
     segments: BTreeMap<String, Vec<FieldSchema>>,
 }
 
-/// The known properties of a field, or of a component of it.
+/// Schema of a field or component.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesField")
+)]
 pub struct FieldSchema {
-    /// The field's number.
+    /// Its number.
     pub field: u8,
-    /// The component's number, if this is about a component.
+    /// The number of the component.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub component: Option<u8>,
     /// The known properties.
@@ -50,14 +55,15 @@ pub struct FieldSchema {
 
 /// The properties of a field. An absent property is not known or not restricted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Properties {
-    /// The name of the field.
+    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A heading under which editors show it.
+    /// A heading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// A remark for users.
+    /// A remark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Whether it must have a value.
@@ -69,30 +75,37 @@ pub struct Properties {
     /// The largest number of characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxlength: Option<u32>,
-    /// A regular expression that the whole value matches.
+    /// A regular expression for the whole value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The kind of text.
+    /// Its data type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datatype: Option<DataType>,
-    /// The text that editors show in an empty field.
+    /// Text that an empty field shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// The codes that it may hold, each with its meaning.
+    /// Its codes with their meanings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<BTreeMap<String, String>>,
-    /// A text that editors offer as a beginning.
+    /// Text that editors offer to start with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
 }
 
-/// A kind of text that can be checked.
+/// Data type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "HermesDataType")
+)]
 #[serde(rename_all = "lowercase")]
 pub enum DataType {
-    /// `YYYY[MM[DD]]`
+    /// A date.
+    // `YYYY[MM[DD]]`
     Date,
-    /// `YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]`
+    /// A date with a time.
+    // `YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]`
     DateTime,
 }
 

@@ -1,7 +1,6 @@
 //! Documents, their findings and the schema of segments.
 
-use std::collections::BTreeMap;
-
+use bobbin_hl7::{FieldSchema, Shape, TextEdit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -86,17 +85,7 @@ pub struct HermesGetParams {
     /// `hl7` (with CR as line ends), `json`, `yaml` or `toml`. Without it, the text as it is, in which `change` counts.
     pub format: Option<String>,
     /// Layout of JSON, YAML and TOML. Default `segments`.
-    pub shape: Option<HermesShape>,
-}
-
-/// Layout of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HermesShape {
-    /// A list of segments.
-    Segments,
-    /// Segments of one name together.
-    Keyed,
+    pub shape: Option<Shape>,
 }
 
 /// Result of `hermes/document/get`.
@@ -118,19 +107,7 @@ pub struct HermesChangeParams {
     /// The version that the edits were made on.
     pub version: u64,
     /// Applied one after the other, all or none.
-    pub edits: Vec<HermesEdit>,
-}
-
-/// A replacement of a part of the text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HermesEdit {
-    /// Start of the part, in bytes of UTF-8.
-    pub start: u64,
-    /// End of the part, in bytes of UTF-8.
-    pub end: u64,
-    /// The text that replaces it.
-    pub text: String,
+    pub edits: Vec<TextEdit>,
 }
 
 /// Params of `hermes/document/set`.
@@ -176,31 +153,6 @@ pub struct HermesPatch {
     /// Creates a segment. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub create: bool,
-}
-
-/// Result of `hermes/document/patch`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HermesPatchResult {
-    /// Whether all patches were applied.
-    pub success: bool,
-    /// Number of applied patches.
-    pub patches_applied: u64,
-    /// The skipped patches.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<HermesPatchFailure>,
-}
-
-/// A patch that was skipped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HermesPatchFailure {
-    /// Its position, from 0.
-    pub index: u64,
-    /// Its path.
-    pub path: String,
-    /// Why.
-    pub message: String,
 }
 
 /// Params of `hermes/document/undo` and `redo`.
@@ -278,52 +230,9 @@ pub struct HermesSegmentParams {
 }
 
 /// Result of `hermes/schema/segment`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesSegment {
     /// By field and component.
-    pub fields: Vec<HermesField>,
-}
-
-/// Schema of a field or component.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HermesField {
-    /// Its number.
-    pub field: u8,
-    /// The number of the component.
-    pub component: Option<u8>,
-    /// Its name.
-    pub name: Option<String>,
-    /// A heading.
-    pub group: Option<String>,
-    /// A remark.
-    pub note: Option<String>,
-    /// Whether it must have a value.
-    pub required: Option<bool>,
-    /// The least number of characters.
-    pub minlength: Option<u32>,
-    /// The largest number of characters.
-    pub maxlength: Option<u32>,
-    /// A regular expression for the whole value.
-    pub pattern: Option<String>,
-    /// Its data type.
-    pub datatype: Option<HermesDataType>,
-    /// Text that an empty field shows.
-    pub placeholder: Option<String>,
-    /// Its codes with their meanings.
-    pub values: Option<BTreeMap<String, String>>,
-    /// Text that editors offer to start with.
-    pub template: Option<String>,
-}
-
-/// Data type of a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum HermesDataType {
-    /// A date.
-    Date,
-    /// A date with a time.
-    DateTime,
+    pub fields: Vec<FieldSchema>,
 }

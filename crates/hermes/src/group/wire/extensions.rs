@@ -1,55 +1,17 @@
 //! Extensions, their logs and their toolbar.
 
+use crate::{ExtensionStatus, Level};
 use bobbin_native::wire::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Result of `hermes/extension/list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesExtensionListResult {
     /// In the order of the configuration.
-    pub extensions: Vec<HermesExtension>,
-}
-
-/// An extension.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HermesExtension {
-    /// Its id.
-    pub id: String,
-    /// Its program, as configured.
-    pub path: String,
-    /// Its configured label, or its own name.
-    pub name: String,
-    /// Its version, once it has run.
-    pub version: String,
-    /// Its state.
-    pub state: HermesExtensionState,
-    /// Whether it is enabled.
-    pub enabled: bool,
-    /// Why it failed.
-    pub error: Option<String>,
-}
-
-/// State of an extension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HermesExtensionState {
-    /// Its process is being started.
-    Starting,
-    /// The handshake is under way.
-    Initializing,
-    /// It is ready.
-    Running,
-    /// It was asked to shut down.
-    ShuttingDown,
-    /// It does not run.
-    Stopped,
-    /// It does not run because of an error.
-    Failed,
+    pub extensions: Vec<ExtensionStatus>,
 }
 
 /// Params of `hermes/extension/setEnabled`.
@@ -76,7 +38,7 @@ pub struct HermesLogsParams {
 }
 
 /// Result of `hermes/extension/logs`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesLogsResult {
     /// Oldest first.
@@ -84,7 +46,7 @@ pub struct HermesLogsResult {
 }
 
 /// An entry of a log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HermesLogEntry {
     /// Its number, from 1 on.
@@ -92,21 +54,9 @@ pub struct HermesLogEntry {
     /// When it was written.
     pub timestamp: Timestamp,
     /// Its severity.
-    pub level: HermesLogLevel,
+    pub level: Level,
     /// The text. It may have data of patients in it.
     pub message: String,
-}
-
-/// Severity of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HermesLogLevel {
-    /// An error.
-    Error,
-    /// A warning.
-    Warn,
-    /// Anything else.
-    Info,
 }
 
 /// Result of `hermes/toolbar/list`.

@@ -11,7 +11,7 @@ use bobbin_agent_api::slash::{SlashCommand, SlashCommands};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{Identity, InputPart, Refusal as Refused};
+use bobbin_model::{Identity, InputPart, Refusal as Refused, Sender};
 use bobbin_peer::Responder;
 use bobbin_prompts::{COMPACT, OwnCommand, PromptError, Prompts};
 use tokio::sync::oneshot;
@@ -23,7 +23,6 @@ use crate::groups::command::types::{
 };
 use crate::groups::thread::types::Thread;
 use crate::groups::turn::input::{BUILT_IN as BUILT_IN_NAMES, filled_prompt};
-use crate::groups::turn::params::SenderContext;
 use crate::wire::RpcError;
 use crate::{convert, errors};
 
@@ -297,7 +296,7 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<CommandExecuteRe
 async fn compact(
     client: &Client,
     thread: &Arc<ThreadHandle>,
-    sender: Option<SenderContext>,
+    sender: Option<Sender>,
 ) -> Result<CommandExecuteResult, Refusal> {
     let part = InputPart::CommandRef {
         name: COMPACT.to_owned(),

@@ -2,13 +2,13 @@
 //!
 //! AppServer protocol 05 §6.
 
+use bobbin_model::Sender;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::thread::types::Thread;
-use crate::groups::turn::params::SenderContext;
 
 /// Where a command comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct CommandExecuteParams {
     /// The arguments, one by one.
     pub arguments: Option<Vec<String>>,
     /// Who runs it.
-    pub sender: Option<SenderContext>,
+    pub sender: Option<Sender>,
     /// The client's name for this request.
     pub client_request_id: Option<ClientRequestId>,
 }

@@ -2,13 +2,12 @@
 
 use bobbin_agent_api::Services;
 use bobbin_agent_api::tool_server::{ToolServers, typed_prompt};
-use bobbin_model::{InputPart, Sender, ThreadId};
+use bobbin_model::{InputPart, ThreadId};
 use bobbin_prompts::{PromptError, Prompts};
 
 use super::picture;
 use crate::errors;
 use crate::groups::turn::input_types;
-use crate::groups::turn::params::SenderContext;
 use crate::wire::RpcError;
 
 /// Commands that are no input: `command/execute` runs them.
@@ -212,15 +211,6 @@ fn attached<'a>(mut text: &'a str, parts: &mut Vec<InputPart>) -> &'a str {
 fn is_remote(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
-}
-
-pub(crate) fn sender(sender: SenderContext) -> Sender {
-    Sender {
-        sender_id: sender.sender_id,
-        sender_name: sender.sender_name,
-        sender_role: sender.sender_role,
-        group_id: sender.group_id,
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! AppServer protocol 03 §2.
 
-use bobbin_model::{Effort, Json, SandboxProfile};
+use bobbin_model::{Effort, Json, SandboxProfile, Sender};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -11,21 +11,6 @@ use crate::groups::handshake::types::ClientRequestId;
 use crate::groups::turn::input_types::InputPart;
 use crate::groups::turn::queue_types::QueuedTurnInput;
 use crate::groups::turn::types::Turn;
-
-/// The person behind an input.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SenderContext {
-    /// Id of the user.
-    pub sender_id: String,
-    /// Name of the user.
-    pub sender_name: String,
-    /// Role of the user.
-    pub sender_role: Option<String>,
-    /// The group it was said in.
-    pub group_id: Option<String>,
-}
 
 /// Params of `turn/start`.
 #[skip_serializing_none]
@@ -37,7 +22,7 @@ pub struct TurnStartParams {
     /// At least one part that the server knows.
     pub input: Vec<InputPart>,
     /// Who says it.
-    pub sender: Option<SenderContext>,
+    pub sender: Option<Sender>,
     /// How much the model reasons in this Turn; as the Thread's configuration says when left out.
     pub reasoning_effort: Option<Effort>,
     /// Extension: rules that allow in this Turn alone, and in the Turns of its subagents: `tool:NAME`, `path:PATTERN` or a
@@ -71,7 +56,7 @@ pub struct TurnEnqueueParams {
     /// At least one part that the server knows.
     pub input: Vec<InputPart>,
     /// Who says it.
-    pub sender: Option<SenderContext>,
+    pub sender: Option<Sender>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }
@@ -132,7 +117,7 @@ pub struct TurnSteerParams {
     /// Must be an entry with the status `queued`.
     pub queued_input_id: String,
     /// Replaces the stored sender.
-    pub sender: Option<SenderContext>,
+    pub sender: Option<Sender>,
     /// Extension: makes a repeated request safe.
     pub client_request_id: Option<ClientRequestId>,
 }

@@ -48,7 +48,7 @@ pub(super) async fn enqueue(client: &Client, params: TurnEnqueueParams, responde
     let request = StartTurn {
         trigger: None,
         input,
-        sender: params.sender.map(input::sender),
+        sender: params.sender,
         channel: Some(client.native.channels().of(thread.id())),
         features: client.turn_features(),
     };
@@ -115,7 +115,7 @@ pub(super) async fn steer(client: &Client, params: TurnSteerParams, responder: R
     let command = Command::Steer {
         id: QueuedInputId::new(params.queued_input_id),
         expected: params.expected_turn_id,
-        sender: params.sender.map(input::sender),
+        sender: params.sender,
         reply,
     };
     client.command(&thread, command).await;

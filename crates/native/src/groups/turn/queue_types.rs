@@ -2,13 +2,12 @@
 //!
 //! AppServer protocol 03 §4.
 
-use bobbin_model::QueueStatus;
+use bobbin_model::{QueueStatus, Sender};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::groups::turn::input_types::InputPart;
-use crate::groups::turn::params::SenderContext;
 use crate::wire::Timestamp;
 
 /// One waiting input.
@@ -27,7 +26,7 @@ pub struct QueuedTurnInput {
     /// One line that sums it up.
     pub display_text: String,
     /// Who gave it.
-    pub sender: Option<SenderContext>,
+    pub sender: Option<Sender>,
     /// Whether it waits for a Turn of its own or for a boundary in the running one.
     pub status: QueueStatus,
     /// When it was given.
