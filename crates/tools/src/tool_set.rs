@@ -44,7 +44,7 @@ pub struct ToolSet {
 
 /// Returns the names of the built-in tools, those for subagents, terminals and skills among them.
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
-    static PLAIN: LazyLock<[Arc<dyn Tool>; 12]> = LazyLock::new(|| plain(&FileWork::new()));
+    static PLAIN: LazyLock<Vec<Arc<dyn Tool>>> = LazyLock::new(|| plain(&FileWork::new()));
     let made = PLAIN
         .iter()
         .chain(agents::TOOLS.iter())
@@ -54,8 +54,8 @@ pub fn built_in_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Makes the tools that need no process.
-fn plain(work: &FileWork) -> [Arc<dyn Tool>; 12] {
-    [
+fn plain(work: &FileWork) -> Vec<Arc<dyn Tool>> {
+    vec![
         Arc::new(ReadFile::new(work.clone())),
         Arc::new(WriteFile::new(work.clone())),
         Arc::new(EditFile::new(work.clone())),

@@ -7,10 +7,10 @@ use bobbin_native::message;
 use bobbin_native::wire::RpcError;
 use bobbin_peer::ErrorObject;
 
-use crate::group::wire::{
-    HermesDocument, HermesDocumentChanged, HermesFinding, HermesFindings, HermesFocusParams, HermesLogEntry,
-    HermesOrigin, HermesToolbarChanged,
+use crate::group::wire::documents::{
+    HermesDocument, HermesDocumentChanged, HermesFinding, HermesFindings, HermesFocusParams, HermesOrigin,
 };
+use crate::group::wire::extensions::{HermesLogEntry, HermesToolbarChanged};
 use crate::group::{DOCUMENT_CHANGED, DOCUMENT_CLOSED, EXTENSION_CHANGED, TOOLBAR_CHANGED};
 
 /// Code of an unknown command, also in the extensions' protocol.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::group::Hermes;
 use crate::group::convert;
 use crate::group::screen::client_id;
-use crate::group::wire::{
+use crate::group::wire::documents::{
     HermesChangeParams, HermesCloseParams, HermesDocumentListResult, HermesFocusParams, HermesGetParams,
     HermesOpenParams, HermesPatchParams, HermesSaveParams, HermesSegment, HermesSegmentParams,
     HermesSetParams, HermesStepParams, HermesText,

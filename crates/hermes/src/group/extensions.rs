@@ -13,7 +13,7 @@ use bobbin_peer::Responder;
 use crate::group::Hermes;
 use crate::group::convert;
 use crate::group::screen::client_id;
-use crate::group::wire::{
+use crate::group::wire::extensions::{
     HermesButton, HermesCommandParams, HermesExtensionListResult, HermesLogsParams, HermesLogsResult,
     HermesSetEnabledParams, HermesToolbarButton, HermesToolbarResult,
 };

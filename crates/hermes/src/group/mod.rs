@@ -24,13 +24,18 @@ use bobbin_native::group::{Group, rows};
 use bobbin_native::groups::handshake::types::{EmptyParams, EmptyResult};
 
 pub use crate::group::follow::close_with_threads;
-use crate::group::wire::{
-    HermesChangeParams, HermesChoice, HermesCloseParams, HermesCommandParams, HermesConfirm, HermesConfirmed,
-    HermesDocument, HermesDocumentChanged, HermesDocumentListResult, HermesExtensionListResult,
-    HermesFindings, HermesFocusParams, HermesGetParams, HermesLogsParams, HermesLogsResult, HermesMessage,
-    HermesOpenParams, HermesPatchParams, HermesPath, HermesPaths, HermesSaveParams, HermesSegment,
-    HermesSegmentParams, HermesSetEnabledParams, HermesSetParams, HermesStepParams, HermesText,
-    HermesToolbarChanged, HermesToolbarResult, HermesWindow, HermesWindowClosedParams,
+use crate::group::wire::dialogs::{
+    HermesChoice, HermesConfirm, HermesConfirmed, HermesMessage, HermesPath, HermesPaths, HermesWindow,
+    HermesWindowClosedParams,
+};
+use crate::group::wire::documents::{
+    HermesChangeParams, HermesCloseParams, HermesDocument, HermesDocumentChanged, HermesDocumentListResult,
+    HermesFindings, HermesFocusParams, HermesGetParams, HermesOpenParams, HermesPatchParams,
+    HermesSaveParams, HermesSegment, HermesSegmentParams, HermesSetParams, HermesStepParams, HermesText,
+};
+use crate::group::wire::extensions::{
+    HermesCommandParams, HermesExtensionListResult, HermesLogsParams, HermesLogsResult,
+    HermesSetEnabledParams, HermesToolbarChanged, HermesToolbarResult,
 };
 
 const EXTENSION_CHANGED: &str = "hermes/extension/changed";

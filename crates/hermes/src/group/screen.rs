@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::group::wire::HermesWindowClosedParams;
+use crate::group::wire::dialogs::HermesWindowClosedParams;
 use crate::group::{CAPABILITY, Hermes};
 
 struct Connected(PeerHandle);

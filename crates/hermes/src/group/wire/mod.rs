@@ -1,9 +1,5 @@
 //! The shapes of `hermes/*`.
 
-mod dialogs;
-mod documents;
-mod extensions;
-
-pub use dialogs::*;
-pub use documents::*;
-pub use extensions::*;
+pub mod dialogs;
+pub mod documents;
+pub mod extensions;
