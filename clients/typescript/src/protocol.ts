@@ -1379,7 +1379,7 @@ export interface NodeReplCapability {
 /** The cause of such an action. */
 export type NoticeTrigger = "auto" | "reactive" | "manual";
 
-/** What the output of a command is. */
+/** The format of a command's output. */
 export type OutputFormat = "text" | "json";
 
 /** Policy for a time at which the last run still goes on. */
@@ -1951,7 +1951,7 @@ export interface SubagentProfile {
 }
 
 /**
- * What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the command
+ * A profile of subagents: this server's agent with a model, instructions and tools of its own, or the command
  * line of another agent.
  */
 export interface SubagentProfileDefinition {
@@ -1961,7 +1961,7 @@ export interface SubagentProfileDefinition {
   bin?: string;
   /** Whether that file is removed afterwards. */
   deleteOutputFileAfterRead?: boolean;
-  /** What it is for; the model reads it. */
+  /** Its purpose; the model reads it. */
   description?: string;
   /** Variables that are set for it. */
   env?: Record<string, string>;
@@ -1983,15 +1983,15 @@ export interface SubagentProfileDefinition {
   model?: string;
   /** Arguments with `{path}`, a file that it writes its answer to. */
   outputFileArgTemplate?: string;
-  /** What its output is. */
+  /** The format of its output. */
   outputFormat?: OutputFormat;
-  /** Where the count of tokens read is. */
+  /** Place of the count of tokens read. */
   outputInputTokensJsonPath?: string;
   /** `json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`. */
   outputJsonPath?: string;
-  /** Where the count of tokens written is. */
+  /** Place of the count of tokens written. */
   outputOutputTokensJsonPath?: string;
-  /** Where their sum is, for an agent that counts them together. */
+  /** Place of their sum, for an agent that counts them together. */
   outputTotalTokensJsonPath?: string;
   /** Arguments for `interactive`, `auto-approve` and `restricted` Threads. */
   permissionModeMapping?: Record<string, string>;
@@ -1999,11 +1999,11 @@ export interface SubagentProfileDefinition {
   readOutputFile?: boolean;
   /** Arguments with `{sessionId}` that go on with a session. */
   resumeArgTemplate?: string;
-  /** Where the session's id is in the output. */
+  /** Place of the session's id in the output. */
   resumeSessionIdJsonPath?: string;
   /** Finds the session's id in the output: its first group, else all of it. */
   resumeSessionIdRegex?: string;
-  /** What runs it. */
+  /** Its runtime. */
   runtime?: SubagentRuntime;
   /** Without effect here. */
   sanitizationRules?: unknown;
@@ -2021,7 +2021,7 @@ export interface SubagentProfileDefinition {
   toolDenyList?: string[];
   /** How far its user trusts it: `trusted` runs outside of the sandbox, each time after its user's approval. */
   trustLevel?: TrustLevel;
-  /** Where it starts: the folder of the Thread. */
+  /** Its working directory: the folder of the Thread. */
   workingDirectoryMode?: WorkingDirectoryMode;
 }
 
@@ -2592,7 +2592,7 @@ export interface WelcomeSuggestion {
 /** Where suggestions came from. */
 export type WelcomeSuggestionSource = "dynamic" | "none";
 
-/** Where the command of a profile starts. */
+/** The working directory of a profile's command. */
 export type WorkingDirectoryMode = "workspace" | "specified";
 
 /** A file or directory of the workspace. */

@@ -32,7 +32,7 @@ mod recording;
 mod refused;
 mod restart;
 mod seen;
-mod settings;
+pub mod settings;
 mod subagent_limits;
 mod summarize;
 mod titles;

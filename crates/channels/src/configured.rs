@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::channel::{ChannelConfig, is_reserved};
-use bobbin_config::channels::{SECTION, check, entry, fingerprint};
-use bobbin_config::{DeclaredChannel, edit};
 use bobbin_core::{Broadcasts, Threads};
 use bobbin_model::ServerOrigin;
+use bobbin_settings::{FILE, edit};
 use bobbin_workspace::{TrustFile, TrustRecord};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::failures::report_failures;
 use crate::host::{Host, key};
+use crate::settings::{DeclaredChannel, SECTION, check, entry, fingerprint, of_folder};
 
 /// The region of the configuration that changes here.
 const REGION: &str = "externalChannel";
@@ -54,7 +54,7 @@ impl Channels {
     ) -> Arc<Self> {
         let channels = Self {
             host,
-            file: trust.root().join(".craft/config.json"),
+            file: trust.root().join(FILE),
             trust,
             declared: Mutex::new(declared),
             broadcasts,
@@ -164,7 +164,7 @@ impl Channels {
                 edit::set(file, &[(&[SECTION, &config.name], Some(entry(&config)))])?;
                 let mut record = TrustRecord::default();
                 record.add(&fingerprint);
-                Ok(DeclaredChannel::of_folder(config, &root, &record))
+                Ok(of_folder(config, &root, &record))
             })
             .await?;
         let mut known = self.declared.lock();

@@ -10,7 +10,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use bobbin_agent_api::channel::{ChannelConfig, ChannelTransport};
 use bobbin_agent_api::policy::Policy;
 use bobbin_children::{Children, Environment};
-use bobbin_config::DeclaredChannel;
 use bobbin_model::Json;
 use bobbin_native::client::Client;
 use bobbin_native::{Endpoint, Server};
@@ -23,6 +22,7 @@ use crate::MAX_CHANNELS;
 use crate::adapter::{Adapter, reject};
 use crate::descriptor::{Abilities, Diagnostic};
 use crate::process::AdapterService;
+use crate::settings::DeclaredChannel;
 
 /// Environment of a server's adapters.
 #[derive(Debug, Clone)]

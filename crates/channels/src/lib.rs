@@ -17,6 +17,7 @@ mod group;
 mod host;
 mod media;
 mod process;
+pub mod settings;
 mod tools;
 
 pub use configured::Channels;

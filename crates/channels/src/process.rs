@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use bobbin_agent_api::channel::{AdapterProcess, ChannelTransport};
 use bobbin_children::ProcessSpec;
-use bobbin_config::DeclaredChannel;
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::Endpoint;
 use bobbin_supervise::{Child, Ended, Failure, Paced, Service, Status, Streams, causes, is_lasting};
@@ -19,6 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapter::Adapter;
 use crate::host::Host;
+use crate::settings::{DeclaredChannel, fingerprint};
 
 /// Time limit for an adapter's handshake and for a new connection (a guess: an interpreter and its imports).
 const START: Duration = Duration::from_secs(30);
@@ -79,7 +79,9 @@ impl AdapterService {
     /// Checks that the folder's files are still those that its user trusts.
     async fn check(&self, host: &Host) -> Result<(), Failure> {
         let (declared, root) = (self.declared.clone(), host.surroundings().root.clone());
-        let unchanged = tokio::task::spawn_blocking(move || declared.is_unchanged(&root)).await;
+        let unchanged =
+            tokio::task::spawn_blocking(move || declared.is_unchanged(|config| fingerprint(config, &root)))
+                .await;
         if unchanged.unwrap_or_default() {
             return Ok(());
         }

@@ -8,17 +8,25 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::Environment;
 use crate::environment::looks_secret;
 
-/// The user's rules for the variables of commands. A pattern is a name in which `*` stands for any text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The variables of commands: yours, without what looks like a secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct VariableRules {
     /// Variables to set.
+    #[schemars(extend("maxProperties" = 256))]
     pub set: BTreeMap<String, String>,
-    /// Patterns of variables that pass although they look like secrets.
-    pub keep: Vec<String>,
-    /// Patterns of variables that do not pass, whatever else is said.
+    /// Variables that commands get although they look like secrets; `*` stands for any text.
+    #[schemars(length(max = 256), inner(length(min = 1)))]
+    #[serde(rename = "Keep")]
+    pub pass: Vec<String>,
+    /// Variables that commands do not get, whatever else is said; `*` stands for any text.
+    #[schemars(length(max = 256), inner(length(min = 1)))]
     pub drop: Vec<String>,
 }
 
@@ -168,7 +176,7 @@ impl VariableRules {
         if matches(&self.drop, name) {
             return Some(Dropped::Rule);
         }
-        if matches(&self.keep, name) {
+        if matches(&self.pass, name) {
             return None;
         }
         if matches(OF_SHELLS, name) {
@@ -313,7 +321,7 @@ mod tests {
             set: [("NODE_ENV", "test"), ("GONE", "x")]
                 .map(|(name, value)| (name.into(), value.into()))
                 .into(),
-            keep: texts(&["NPM_TOKEN", "MY_*"]),
+            pass: texts(&["NPM_TOKEN", "MY_*"]),
             drop: texts(&["GONE", "*_OFF", "MY_*_NOT*"]),
         };
         let base = [

@@ -17,7 +17,7 @@ use crate::{
 };
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_config::Config;
-use bobbin_config::file::Mode;
+use bobbin_config::Mode;
 use bobbin_local::{ListenRequest, Opened};
 use bobbin_server::attach::Borrowed;
 use bobbin_server::exit::{self, Failure};
@@ -257,8 +257,8 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         },
         Some(_) => bail!("serve listens on ws://HOST:PORT; use 'bobbin app-server' for stdio"),
         None => Listen {
-            address: config.address(),
-            may_move: config.port.is_none(),
+            address: config.listener.address(),
+            may_move: config.listener.port.is_none(),
             token,
             tls: serve.tls,
         },
@@ -432,12 +432,12 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
 
 fn configured_endpoints(config: &Config) -> anyhow::Result<Endpoints> {
     let listen = Listen {
-        address: config.address(),
+        address: config.listener.address(),
         token: None,
         may_move: false,
         tls: TlsOptions::default(),
     };
-    Ok(match config.mode {
+    Ok(match config.listener.mode {
         Mode::Disabled => {
             bail!("AppServer.Mode is Disabled in the configuration; use --listen to serve anyway")
         }

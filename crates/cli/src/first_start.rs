@@ -19,7 +19,8 @@ pub(crate) async fn choose_policy(workspace: &Workspace) -> anyhow::Result<()> {
     let record = trust.read();
     let config = config::read_with(&workspace.root, home.as_deref(), &record)?;
     let waits = || Scan::of(&config, &record, &workspace.root, home.as_deref()).sentence();
-    if home.is_none() || config.is_policy_set || workspace.holder().is_some() || waits().is_some() {
+    if home.is_none() || config.permissions.is_policy_set || workspace.holder().is_some() || waits().is_some()
+    {
         return Ok(());
     }
     let sandbox = sandbox::of(&config, workspace, home.as_deref(), &environment::children());

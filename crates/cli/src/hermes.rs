@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use bobbin_agent_api::SystemClock;
 use bobbin_children::Environment;
-use bobbin_config::DeclaredExtension;
-use bobbin_hermes::{ExtensionState, ExtensionStatus, Host, News, SaveTo, Source};
+use bobbin_hermes::{Entry, ExtensionState, ExtensionStatus, Host, News, SaveTo, Source};
 use bobbin_hl7::{Document, Findings, Limits, Schema};
 use bobbin_model::{Lines, ThreadId, visible};
+use bobbin_settings::Declared;
 use clap::{Args, Subcommand};
 use tokio::sync::watch;
 
@@ -74,7 +74,7 @@ pub(crate) async fn run(HermesCommand { workspace, action }: HermesCommand) -> a
         Action::List => {
             let workspace = state::workspace(workspace.as_deref())?;
             let config = config::read(&workspace.root, state::home().as_deref())?;
-            match config.hermes.as_deref() {
+            match config.hermes.extensions.as_deref() {
                 None => console::say(
                     "No Hermes extensions are configured: HermesExtensions is in no configuration file. docs/hermes.md says what \
                      it can have.",
@@ -126,15 +126,15 @@ pub(crate) async fn run(HermesCommand { workspace, action }: HermesCommand) -> a
     }
 }
 
-fn list(all: &[DeclaredExtension]) -> String {
+fn list(all: &[Declared<Entry>]) -> String {
     let lines = all.iter().map(|one| {
-        let state = match (one.entry.enabled, one.trusted) {
+        let state = match (one.config.enabled, one.trusted) {
             (false, _) => "disabled",
             (true, true) => "enabled",
             (true, false) => "not trusted",
         };
-        let name = one.entry.name.as_deref().unwrap_or("-");
-        let line = [std::slice::from_ref(&one.entry.path), &one.entry.args]
+        let name = one.config.name.as_deref().unwrap_or("-");
+        let line = [std::slice::from_ref(&one.config.path), &one.config.args]
             .concat()
             .join(" ");
         let line = format!("{state}\t{name}\t{line}");
@@ -165,10 +165,10 @@ impl Extension {
     fn start(workspace: Option<&Path>, wanted: &str) -> anyhow::Result<Self> {
         let workspace = state::workspace(workspace)?;
         let config = config::read(&workspace.root, state::home().as_deref())?;
-        let all = config.hermes.unwrap_or_default();
-        let is_wanted = |one: &DeclaredExtension| {
-            let name = one.entry.name.as_deref();
-            one.entry.path == wanted || name.is_some_and(|name| name.eq_ignore_ascii_case(wanted))
+        let all = config.hermes.extensions.unwrap_or_default();
+        let is_wanted = |one: &Declared<Entry>| {
+            let name = one.config.name.as_deref();
+            one.config.path == wanted || name.is_some_and(|name| name.eq_ignore_ascii_case(wanted))
         };
         let at = all.iter().position(is_wanted).with_context(|| {
             format!("there is no Hermes extension {wanted}; `bobbin hermes list` shows those there are")

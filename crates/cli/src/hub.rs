@@ -80,11 +80,11 @@ async fn serve(command: &HubCommand, home: &Path, directory: PathBuf) -> anyhow:
     let mut signals = Signals::listen()?;
     leave_the_terminal();
     let mut address = match config::read(home, Some(home)) {
-        Ok(config) => config.hub_address()?,
+        Ok(config) => config.listener.hub_address()?,
         Err(error) => {
             // Clients start the Hub, and read from it why their servers do not start.
             console::complain(&format!("{error:#}"));
-            Config::default().hub_address()?
+            Config::default().listener.hub_address()?
         }
     };
     if let Some(port) = command.port {

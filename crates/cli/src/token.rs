@@ -26,7 +26,7 @@ pub(crate) fn run(token: &Token) -> anyhow::Result<ExitCode> {
     };
     let configured = state::workspace(None)
         .and_then(|workspace| config::read(&workspace.root, state::home().as_deref()))
-        .is_ok_and(|config| config.token.is_some());
+        .is_ok_and(|config| config.listener.token.is_some());
     if configured {
         console::note(
             "AppServer.WebSocket.Token of your ~/.craft/config.json is in force instead; remove it to use this one.",

@@ -2,10 +2,8 @@
 //!
 //! The options count as the user's own settings. They are in memory only, for the server that the editor starts.
 
-use bobbin_models::Key;
+use bobbin_models::settings::{Key, KeyPlace};
 use serde_json::{Map, Value, json};
-
-use crate::KeyPlace;
 
 /// Returns the options in the form of a configuration file.
 pub(crate) fn as_file(providers: &Map<String, Value>, mcp_servers: &Map<String, Value>) -> Value {

@@ -14,21 +14,26 @@ use std::sync::{Arc, OnceLock};
 
 use bobbin_agent_api::tool::{Effect, Permission, Tool, ToolOutput, ToolRefusal, ToolSource, ToolSpec};
 use bobbin_model::{ApprovalKind, Json, Scope, ThreadId};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::host::Host;
 
-/// The user's setting for values of messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Whether the agent works with HL7 messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum AgentValues {
-    /// The agent has no tools for messages.
+    /// It does not.
+    #[serde(rename = "off")]
     Withheld,
-    /// The user is asked before a value reaches a model.
+    /// A user is asked before values of a message reach a model.
     #[default]
+    #[serde(rename = "ask")]
     Ask,
-    /// Values reach models without a question.
+    /// Values of messages reach models.
+    #[serde(rename = "allow")]
     Allowed,
 }
 

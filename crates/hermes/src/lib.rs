@@ -24,6 +24,7 @@ mod manifest;
 mod news;
 mod requests;
 mod screens;
+pub mod settings;
 mod shared;
 mod spec;
 pub mod ui;

@@ -8,32 +8,35 @@ use std::sync::Arc;
 use bobbin_children::{Environment, ProcessSpec};
 use bobbin_hl7::Shape;
 use bobbin_supervise::Confine;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::group::wire::HermesShape;
 
 /// Version of the extensions' protocol.
 pub(crate) const API_VERSION: &str = "1.0";
 
-/// An entry of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// A Hermes extension.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all(serialize = "camelCase", deserialize = "PascalCase"))]
 pub struct Entry {
-    /// The program. Without `args`, a command line, split by the rules of a shell; no shell runs.
+    /// The program. Without `Args`, a command line, which is split as a shell splits it.
     pub path: String,
-    /// Arguments. With them, `path` is not split.
+    /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables in addition to those that every extension gets.
+    /// Variables that are set for it. It gets no secret of Bobbin's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Whether it is started. Default true.
+    /// Whether it runs.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// A label for users.
-    #[serde(default)]
+    /// A label.
     pub name: Option<String>,
-    /// Layout of messages in JSON, YAML and TOML.
+    /// How JSON, YAML and TOML of messages are laid out for it.
     #[serde(default)]
+    #[schemars(with = "HermesShape")]
     pub shape: Shape,
 }
 

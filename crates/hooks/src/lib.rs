@@ -11,5 +11,7 @@ mod answer;
 mod names;
 mod process;
 mod runner;
+mod settings;
 
 pub use runner::{HookRunner, MAX_AT_ONCE};
+pub use settings::{Hook, HookOrigin, of_file, read};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::settings::{Hook, HookOrigin};
 use bobbin_children::{ChildError, Children, Environment, Exit, ProcessSpec, Shell};
-use bobbin_config::hooks::{Hook, HookOrigin};
 use bobbin_tools::{NotConfined, ProgramNeeds, ProgramSandbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;

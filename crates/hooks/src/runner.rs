@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::settings::{Hook, expression};
 use bobbin_agent_api::hook::{HookEvent, HookInput, HookReport, HookSaid, Hooks};
 use bobbin_children::{Children, Environment};
-use bobbin_config::hooks::{Hook, expression};
 use bobbin_model::Mode;
 use bobbin_tools::ProgramSandbox;
 use futures_util::FutureExt as _;

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
-use bobbin_config::PluginFolder;
-use bobbin_config::hooks::HookOrigin;
+use crate::settings::HookOrigin;
 use bobbin_model::ThreadId;
+use bobbin_settings::PluginFolder;
 use serde_json::Map;
 
 use super::*;
@@ -217,7 +217,7 @@ async fn a_changed_plugin_is_not_asked_and_blocks_what_it_was_to_look_at() {
     let root = kitchen.root.join("plugin");
     std::fs::create_dir(&root).unwrap();
     std::fs::write(root.join("look.sh"), "exit 0").unwrap();
-    let digest = Some(bobbin_config::plugins::plugin_digest(&root).unwrap());
+    let digest = Some(bobbin_settings::folder_digest(&root).unwrap());
     let folder = PluginFolder {
         root: root.clone(),
         digest,

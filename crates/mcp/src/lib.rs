@@ -2,8 +2,8 @@
 //!
 //! A [`Host`] runs servers: it starts them, speaks with them, restarts failed ones with growing pauses, and ends them with
 //! everything they started. To the engine it is a source of tools, to clients a list of
-//! [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no configuration and no environment:
-//! a [`ServerSpec`] says how and whether a server may start.
+//! [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no environment:
+//! a [`ServerSpec`] says how and whether a server may start. [`settings`] reads which servers files declare.
 //!
 //! `supervise` runs the servers, one task each. A server that hangs, writes too much or dies costs only its own tools:
 //! every wait has a time-out, every list and text a bound. Only this crate uses `rmcp`.
@@ -25,6 +25,7 @@ mod login;
 mod outbound;
 mod permission;
 mod server;
+pub mod settings;
 mod spec;
 mod text;
 mod tokens;

@@ -1,10 +1,18 @@
 //! The reasoning efforts of a model, and the choice of the nearest one. Pure.
 
 use bobbin_model::Effort::{self, High, Low, Medium, Minimal, None as Not, Xhigh};
+use serde::Deserialize;
 
 /// A set of efforts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "Vec<Effort>")]
 pub struct Efforts(u8);
+
+impl From<Vec<Effort>> for Efforts {
+    fn from(efforts: Vec<Effort>) -> Self {
+        efforts.into_iter().collect()
+    }
+}
 
 impl FromIterator<Effort> for Efforts {
     fn from_iter<I: IntoIterator<Item = Effort>>(efforts: I) -> Self {

@@ -3,35 +3,57 @@
 //! The model's own settings come first, then its provider's settings, then [`known`], then a default. Prices come
 //! from settings only: they change, and a wrong price is worse than none.
 
-use bobbin_model::TokenUsage;
 use bobbin_model::context::USUAL_WINDOW;
+use bobbin_model::{Effort, TokenUsage};
+use bobbin_settings::micros;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 
 use crate::ProviderSettings;
 use crate::effort::{self, Efforts};
 
 /// Facts about a model, or about all models of a provider; `None` where unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
 pub struct ModelFacts {
-    /// Tokens of its window.
+    /// Tokens of the window; known by name for usual models, else 200,000 (`ollama`: 32,768).
+    #[schemars(range(min = 1024))]
     pub context_window: Option<u64>,
-    /// Whether it reads pictures.
+    /// Whether pictures are sent; known by name for usual models, else not.
     pub images: Option<bool>,
+    /// The reasoning efforts that can be asked for; known by name for usual models, else none.
+    #[schemars(with = "Option<Vec<Effort>>")]
+    pub efforts: Option<Efforts>,
     /// Its price.
     pub price: Option<Price>,
-    /// The efforts that requests can ask for; an empty set for a model without such a setting.
-    pub efforts: Option<Efforts>,
 }
 
-/// A price list, in millionths of a currency per million tokens. The user chooses the currency; it has to be the
-/// same everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The price of a million tokens, in any one currency.
+///
+/// Values are millionths of the currency, and its whole units in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
 pub struct Price {
-    /// Price of tokens that the model reads.
+    /// For a million tokens that the model reads.
+    #[serde(deserialize_with = "millionths")]
+    #[schemars(with = "f64", range(min = 0, max = 999_999_999))]
     pub input: u64,
-    /// Price of read tokens that its provider has in a cache; `None` means the price of `input`.
+    /// For a million of those that its provider has in a cache; as `Input` when left out.
+    #[serde(default, deserialize_with = "some_millionths")]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 999_999_999))]
     pub cached_input: Option<u64>,
-    /// Price of tokens that the model writes.
+    /// For a million tokens that it writes.
+    #[serde(deserialize_with = "millionths")]
+    #[schemars(with = "f64", range(min = 0, max = 999_999_999))]
     pub output: u64,
+}
+
+fn millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    f64::deserialize(deserializer).map(micros)
+}
+
+fn some_millionths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    millionths(deserializer).map(Some)
 }
 
 impl Price {
@@ -46,7 +68,8 @@ impl Price {
 }
 
 impl ModelFacts {
-    fn or(self, other: Self) -> Self {
+    /// Returns the facts, those of `other` where one is unknown.
+    pub(crate) fn or(self, other: Self) -> Self {
         Self {
             context_window: self.context_window.or(other.context_window),
             images: self.images.or(other.images),

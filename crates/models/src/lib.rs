@@ -5,8 +5,8 @@
 //! Messages or `OpenAI` Responses. Pure code builds requests and decodes replies, one module for each wire
 //! ([`Wire`]); all wires share the HTTP around them.
 //!
-//! This crate knows no Items, clients, files or environment: the binary passes [`ProviderSettings`], the key
-//! included. Between replies it stores only a provider's last list of models and which of its models want their
+//! This crate knows no Items, clients or environment and opens no file: [`settings`] has what files say, and the
+//! binary passes [`ProviderSettings`], the key included. Between replies it stores only a provider's last list of models and which of its models want their
 //! reasoning back. Limits: [`Limits`].
 
 mod address;
@@ -28,7 +28,7 @@ mod refusal;
 mod request_log;
 mod retry;
 mod schema;
-mod settings;
+pub mod settings;
 mod think;
 mod wires;
 

@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
-use bobbin_config::hooks::{Hook, HookOrigin};
-use bobbin_config::{Declared, PluginFolder, PluginSettings, plugins::plugin_digest, plugins::plugin_id};
+use bobbin_hooks::{Hook, HookOrigin};
+use bobbin_mcp::settings::DeclaredServer;
+use bobbin_settings::{PluginFolder, folder_digest};
 use bobbin_workspace::TrustRecord;
 
 use crate::group::wire::{DiagnosticSeverity, PluginDiagnostic, PluginSource};
 use crate::manifest::{self, Manifest};
+use crate::settings::PluginSettings;
 
 /// Where plugins are, in a workspace's `.craft` and in a home's.
 const FOLDER: &str = ".craft/plugins";
@@ -96,10 +98,10 @@ impl Plugin {
     }
 
     /// Returns its MCP servers as the configuration has servers.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = Declared> {
+    pub(crate) fn servers(&self) -> impl Iterator<Item = DeclaredServer> {
         let folder = self.folder();
         let servers = self.manifest.servers.iter().cloned();
-        servers.map(move |config| Declared::of_plugin(config, folder.clone()))
+        servers.map(move |config| DeclaredServer::of_plugin(config, folder.clone()))
     }
 
     /// Returns it as a thing that waits for its user's word or has it. A disabled one needs none.
@@ -283,7 +285,7 @@ impl Scan<'_> {
         if !is_workspaces || self.place.is_home() {
             return;
         }
-        let (code, message) = match plugin_digest(&plugin.root) {
+        let (code, message) = match folder_digest(&plugin.root) {
             Ok(digest) => {
                 plugin.trusted = self.record.has(&digest);
                 plugin.digest = Some(digest);
@@ -315,9 +317,4 @@ fn diagnostic(severity: DiagnosticSeverity, code: &str, message: String, path: &
         plugin_id: None,
         path: Some(path.to_string_lossy().into_owned()),
     }
-}
-
-/// Returns the id that clients mean.
-pub(crate) fn canonical(id: &str) -> &str {
-    plugin_id(id.trim())
 }

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use bobbin_config::plugins::{MAX_BYTES, plugin_files};
+use bobbin_settings::{MAX_BYTES, folder_files};
 
 use crate::discovery::{MARKER, Place};
 
@@ -25,7 +25,7 @@ pub(crate) fn install(place: &Place, id: &str, from: &Path) -> Result<(), String
         ));
     }
     // What a repository tool has beside the plugin is no part of it.
-    let files = plugin_files(from, |path| path == Path::new(".git"));
+    let files = folder_files(from, |path| path == Path::new(".git"));
     let files = files.map_err(|why| format!("The plugin cannot be installed: {why}."))?;
     let cannot = |error: std::io::Error| format!("The plugin cannot be installed: {error}.");
     let copy = tempfile::Builder::new()

@@ -12,7 +12,9 @@ mod group;
 mod install;
 mod manifest;
 mod plugins;
+mod settings;
 
 pub use discovery::{Place, problems, trust_items};
 pub use group::{Feature, GROUPS, wire};
 pub use plugins::{Effects, Plugins, ReadSettings};
+pub use settings::{PluginSettings, Section};

@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_agent_api::tool_server::ToolServerConfig;
-use bobbin_config::hooks::{self, Hook};
-use bobbin_config::servers;
+use bobbin_hooks::Hook;
 use bobbin_prompts::{PluginName, PluginTexts};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -343,7 +342,7 @@ impl Reader<'_> {
             return vec![hook];
         };
         let mut warnings = Vec::new();
-        let hooks = hooks::read(section, &self.path, true, &mut warnings);
+        let hooks = bobbin_hooks::read(section, &self.path, true, &mut warnings);
         for warning in warnings {
             self.warn(CODE, format!("{warning}."));
         }
@@ -358,7 +357,7 @@ impl Reader<'_> {
     fn servers(&mut self, named: Option<Value>, id: &str) -> Vec<ToolServerConfig> {
         let value = self.declared(named, ".mcp.json", "InvalidPluginMcpConfig");
         let mut warnings = Vec::new();
-        let servers = value.map(|value| servers::of_plugin(value, id, self.root, &mut warnings));
+        let servers = value.map(|value| bobbin_mcp::settings::of_plugin(value, id, self.root, &mut warnings));
         for warning in warnings {
             self.warn("InvalidPluginMcpServer", format!("{warning}."));
         }

@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
-use bobbin_config::hooks::Hook;
-use bobbin_config::{Declared, PluginSettings, edit, plugins::plugin_digest};
 use bobbin_core::Broadcasts;
+use bobbin_hooks::Hook;
+use bobbin_mcp::settings::DeclaredServer;
 use bobbin_prompts::{PluginTexts, Prompts};
+use bobbin_settings::{FILE, edit, folder_digest};
 use bobbin_workspace::{TrustFile, TrustRecord};
 use serde_json::{Value, json};
 
-use crate::discovery::{self, Choice, Found, Place, canonical};
+use crate::discovery::{self, Choice, Found, Place};
+use crate::settings::{PluginSettings, canonical};
 use crate::{install, manifest};
 
 /// Reads what the configuration says now. Blocks on the disk.
@@ -23,7 +25,7 @@ pub type ReadSettings = Box<dyn Fn(&TrustRecord) -> anyhow::Result<PluginSetting
 /// Takes what plugins bring.
 pub trait Effects: Send + Sync + 'static {
     /// Replaces the MCP servers of plugins. Returns whether anything is different now.
-    fn set_servers(&self, servers: Vec<Declared>) -> bool;
+    fn set_servers(&self, servers: Vec<DeclaredServer>) -> bool;
 
     /// Replaces the hooks of plugins.
     fn set_hooks(&self, hooks: Vec<Hook>);
@@ -183,7 +185,7 @@ impl Plugins {
     fn install_from(&self, id: &str, root: &Path) -> Result<(), String> {
         install::install(&self.place, id, root)?;
         // The user who installs it has chosen this content.
-        let digest = plugin_digest(&self.place.installed().join(id))?;
+        let digest = folder_digest(&self.place.installed().join(id))?;
         self.record(|record| record.add(&digest))?;
         self.enable(id, true)
     }
@@ -235,7 +237,7 @@ impl Plugins {
     /// Writes into the workspace's configuration whether a plugin is disabled.
     fn write_disabled(&self, id: &str, disabled: bool) -> Result<(), String> {
         const NAMES: &[&str] = &["Plugins", "DisabledPlugins"];
-        let file: PathBuf = self.place.root.join(".craft/config.json");
+        let file: PathBuf = self.place.root.join(FILE);
         let write = || {
             let known = edit::get(&file, NAMES)?;
             let known = known.as_ref().and_then(Value::as_array).into_iter().flatten();

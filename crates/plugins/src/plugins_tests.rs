@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::trust::TrustKind;
-use bobbin_config::Declared;
 use bobbin_core::Limits;
+use bobbin_mcp::settings::DeclaredServer;
 use bobbin_prompts::{Machine, Prompts};
+use bobbin_settings::Source;
 use bobbin_workspace::{StateDirectory, TrustFile, TrustRecord};
 use parking_lot::Mutex;
 
@@ -15,7 +16,7 @@ use super::*;
 struct Taken(Mutex<Vec<String>>, Mutex<Vec<String>>);
 
 impl Effects for Taken {
-    fn set_servers(&self, servers: Vec<Declared>) -> bool {
+    fn set_servers(&self, servers: Vec<DeclaredServer>) -> bool {
         let names: Vec<String> = servers.into_iter().map(|server| server.config.name).collect();
         let mut taken = self.0.lock();
         let is_different = *taken != names;
@@ -87,8 +88,17 @@ fn kitchen() -> Kitchen {
     let taken = Arc::new(Taken::default());
     let (of_folder, catalogue) = (root.clone(), top.join("catalogue"));
     let settings = move |record: &TrustRecord| {
-        let config = bobbin_config::Config::read(&of_folder, Some(&home), record)?;
-        let mut settings = config.plugins;
+        let mut settings = PluginSettings::default();
+        for (root, record) in [(&home, None), (&of_folder, Some(record))] {
+            let path = root.join(FILE);
+            let section = edit::get(&path, &["Plugins"])?.unwrap_or_default();
+            let checked = bobbin_settings::section("Plugins", section)?;
+            let mut source = match record {
+                None => Source::of_user(&path, root, &checked.value),
+                Some(record) => Source::of_folder(&path, root, Some(&home), &checked.value, record),
+            };
+            settings.add(checked.file, &mut source);
+        }
         settings.catalogue.push(catalogue.clone());
         Ok(settings)
     };

@@ -13,6 +13,7 @@ mod rules_policy;
 mod ruling;
 mod run_later;
 mod secrets;
+pub mod settings;
 #[cfg(test)]
 mod shells_tests;
 mod trace;

@@ -1,8 +1,8 @@
 //! The command line of a profile. Pure.
 
-use bobbin_config::ProfileDefinition;
-use bobbin_config::profiles::{InputMode, words};
 use bobbin_model::ApprovalPolicy;
+
+use crate::settings::{InputMode, ProfileDefinition, words};
 
 /// What a command line is made of beside its profile.
 pub(crate) struct Parts<'a> {

@@ -11,18 +11,21 @@ use std::sync::Arc;
 
 use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::sub_agent::SubAgentProfiles;
-use bobbin_config::profiles::{NATIVE, SECTION};
-use bobbin_config::{Config, DeclaredProfile, ProfileDefinition, SubAgentSettings, edit};
+use bobbin_agent_api::trust::TrustItem;
 use bobbin_core::Broadcasts;
 use bobbin_model::{ServerOrigin, SubAgentProfile, SubAgentRuntime};
-use bobbin_workspace::TrustFile;
+use bobbin_settings::{FILE, edit};
+use bobbin_workspace::{TrustFile, TrustRecord};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::settings::{
+    DeclaredProfile, NATIVE, Profile, ProfileDefinition, ProfileSettings, SECTION, SubAgentSettings,
+    fingerprint, item_name,
+};
+
 /// The part of the configuration that is changed here.
 const REGION: &str = "subagent";
-/// The configuration of a folder or of a user.
-const FILE: &str = ".craft/config.json";
 /// Longest description in the list that a model gets.
 const MAX_ABOUT: usize = 500;
 /// Name of the setting of the model.
@@ -31,8 +34,14 @@ pub(crate) const MODEL: &[&str] = &["SubAgent", "Model"];
 pub(crate) const RESUMES: &[&str] = &["SubAgent", "EnableExternalCliSessionResume"];
 const DISABLED: &[&str] = &["SubAgent", "DisabledProfiles"];
 
+/// Reads both configuration files: the settings of profiles, and all items of the folder that need trust. Blocks on the
+/// disk.
+pub type ReadProfiles =
+    Box<dyn Fn(&TrustRecord) -> anyhow::Result<(ProfileSettings, Vec<TrustItem>)> + Send + Sync>;
+
 /// The profiles of a workspace.
 pub struct Profiles {
+    files: ReadProfiles,
     home: Option<PathBuf>,
     trust: TrustFile,
     /// Where commands find their programs.
@@ -46,8 +55,7 @@ pub struct Profiles {
 /// What counts now.
 #[derive(Default)]
 struct State {
-    declared: Vec<DeclaredProfile>,
-    settings: SubAgentSettings,
+    settings: ProfileSettings,
     /// Programs of profiles that are not there.
     missing: BTreeSet<String>,
 }
@@ -75,15 +83,16 @@ pub(crate) enum ChangeError {
 }
 
 impl Profiles {
-    /// Returns the profiles of a workspace whose configuration was read as `config`. Blocks on the disk.
+    /// Returns the profiles of a workspace whose `files` were read as `settings`. Blocks on the disk.
     pub fn new(
         home: Option<&Path>,
         trust: TrustFile,
         search: Option<OsString>,
-        config: &Config,
+        (files, settings): (ReadProfiles, ProfileSettings),
         broadcasts: Broadcasts,
     ) -> Arc<Self> {
         let profiles = Self {
+            files,
             home: home.map(Path::to_owned),
             trust,
             search,
@@ -91,31 +100,30 @@ impl Profiles {
             broadcasts,
             changing: tokio::sync::Mutex::default(),
         };
-        profiles.refresh(config);
+        profiles.refresh(settings);
         Arc::new(profiles)
     }
 
     /// Takes what the files say now. Blocks on the disk.
-    pub fn refresh(&self, config: &Config) {
-        let programs = config
-            .profiles
-            .iter()
-            .filter_map(|one| one.definition.bin.as_deref());
-        let missing = programs.filter(|bin| !self.is_there(bin)).map(str::to_owned);
-        *self.state.lock() = State {
-            missing: missing.collect(),
-            declared: config.profiles.clone(),
-            settings: config.sub_agents.clone(),
-        };
+    pub fn refresh(&self, settings: ProfileSettings) {
+        let missing = self.missing(&settings.profiles);
+        *self.state.lock() = State { settings, missing };
     }
 
     /// Looks again which programs are there. Blocks on the disk.
     pub(crate) fn look_again(&self) {
-        let declared = self.state.lock().declared.clone();
-        let programs = declared.iter().filter_map(|one| one.definition.bin.as_deref());
-        let missing = programs.filter(|bin| !self.is_there(bin)).map(str::to_owned);
-        let missing = missing.collect();
+        let profiles = self.state.lock().settings.profiles.clone();
+        let missing = self.missing(&profiles);
         self.state.lock().missing = missing;
+    }
+
+    /// Returns the programs of profiles that are not there.
+    fn missing(&self, profiles: &[DeclaredProfile]) -> BTreeSet<String> {
+        let programs = profiles
+            .iter()
+            .filter_map(|one| one.config.definition.bin.as_deref());
+        let missing = programs.filter(|bin| !self.is_there(bin)).map(str::to_owned);
+        missing.collect()
     }
 
     fn is_there(&self, bin: &str) -> bool {
@@ -133,32 +141,30 @@ impl Profiles {
 
     /// Returns the settings of all profiles.
     pub(crate) fn settings(&self) -> SubAgentSettings {
-        self.state.lock().settings.clone()
+        self.state.lock().settings.sub_agents.clone()
     }
 
     /// Whether commands go on with sessions of their own.
     pub(crate) fn resumes(&self) -> bool {
-        self.state.lock().settings.resumes
+        self.state.lock().settings.sub_agents.resumes
     }
 
     /// Returns all but the native one: of two with one name the workspace's, unless that is not trusted.
     pub(crate) fn shown(&self) -> Vec<Shown> {
         let state = self.state.lock();
         let mut profiles: BTreeMap<String, &DeclaredProfile> = BTreeMap::new();
-        for one in &state.declared {
-            let key = one.name.to_lowercase();
+        for one in &state.settings.profiles {
+            let key = one.config.name.to_lowercase();
             if one.trusted || !profiles.contains_key(&key) {
                 profiles.insert(key, one);
             }
         }
         let shown = profiles.into_values().map(|declared| {
-            let bin = declared.definition.bin.as_deref();
+            let Profile { name, definition } = &declared.config;
+            let bin = definition.bin.as_deref();
             let binary_resolved = bin.is_none_or(|bin| !state.missing.contains(bin));
-            let enabled = !state
-                .settings
-                .disabled
-                .iter()
-                .any(|name| is_same(name, &declared.name));
+            let mut disabled = state.settings.sub_agents.disabled.iter();
+            let enabled = !disabled.any(|disabled| is_same(disabled, name));
             let hidden = if !declared.trusted {
                 Some(
                     "It came with this folder, whose user has not trusted it: run `bobbin trust`.".to_owned(),
@@ -184,7 +190,7 @@ impl Profiles {
         let found = self
             .shown()
             .into_iter()
-            .find(|one| is_same(&one.declared.name, name));
+            .find(|one| is_same(&one.declared.config.name, name));
         found.ok_or_else(|| ChangeError::NotFound(name.to_owned()))
     }
 
@@ -201,17 +207,19 @@ impl Profiles {
         if !shown.declared.trusted || !shown.enabled {
             return Err(cannot(&shown.hidden.unwrap_or_default()));
         }
-        if shown.declared.definition.runtime() != SubAgentRuntime::CliOneshot {
+        if shown.declared.config.definition.runtime() != SubAgentRuntime::CliOneshot {
             return Err(cannot("it is no command any more."));
         }
         let (declared, root) = (shown.declared.clone(), self.trust.root().to_owned());
-        let unchanged = tokio::task::spawn_blocking(move || declared.is_unchanged(&root)).await;
+        let unchanged =
+            tokio::task::spawn_blocking(move || declared.is_unchanged(|profile| fingerprint(profile, &root)))
+                .await;
         if !unchanged.unwrap_or(false) {
             return Err(cannot(
                 "a file of this folder that it starts has changed since you trusted it: run `bobbin trust`.",
             ));
         }
-        Ok(shown.declared.definition)
+        Ok(shown.declared.config.definition)
     }
 
     /// Writes a profile into the workspace's file. `reply` is called before clients are notified.
@@ -246,7 +254,7 @@ impl Profiles {
         reply: impl FnOnce(Result<Shown, ChangeError>) + Send,
     ) {
         let change = self.find(&name).and_then(|shown| {
-            let name = shown.declared.name;
+            let name = shown.declared.config.name;
             if enabled && is_disabled_in(self.own().as_deref(), &name) {
                 let why = format!("'{name}' is disabled in your own ~/.craft/config.json; enable it there.");
                 return Err(ChangeError::Protected(why));
@@ -264,15 +272,17 @@ impl Profiles {
         name: String,
         reply: impl FnOnce(Result<(), ChangeError>) + Send,
     ) {
-        let is_its =
-            |one: &&DeclaredProfile| one.origin == ServerOrigin::Workspace && is_same(&one.name, &name);
+        let is_its = |one: &&DeclaredProfile| {
+            one.origin == ServerOrigin::Workspace && is_same(&one.config.name, &name)
+        };
         let found = self
             .state
             .lock()
-            .declared
+            .settings
+            .profiles
             .iter()
             .find(is_its)
-            .map(|one| one.name.clone());
+            .map(|one| one.config.name.clone());
         let change = found
             .ok_or_else(|| ChangeError::NotFound(name.clone()))
             .map(|name| {
@@ -332,13 +342,13 @@ impl Profiles {
         written: Option<&str>,
         change: impl FnOnce(&Path) -> anyhow::Result<bool>,
     ) -> anyhow::Result<bool> {
-        let before = self.read()?;
+        let (_, before) = self.read()?;
         let changed = change(&self.trust.root().join(FILE))?;
-        let mut config = self.read()?;
-        let known: BTreeSet<_> = before.folder_items.iter().map(|item| &item.fingerprint).collect();
+        let (mut settings, after) = self.read()?;
+        let known: BTreeSet<_> = before.iter().map(|item| &item.fingerprint).collect();
         // What a client writes as the folder brought it is the user's word for that.
-        let written = written.map(DeclaredProfile::item_name);
-        let new = config.folder_items.iter().filter(|item| !item.trusted);
+        let written = written.map(item_name);
+        let new = after.iter().filter(|item| !item.trusted);
         let new =
             new.filter(|item| !known.contains(&item.fingerprint) || Some(&item.name) == written.as_ref());
         let new: Vec<&str> = new.filter_map(|item| item.fingerprint.as_deref()).collect();
@@ -346,14 +356,14 @@ impl Profiles {
         if is_trust {
             self.trust
                 .change(|record| new.iter().for_each(|new| record.add(new)))?;
-            config = self.read()?;
+            (settings, _) = self.read()?;
         }
-        self.refresh(&config);
+        self.refresh(settings);
         Ok(changed || is_trust)
     }
 
-    fn read(&self) -> anyhow::Result<Config> {
-        Config::read(self.trust.root(), self.home.as_deref(), &self.trust.read())
+    fn read(&self) -> anyhow::Result<(ProfileSettings, Vec<TrustItem>)> {
+        (self.files)(&self.trust.read())
     }
 
     /// Returns the user's own file, if that is another than the workspace's.
@@ -367,7 +377,7 @@ impl SubAgentProfiles for Profiles {
     fn offered(&self) -> Vec<(String, String)> {
         let offered = self.shown().into_iter().filter(|one| one.hidden.is_none());
         let offered = offered.map(|one| {
-            let DeclaredProfile { name, definition, .. } = one.declared;
+            let Profile { name, definition } = one.declared.config;
             let about = match (definition.description, definition.bin) {
                 (Some(about), _) => about.chars().take(MAX_ABOUT).collect(),
                 (None, Some(bin)) => format!("another agent, run as {bin}."),
@@ -396,7 +406,7 @@ impl SubAgentProfiles for Profiles {
                 why.trim_end_matches('.')
             ),
             Some(Shown { declared, .. }) => {
-                let DeclaredProfile { name, definition, .. } = declared.clone();
+                let Profile { name, definition } = declared.config.clone();
                 let runtime = definition.runtime();
                 return Ok(Some(SubAgentProfile {
                     name,

@@ -11,7 +11,9 @@ mod engine;
 mod group;
 mod one_shot;
 mod output;
+pub mod settings;
 
-pub use configured::Profiles;
+pub use configured::{Profiles, ReadProfiles};
 pub use engine::ProfileEngine;
 pub use group::{Feature, GROUPS, wire};
+pub use settings::ProfileSettings;

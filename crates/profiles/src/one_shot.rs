@@ -17,8 +17,6 @@ use bobbin_agent_api::tool::{
     CallContext, CommandLine, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
 };
-use bobbin_config::ProfileDefinition;
-use bobbin_config::profiles::{InputMode, TrustLevel};
 use bobbin_model::input::display_text;
 use bobbin_model::{ApprovalPolicy, Json, TokenUsage};
 use bobbin_tools::{CommandRequest, Commands};
@@ -30,6 +28,7 @@ use serde_json::value::RawValue;
 
 use crate::command::{self, Parts};
 use crate::output;
+use crate::settings::{InputMode, ProfileDefinition, TrustLevel};
 
 /// The tool that the call is of.
 const TOOL: &str = "Exec";

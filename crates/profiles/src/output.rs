@@ -2,11 +2,11 @@
 //!
 //! Standard output and standard error come as one text, so JSON is looked for among other lines.
 
-use bobbin_config::ProfileDefinition;
-use bobbin_config::profiles::OutputFormat;
 use bobbin_model::TokenUsage;
 use regex::RegexBuilder;
 use serde_json::{Deserializer, Value};
+
+use crate::settings::{OutputFormat, ProfileDefinition};
 
 /// Longest id of a session.
 const MAX_ID: usize = 256;

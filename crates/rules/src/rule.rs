@@ -2,28 +2,35 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::pattern::{CommandPattern, PathPattern};
 use crate::{Judgement, PathUse};
 
 /// Longest text of a rule's pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 4096;
 
-/// A rule as it is written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A rule: one of `Command`, `Path` and `Tool`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
 pub struct RuleText {
-    /// `allow`, `ask` or `deny`.
+    /// The judgement.
+    #[schemars(extend("enum" = ["allow", "ask", "deny"]))]
     pub action: String,
-    /// A tool's name.
-    pub tool: Option<String>,
-    /// A pattern of commands.
+    /// A pattern of words; `**`, and `*` as the last word, stand for any number of words.
     pub command: Option<String>,
-    /// A pattern of paths.
+    /// A pattern of paths; `**` crosses directories.
     pub path: Option<String>,
-    /// `read` or `write`: which use of the path; both when left out.
+    /// For `Path`: which use of it; both when left out.
+    #[schemars(extend("enum" = ["read", "write"]))]
     pub operation: Option<String>,
-    /// The reason, for the user and the model.
+    /// A tool's name; with `*` at its end all that start so.
+    pub tool: Option<String>,
+    /// Why, for users and for the model.
     pub reason: Option<String>,
     /// The file and place of the rule.
+    #[serde(skip)]
     pub source: String,
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use bobbin_config::{Config, KeyPlace, ModelSettings};
+use bobbin_config::Config;
 use bobbin_editor_kit::{EditorOptions, OpenRequest};
 use bobbin_framing::Transport;
 use bobbin_local::{
@@ -13,6 +13,7 @@ use bobbin_local::{
     ListenRequest, Opened, connect, join,
 };
 use bobbin_model::ClientKeys;
+use bobbin_models::settings::{KeyPlace, ModelSettings};
 use bobbin_peer::{CallError, Handlers, Peer, PeerOptions};
 use bobbin_workspace::Workspace;
 use serde::{Deserialize, Serialize};

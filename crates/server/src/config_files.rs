@@ -15,9 +15,11 @@ use bobbin_agent_api::workspace_config::{
     ConfigChange, ConfigChangeError, ConfigField, ConfigSection, ConfigValues, ProviderChange,
     WorkspaceConfig,
 };
-use bobbin_config::{Config, FILE, edit, is_built_in};
+use bobbin_config::Config;
 use bobbin_core::Threads;
 use bobbin_models::CurrentModels;
+use bobbin_models::settings::is_built_in;
+use bobbin_settings::{FILE, edit};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -93,10 +95,13 @@ impl ConfigFiles {
         );
         let opened = opened.map_err(|error| ConfigChangeError::Unusable(format!("{error:#}")))?;
         self.models.replace(opened.models);
-        self.helpers.set_welcome(!config.without_welcome);
+        self.helpers.set_welcome(config.agent.welcome);
         if let Some(threads) = self.threads.upgrade() {
             let policy = &threads.settings().approval_policy;
-            policy.set(config.approval_policy, config.is_policy_set);
+            policy.set(
+                config.permissions.approval_policy,
+                config.permissions.is_policy_set,
+            );
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bobbin_config::{Config, file};
-use bobbin_store_sqlite::{Durability, OpenError, Options, ServedFolder, SqliteStore};
+use bobbin_config::Config;
+use bobbin_store_sqlite::{OpenError, Options, ServedFolder, SqliteStore};
 use bobbin_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -21,10 +21,7 @@ pub(crate) async fn open(
 
 fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
     Options {
-        durability: match config.durability {
-            file::Durability::Full => Durability::Full,
-            file::Durability::Normal => Durability::Normal,
-        },
+        durability: config.durability,
         folder: bobbin_workspace::directory_id(&workspace.root).map(|directory| ServedFolder {
             path: workspace.root.to_string_lossy().into_owned(),
             directory,

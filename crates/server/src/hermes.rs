@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use bobbin_agent_api::{Features, SystemClock};
 use bobbin_children::{Children, Environment};
-use bobbin_config::{Config, DeclaredExtension};
+use bobbin_config::Config;
 use bobbin_core::Threads;
-use bobbin_hermes::{AgentTools, ExtensionSpec, Host, StartCheck, Surroundings};
+use bobbin_hermes::settings::fingerprint;
+use bobbin_hermes::{AgentTools, Entry, ExtensionSpec, Host, StartCheck, Surroundings};
+use bobbin_settings::Declared;
 use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use bobbin_workspace::Workspace;
 use tokio_util::task::AbortOnDropHandle;
@@ -52,14 +54,14 @@ impl Parts {
             unsaved: workspace.folder().join("hermes-unsaved"),
             children: children.clone(),
             programs: programs.clone(),
-            tools: Arc::new(AgentTools::new(config.hermes_agent)),
+            tools: Arc::new(AgentTools::new(config.hermes.agent)),
         }
     }
 }
 
 impl Hermes {
     pub(crate) fn new(config: &Config, threads: &Arc<Threads>, parts: Parts) -> Self {
-        Self(config.hermes.as_deref().map(|declared| {
+        Self(config.hermes.extensions.as_deref().map(|declared| {
             let announce = bobbin_hermes::group::announce(threads.broadcasts().clone());
             let unsaved = Some(parts.unsaved);
             let host = Host::new(parts.children, Arc::new(SystemClock), announce, unsaved);
@@ -106,20 +108,20 @@ impl Hermes {
 /// An extension of the user starts in its own directory. In the workspace `uv run` or `python -m` would find files of
 /// the agent and run them outside of the sandbox.
 pub fn specs(
-    declared: &[DeclaredExtension],
+    declared: &[Declared<Entry>],
     place: &Surroundings,
     programs: Option<&ProgramSandbox>,
 ) -> Vec<ExtensionSpec> {
     let declared = declared.iter().enumerate();
     let specs = declared.map(|(position, declared)| {
-        let mut spec = ExtensionSpec::new(declared.entry.clone(), position, place);
+        let mut spec = ExtensionSpec::new(declared.config.clone(), position, place);
         if !declared.trusted {
             spec.launch = Err(
                 "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs"
                     .to_owned(),
             );
         }
-        if !declared.is_of_folder() {
+        if declared.fingerprint.is_none() {
             let data = spec.data().to_owned();
             if let Ok(process) = &mut spec.launch {
                 process.cwd = data;
@@ -127,7 +129,7 @@ pub fn specs(
         } else if let Some(programs) = programs {
             let caches = spec.data().join("caches");
             if let Ok(process) = &mut spec.launch {
-                set_caches(&mut process.env, &declared.entry.env, &caches);
+                set_caches(&mut process.env, &declared.config.env, &caches);
             }
             spec.sandbox = Some(Arc::new(ConfinedPrograms {
                 sandbox: programs.clone(),
@@ -139,9 +141,9 @@ pub fn specs(
                 unconfined: Unconfined::Trusted,
             }));
         }
-        let declared = declared.clone();
+        let (declared, root) = (declared.clone(), place.cwd.clone());
         spec.check = Some(StartCheck(Arc::new(move || {
-            if declared.is_as_trusted() {
+            if declared.is_unchanged(|entry| fingerprint(entry, &root)) {
                 Ok(())
             } else {
                 Err(

@@ -25,6 +25,7 @@ pub mod opened;
 mod page_origin;
 mod pages;
 mod plugins;
+mod profiles;
 mod prompts;
 pub mod sandbox;
 pub mod server;

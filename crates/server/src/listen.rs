@@ -64,7 +64,11 @@ impl TlsOptions {
     /// Opens the files named here, else those of the user's configuration.
     fn open(&self, config: &Config) -> anyhow::Result<Option<Tls>> {
         let named = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
-        let configured = config.tls.as_ref().map(|(certificate, key)| (certificate, key));
+        let configured = config
+            .listener
+            .tls
+            .as_ref()
+            .map(|(certificate, key)| (certificate, key));
         let tls = named.or(configured);
         Ok(tls
             .map(|(certificate, key)| Tls::open(certificate, key))
@@ -125,8 +129,8 @@ impl Bound {
     pub async fn new(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<Self> {
         let admission = Admission {
             token: listen.token.clone(),
-            origins: config.allowed_origins.clone(),
-            hosts: config.allowed_hosts.clone(),
+            origins: config.listener.allowed_origins.clone(),
+            hosts: config.listener.allowed_hosts.clone(),
         };
         // Checked first, so that a refused address is never bound.
         Access::new(listen.address, admission.clone())?;
@@ -154,11 +158,11 @@ impl Bound {
         let elsewhere = elsewhere(
             listener.address(),
             scheme,
-            &config.allowed_hosts,
-            &config.allowed_origins,
+            &config.listener.allowed_hosts,
+            &config.listener.allowed_origins,
         );
         let files_of_page = bobbin_page::files();
-        let frames = match &config.hermes {
+        let frames = match &config.hermes.extensions {
             Some(_) => Frames::Pages,
             None => Frames::Nothing,
         };

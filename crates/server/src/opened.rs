@@ -35,7 +35,9 @@ use crate::hermes::{self, Hermes};
 use crate::shell::shell;
 use crate::tool_servers::{self, ServerPlaces, Servers};
 use crate::trust::{Folder, TrustFile};
-use crate::{database, doctor, managed, models, plugins, prompts, small_requests, state, telemetry, undo};
+use crate::{
+    database, doctor, managed, models, plugins, profiles, prompts, small_requests, state, telemetry, undo,
+};
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
 use bobbin_native::groups::file::FileNames;
@@ -213,7 +215,7 @@ pub async fn prepare(
         broadcasts: &broadcasts,
     };
     let hosted = inputs.features(policy.clone(), &servers, &prompts, &commands);
-    let agent = config.agent.agent().with_sandbox(&sandbox);
+    let agent = config.agent.clone().with_sandbox(&sandbox);
     let own_commands = Commands::new(terminals.clone(), commands.clone(), shell(), sandbox.clone());
     let editor_tools: Arc<EditorTools> = Arc::default();
     let doctor = doctor::of_server(workspace, &own);
@@ -306,7 +308,7 @@ impl FeatureInputs<'_> {
         let own = (self.children, self.environment);
         let channels = self.channels(policy);
         let search = commands.get("PATH").map(ToOwned::to_owned);
-        let profiles = Profiles::new(home, trust.clone(), search, config, broadcasts.clone());
+        let profiles = profiles::of(home, trust, search, config, broadcasts.clone());
         let hooks = plugins::hooks(root, config, self.children, commands, self.programs);
         let plugins = plugins::of(home, trust, prompts, servers, &hooks, broadcasts.clone());
         let brought = (
@@ -393,7 +395,7 @@ fn policy(
     workspace: &Workspace,
 ) -> anyhow::Result<Arc<dyn Policy>> {
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
-    let policy = RulesPolicy::new(config.rules.compile(home)?).guarding(guarded);
+    let policy = RulesPolicy::new(config.permissions.compile(home)?).guarding(guarded);
     let policy = policy.showing(workspace.outputs()).finding(programs);
     Ok(Arc::new(policy))
 }
@@ -412,12 +414,13 @@ fn core_settings(
 ) -> Settings {
     let mut settings = Settings::new(workspace.root.clone());
     settings.undo = undo;
-    settings
-        .approval_policy
-        .set(config.approval_policy, config.is_policy_set);
+    settings.approval_policy.set(
+        config.permissions.approval_policy,
+        config.permissions.is_policy_set,
+    );
     settings.approval_policy.set_confines(confines);
     settings.policy = policy;
-    if let Some(wait) = config.approval_max_wait {
+    if let Some(wait) = config.permissions.approval_max_wait {
         settings.approval_max_wait = wait;
     }
     settings

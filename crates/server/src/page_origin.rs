@@ -40,7 +40,7 @@ pub(crate) enum Others {
 impl Others {
     /// Looks for other users, unless the user's configuration decides. Blocks on the disk.
     pub(crate) fn of(config: &Config) -> Self {
-        if let Some(shared) = config.shared_machine {
+        if let Some(shared) = config.listener.shared_machine {
             return Self::Configured(shared);
         }
         let Ok(accounts) = bobbin_files::read_bytes(Path::new(ACCOUNTS), MAX_ACCOUNTS) else {

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_children::{Children, Environment};
-use bobbin_config::hooks::Hook;
-use bobbin_config::{Config, Declared};
+use bobbin_config::Config;
 use bobbin_core::Broadcasts;
+use bobbin_hooks::Hook;
 use bobbin_hooks::HookRunner;
+use bobbin_mcp::settings::DeclaredServer;
 use bobbin_plugins::{Effects, Place, Plugins};
 use bobbin_prompts::Prompts;
 use bobbin_tools::ProgramSandbox;
@@ -23,7 +24,7 @@ struct Takers {
 }
 
 impl Effects for Takers {
-    fn set_servers(&self, servers: Vec<Declared>) -> bool {
+    fn set_servers(&self, servers: Vec<DeclaredServer>) -> bool {
         self.servers.set_plugins(servers)
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn helpers(
     git: (Children, Environment, Sandbox),
 ) -> Helpers {
     let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
-    helpers.set_welcome(!config.without_welcome);
+    helpers.set_welcome(config.agent.welcome);
     helpers
 }
 

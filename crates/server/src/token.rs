@@ -44,7 +44,7 @@ impl TokenOptions {
     /// # Errors
     /// A file cannot be read or written, other users can read the state's, or a named token is empty.
     pub fn wanted(&self, config: &Config) -> anyhow::Result<Option<String>> {
-        match self.named()?.or_else(|| config.token.clone()) {
+        match self.named()?.or_else(|| config.listener.token.clone()) {
             Some(token) => Ok(Some(token).filter(|token| !token.is_empty())),
             None => of_state(state::directory()?.path()).map(Some),
         }
@@ -55,7 +55,7 @@ impl TokenOptions {
     /// # Errors
     /// As [`wanted`](Self::wanted).
     pub fn presented(&self, config: &Config) -> anyhow::Result<Option<String>> {
-        match self.named()?.or_else(|| config.token.clone()) {
+        match self.named()?.or_else(|| config.listener.token.clone()) {
             Some(token) => Ok(Some(token)),
             None => read(&state::directory()?.path().join(FILE)),
         }

@@ -15,17 +15,19 @@ use tokio_util::sync::CancellationToken;
 use crate::copy::{self, Existing};
 use bobbin_store::StoreError;
 use bobbin_store::step::{Step, reached};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::failure::{Fault, OpenError, store_error};
 
-/// How durable a commit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The durability of a commit to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum Durability {
-    /// A commit survives a power cut.
+    /// It waits for the disk: nothing is lost when the power fails.
     #[default]
     Full,
-    /// A commit survives the end of the process. A power cut may lose the last commits, but never damages earlier
-    /// ones.
+    /// It waits for the system: nothing is lost when Bobbin ends in any way.
     Normal,
 }
 

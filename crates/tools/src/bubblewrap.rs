@@ -13,20 +13,23 @@ use std::time::Duration;
 use bobbin_children::{Children, Environment};
 use bobbin_sandbox::{PLACES, Support, find};
 use parking_lot::Mutex;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::bubblewrap_try::try_it;
 
-/// Whether commands also run in bubblewrap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+/// Whether bubblewrap is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum BubblewrapUse {
-    /// No.
+    /// It is not used.
     #[default]
     Off,
-    /// Yes, if bubblewrap works.
+    /// It is used where it works.
     Auto,
-    /// Always. If bubblewrap does not work, no command runs.
+    /// Commands are refused where it does not work.
     Require,
 }
 

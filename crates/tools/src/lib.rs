@@ -28,6 +28,7 @@ mod program_sandbox;
 mod read_file;
 mod replace_file;
 mod sandbox;
+pub mod settings;
 mod shell;
 mod shell_run;
 mod terminal_tools;

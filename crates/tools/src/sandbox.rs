@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
 use bobbin_model::SandboxProfile;
 use bobbin_sandbox::{Files, GitSettings, Network, Outer, Plan, Profile, SandboxError, Support};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
 use super::program_sandbox::{ProgramNeeds, ProgramNetwork};
@@ -48,13 +50,14 @@ pub struct Sandbox {
     pub when_missing: WhenMissing,
 }
 
-/// The consequence for a command that should be sandboxed and cannot be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The consequence where commands cannot be confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum WhenMissing {
-    /// A user is asked, whatever rules allow; without a user to ask, the command is refused.
+    /// Every command but plain reads is asked about.
     #[default]
     Ask,
-    /// The command is refused.
+    /// Commands are refused.
     Refuse,
 }
 
@@ -214,7 +217,7 @@ impl Sandbox {
         // In a workspace that is also the home, the server's own files are confined as in others.
         let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
-        self.keep_those_of(root, &mut plan);
+        self.add_places_of(root, &mut plan);
         if let Some(link) = plan.replaceable() {
             // Without bubblewrap, a link that a command made could bypass the protection that only bubblewrap gives.
             return CommandSandbox::Refused(SandboxError::Link(link).to_string());
@@ -287,7 +290,7 @@ impl Sandbox {
 
     /// Adds this server's read-only and hidden places in `root`, which may be the workspace of another server, to a
     /// plan.
-    fn keep_those_of(&self, root: &Path, plan: &mut Plan) {
+    fn add_places_of(&self, root: &Path, plan: &mut Plan) {
         for kept in &self.keep {
             let theirs = kept.file_name().map(|name| root.join(name));
             let Some(theirs) = theirs.filter(|theirs| !self.keep.contains(theirs)) else {

@@ -2212,8 +2212,8 @@ class SubagentProfile(_SubagentProfile, total=False):
 
 
 class SubagentProfileDefinition(TypedDict, total=False):
-    """What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the
-    command line of another agent.
+    """A profile of subagents: this server's agent with a model, instructions and tools of its own, or the command
+    line of another agent.
     """
 
     args: list[str]
@@ -2223,7 +2223,7 @@ class SubagentProfileDefinition(TypedDict, total=False):
     deleteOutputFileAfterRead: bool
     """Whether that file is removed afterwards."""
     description: str
-    """What it is for; the model reads it."""
+    """Its purpose; the model reads it."""
     env: dict[str, str]
     """Variables that are set for it."""
     envPassthrough: list[str]
@@ -2245,15 +2245,15 @@ class SubagentProfileDefinition(TypedDict, total=False):
     outputFileArgTemplate: str
     """Arguments with `{path}`, a file that it writes its answer to."""
     outputFormat: OutputFormat
-    """What its output is."""
+    """The format of its output."""
     outputInputTokensJsonPath: str
-    """Where the count of tokens read is."""
+    """Place of the count of tokens read."""
     outputJsonPath: str
     """`json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`."""
     outputOutputTokensJsonPath: str
-    """Where the count of tokens written is."""
+    """Place of the count of tokens written."""
     outputTotalTokensJsonPath: str
-    """Where their sum is, for an agent that counts them together."""
+    """Place of their sum, for an agent that counts them together."""
     permissionModeMapping: dict[str, str]
     """Arguments for `interactive`, `auto-approve` and `restricted` Threads."""
     readOutputFile: bool
@@ -2261,11 +2261,11 @@ class SubagentProfileDefinition(TypedDict, total=False):
     resumeArgTemplate: str
     """Arguments with `{sessionId}` that go on with a session."""
     resumeSessionIdJsonPath: str
-    """Where the session's id is in the output."""
+    """Place of the session's id in the output."""
     resumeSessionIdRegex: str
     """Finds the session's id in the output: its first group, else all of it."""
     runtime: SubagentRuntime
-    """What runs it."""
+    """Its runtime."""
     sanitizationRules: Any
     """Without effect here."""
     supportsModelSelection: bool
@@ -2283,7 +2283,7 @@ class SubagentProfileDefinition(TypedDict, total=False):
     trustLevel: TrustLevel
     """How far its user trusts it: `trusted` runs outside of the sandbox, each time after its user's approval."""
     workingDirectoryMode: WorkingDirectoryMode
-    """Where it starts: the folder of the Thread."""
+    """Its working directory: the folder of the Thread."""
 
 
 class _SubagentProfileDiagnostic(TypedDict):
@@ -6501,7 +6501,7 @@ ModelListErrorCode = Literal['MissingApiKey', 'InvalidEndpoint', 'Unauthorized',
 NoticeTrigger = Literal['auto', 'reactive', 'manual']
 """The cause of such an action."""
 OutputFormat = Literal['text', 'json']
-"""What the output of a command is."""
+"""The format of a command's output."""
 OverlappingRun = Literal['skip']
 """Policy for a time at which the last run still goes on."""
 PluginShadow = Literal['workspace']
@@ -6561,7 +6561,7 @@ TurnStatus = Literal['running', 'waitingApproval', 'completed', 'failed', 'cance
 WelcomeSuggestionSource = Literal['dynamic', 'none']
 """Where suggestions came from."""
 WorkingDirectoryMode = Literal['workspace', 'specified']
-"""Where the command of a profile starts."""
+"""The working directory of a profile's command."""
 
 Notification = Union[
     ThreadStartedEvent, ThreadResumedEvent, ThreadRenamedEvent, ThreadDeletedEvent, ThreadStatusChangedEvent, ThreadRuntimeChangedEvent, ThreadQueueUpdatedEvent, ThreadConfiguredEvent, ThreadRolledBackEvent, ThreadSyncedEvent, TurnStartedEvent, TurnCompletedEvent, TurnFailedEvent, TurnCancelledEvent, TurnDiffUpdatedEvent, TurnRevertedEvent, TurnWaitingEvent, PlanUpdatedEvent, ItemStartedEvent, ItemCompletedEvent, ItemAgentMessageDeltaEvent, ItemReasoningDeltaEvent, ItemToolCallArgumentsDeltaEvent, ItemCommandExecutionOutputDeltaEvent, ItemApprovalResolvedEvent, ItemToolRequestUserInputResolvedEvent, ItemUsageDeltaEvent, SystemEventEvent, SystemJobResultEvent, SubagentProgressEvent, SubagentGraphChangedEvent, TerminalStartedEvent, TerminalOutputDeltaEvent, TerminalCompletedEvent, TerminalStalledEvent, TerminalCleanedEvent, ForwardEndedEvent, McpStatusUpdatedEvent, McpLoginCompletedEvent, WorkspaceConfigChangedEvent, WorkspaceTrustChangedEvent, HermesExtensionChangedEvent, HermesToolbarChangedEvent, HermesDocumentChangedEvent, HermesDocumentClosedEvent, HermesUiCloseWindowEvent, FinecodeActionProgressEvent, FinecodeActionPartialResultEvent, FinecodeRunnerUpdatedEvent, FinecodeMessageEvent, CronStateChangedEvent, AutomationTaskUpdatedEvent,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bobbin_agent_api::channel::ChannelConfig;
-use bobbin_config::DeclaredChannel;
+use bobbin_channels::settings;
 use bobbin_testkit::Client;
 use bobbin_workspace::TrustRecord;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ async fn an_adapter_that_is_not_let_in_is_told_after_initialize_and_closed() {
             enabled: false,
             ..by_itself("owl")
         };
-        let foreign = DeclaredChannel::of_folder(by_itself("crow"), root, &TrustRecord::default());
+        let foreign = settings::of_folder(by_itself("crow"), root, &TrustRecord::default());
         let ours = script("jay", "exit 0");
         vec![trusted(off, root), foreign, trusted(ours, root)]
     })

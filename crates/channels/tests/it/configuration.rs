@@ -1,6 +1,6 @@
 //! `externalChannel/*` (AppServer protocol 05 §9).
 
-use bobbin_config::DeclaredChannel;
+use bobbin_channels::settings;
 use bobbin_workspace::TrustRecord;
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ async fn what_cannot_be_used_is_refused_and_nothing_is_written() {
 #[tokio::test]
 async fn a_clients_word_is_trust_in_what_the_folder_brought() {
     let foreign =
-        |root: &std::path::Path| DeclaredChannel::of_folder(by_itself("crow"), root, &TrustRecord::default());
+        |root: &std::path::Path| settings::of_folder(by_itself("crow"), root, &TrustRecord::default());
     let server = Server::with(|root| vec![foreign(root)]).await;
     let mut client = server.client().await;
     let status = client.call("channel/status", json!({})).await;

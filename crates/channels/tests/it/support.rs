@@ -9,9 +9,9 @@ use bobbin_agent_api::channel::{AdapterProcess, ChannelConfig, ChannelTransport}
 use bobbin_agent_api::model::{Message, Model, ModelError, ModelReply, ModelRequest, ModelSink};
 use bobbin_agent_api::policy::NoRules;
 use bobbin_agent_api::{Features, Services};
+use bobbin_channels::settings::{self, DeclaredChannel};
 use bobbin_channels::{Channels, GROUPS, Host, Surroundings};
 use bobbin_children::{Children, Environment};
-use bobbin_config::DeclaredChannel;
 use bobbin_core::Threads;
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::InputPart;
@@ -87,7 +87,7 @@ pub(crate) fn script(name: &str, script: &str) -> ChannelConfig {
 
 /// Returns a channel that its user trusts.
 pub(crate) fn trusted(config: ChannelConfig, root: &Path) -> DeclaredChannel {
-    let mut declared = DeclaredChannel::of_folder(config, root, &TrustRecord::default());
+    let mut declared = settings::of_folder(config, root, &TrustRecord::default());
     declared.trusted = true;
     declared
 }

@@ -10,9 +10,9 @@ use anyhow::Context as _;
 use bobbin_agent_api::model_catalog::DefaultSource;
 use bobbin_agent_api::trust::TrustChange;
 use bobbin_agent_api::workspace_config::ConfigChange;
-use bobbin_config::edit;
 use bobbin_server::trust::Scan;
 use bobbin_server::{config, config_files, console, state};
+use bobbin_settings::edit;
 use bobbin_workspace::TrustFile;
 use clap::Args;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use bobbin_agent_api::tool_server::{Secrets, ServerAccess, ToolServerConfig};
-use bobbin_config::{edit, of_server, servers};
+use bobbin_mcp::settings::{self, of_server};
+use bobbin_settings::{FILE, edit};
 use clap::Args;
 
 use bobbin_server::trust::TrustFile;
@@ -58,7 +59,7 @@ pub(super) struct Files<'a> {
 impl Files<'_> {
     fn path(&self, here: bool) -> anyhow::Result<PathBuf> {
         if here {
-            return Ok(self.root.join(bobbin_config::FILE));
+            return Ok(self.root.join(FILE));
         }
         let home = self.home.context("there is no home directory; use --here")?;
         Ok(edit::users_file(home))
@@ -67,7 +68,7 @@ impl Files<'_> {
     /// Adds a server, or replaces the one of its name. Returns what it says on success.
     pub(super) fn add(&self, add: Add) -> anyhow::Result<String> {
         let (here, config) = (add.here, add.into_config()?);
-        if let Err(why) = servers::check(&config) {
+        if let Err(why) = settings::check(&config) {
             bail!("{} is not added: {why}", config.name);
         }
         let path = self.path(here)?;
@@ -76,7 +77,7 @@ impl Files<'_> {
             let fingerprint = of_server(&config, self.root);
             self.trust.change(|record| record.add(&fingerprint))?;
         }
-        edit::put(&path, &config)?;
+        settings::put(&path, &config)?;
         let name = &config.name;
         Ok(format!(
             "{name} is in {}; try it with `bobbin mcp test {name}`",
@@ -93,7 +94,7 @@ impl Files<'_> {
                 path.display()
             );
         }
-        edit::remove(&path, name)?;
+        settings::remove(&path, name)?;
         Ok(format!("{name} is not in {} any more", path.display()))
     }
 }

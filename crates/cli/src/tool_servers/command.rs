@@ -11,9 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::add::{Add, Files, Remove};
 use bobbin_config::Config;
-use bobbin_config::Declared;
-use bobbin_config::ServerFile;
-use bobbin_config::shown::plain;
+use bobbin_mcp::settings::{DeclaredServer, ServerFile};
 use bobbin_server::config;
 use bobbin_server::console;
 use bobbin_server::environment::children;
@@ -21,6 +19,7 @@ use bobbin_server::models;
 use bobbin_server::state;
 use bobbin_server::tool_servers::{ServerPlaces, logins, over_http, spec};
 use bobbin_server::trust::TrustFile;
+use bobbin_settings::plain;
 use bobbin_workspace::Workspace;
 
 /// Arguments of `bobbin mcp`.
@@ -156,8 +155,8 @@ pub(crate) async fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
 
 /// Returns a server that may run. Of two with one name this is the workspace's, as when the server runs.
 fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Result<ServerSpec> {
-    let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
-    let mut found: Vec<&Declared> = config.tool_servers.iter().filter(named).collect();
+    let named = |declared: &&DeclaredServer| declared.config.name.to_lowercase() == name.to_lowercase();
+    let mut found: Vec<&DeclaredServer> = config.tool_servers.iter().filter(named).collect();
     found.sort_by_key(|declared| (declared.trusted, !declared.is_users()));
     let Some(declared) = found.pop() else {
         bail!("there is no MCP server {name}; `bobbin mcp list` shows those there are");
@@ -205,8 +204,8 @@ async fn log_in(spec: ServerSpec, client: Option<OAuthClient>) -> anyhow::Result
     Ok(())
 }
 
-fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declared> {
-    let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
+fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a DeclaredServer> {
+    let named = |declared: &&DeclaredServer| declared.config.name.to_lowercase() == name.to_lowercase();
     let mut found = config.tool_servers.iter().filter(named);
     match found.clone().find(|declared| !declared.is_users()) {
         Some(declared) => Ok(declared),
@@ -217,7 +216,7 @@ fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declar
 
 /// What a person is to know before allowing a server. All of it is somebody else's text, and shown so that it cannot
 /// pass for anything but itself on a terminal; values from the user's own file may be secrets and are left out.
-fn line(declared: &Declared) -> String {
+fn line(declared: &DeclaredServer) -> String {
     let config = &declared.config;
     let runs = declared.what_runs();
     let whose = match declared.origin {

@@ -1,8 +1,13 @@
 //! The configuration that results from both files.
 
+use std::time::Duration;
+
+use bobbin_agent_api::hook::HookEvent;
+use bobbin_model::ApprovalPolicy;
 use serde_json::json;
 
 use super::*;
+use crate::listener::{DEFAULT_PORT, Mode};
 
 /// Reads both files with a record of trust.
 fn read(user: &str, workspace: &str, record: &TrustRecord) -> anyhow::Result<Config> {
@@ -51,8 +56,14 @@ fn names_and_words_have_no_case_and_the_later_of_two_spellings_counts() {
         "permissions": { "defaultApprovalPolicy": "AUTOAPPROVE" },
     }));
     let config = config.unwrap();
-    assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
-    assert_eq!(config.approval_policy, Some(ApprovalPolicy::AutoApprove));
+    assert_eq!(
+        (config.listener.mode, config.listener.port),
+        (Mode::WebSocket, Some(2))
+    );
+    assert_eq!(
+        config.permissions.approval_policy,
+        Some(ApprovalPolicy::AutoApprove)
+    );
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 
@@ -62,13 +73,19 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
     let spelled = json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } });
     let (asks, approves) = (ApprovalPolicy::Default, ApprovalPolicy::AutoApprove);
     let automatic = both(&policy("automatic"), &json!({}), false);
-    assert_eq!((automatic.approval_policy, automatic.is_policy_set), (None, true));
+    assert_eq!(
+        (
+            automatic.permissions.approval_policy,
+            automatic.permissions.is_policy_set
+        ),
+        (None, true)
+    );
     let (strict, loosened) = (policy("refuse"), policy("automatic"));
     assert_eq!(
-        both(&strict, &loosened, false).approval_policy,
+        both(&strict, &loosened, false).permissions.approval_policy,
         Some(ApprovalPolicy::Refuse)
     );
-    assert_eq!(both(&strict, &loosened, true).approval_policy, None);
+    assert_eq!(both(&strict, &loosened, true).permissions.approval_policy, None);
     for (user, workspace, trusts, expected, waiting) in [
         (json!({}), policy("autoApprove"), false, asks, 1),
         (policy("autoApprove"), policy("default"), false, asks, 0),
@@ -78,7 +95,7 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
     ] {
         let config = both(&user, &workspace, trusts);
         assert_eq!(
-            config.approval_policy.unwrap_or_default(),
+            config.permissions.approval_policy.unwrap_or_default(),
             expected,
             "{user} {workspace}"
         );
@@ -87,16 +104,15 @@ fn a_workspace_says_by_itself_only_what_is_stricter() {
     }
     let wait = |seconds: u64| json!({ "Approvals": { "MaxWaitSeconds": seconds }, "Durability": "normal" });
     let config = both(&wait(60), &wait(30), false);
-    assert_eq!(config.approval_max_wait, Some(Duration::from_secs(30)));
     assert_eq!(
-        config.durability,
-        file::Durability::Normal,
-        "the user says so too"
+        config.permissions.approval_max_wait,
+        Some(Duration::from_secs(30))
     );
+    assert_eq!(config.durability, Durability::Normal, "the user says so too");
     let config = both(&json!({}), &wait(30), false);
     assert_eq!(
-        (config.approval_max_wait, config.durability),
-        (None, file::Durability::Full)
+        (config.permissions.approval_max_wait, config.durability),
+        (None, Durability::Full)
     );
 }
 
@@ -115,11 +131,14 @@ fn no_workspace_says_who_may_connect() {
     ] {
         for trusts in [false, true] {
             let config = both(&mine, &workspace, trusts);
-            assert_eq!(config.address().ip().to_string(), "127.0.0.1");
-            assert_eq!((config.token.as_deref(), config.port), (Some("mine"), None));
-            assert_eq!(config.tls, None);
+            assert_eq!(config.listener.address().ip().to_string(), "127.0.0.1");
             assert_eq!(
-                (config.mode, config.warnings.len()),
+                (config.listener.token.as_deref(), config.listener.port),
+                (Some("mine"), None)
+            );
+            assert_eq!(config.listener.tls, None);
+            assert_eq!(
+                (config.listener.mode, config.warnings.len()),
                 (Mode::Stdio, 1),
                 "{:?}",
                 config.warnings
@@ -138,19 +157,23 @@ fn the_hub_listens_on_this_machine_alone_and_where_its_user_says() {
         (json!({ "Host": null, "Port": null }), "127.0.0.1:0"),
     ] {
         let config = hub(said.clone());
-        assert_eq!(config.hub_address().unwrap().to_string(), address, "{said}");
+        assert_eq!(
+            config.listener.hub_address().unwrap().to_string(),
+            address,
+            "{said}"
+        );
         assert_eq!(config.warnings, Vec::<String>::new());
     }
     for host in ["0.0.0.0", "192.168.0.4", "::", "tea.example", ""] {
         let config = hub(json!({ "Host": host }));
-        let why = config.hub_address().unwrap_err().to_string();
+        let why = config.listener.hub_address().unwrap_err().to_string();
         assert!(why.contains("on this machine alone"), "{why}");
         // Servers start nevertheless and print a warning.
         assert!(config.warnings[0].contains(&why), "{:?}", config.warnings);
     }
     let mine = json!({ "Hub": { "Port": 7 } });
     let config = both(&mine, &json!({ "hub": { "Host": "::1", "Port": 8 } }), true);
-    assert_eq!(config.hub_address().unwrap().to_string(), "127.0.0.1:7");
+    assert_eq!(config.listener.hub_address().unwrap().to_string(), "127.0.0.1:7");
     assert!(
         config.warnings[0].contains("Hub is not used"),
         "{:?}",
@@ -164,7 +187,7 @@ fn tls_is_two_files_or_none() {
         users(&json!({ "AppServer": { "Tls": { "Certificate": certificate, "Key": key } } }))
     };
     let config = tls(json!("/etc/tea.pem"), json!("~/tea.key")).unwrap();
-    let (certificate, key) = config.tls.unwrap();
+    let (certificate, key) = config.listener.tls.unwrap();
     assert!(certificate == Path::new("/etc/tea.pem") && key.is_absolute() && key.ends_with("tea.key"));
     for (certificate, key) in [
         (json!("/etc/tea.pem"), json!(null)),
@@ -220,7 +243,7 @@ fn a_broken_file_of_a_folder_stops_the_start_only_where_the_folder_is_trusted() 
 #[test]
 fn the_defaults_of_the_schema_are_those_in_force() {
     fn defaults(schema: &Value) -> Option<Value> {
-        let schema = crate::check::without_null(schema);
+        let schema = bobbin_settings::without_null(schema);
         let Some(members) = schema.get("properties").and_then(Value::as_object) else {
             return schema.get("default").cloned();
         };
@@ -230,8 +253,8 @@ fn the_defaults_of_the_schema_are_those_in_force() {
     }
     let mut value = defaults(&file::schema()).unwrap();
     let host = value["AppServer"]["WebSocket"]["Host"].take();
-    assert_eq!(host, Config::default().address().ip().to_string());
-    let hub = Config::default().hub_address().unwrap();
+    assert_eq!(host, Config::default().listener.address().ip().to_string());
+    let hub = Config::default().listener.hub_address().unwrap();
     let said = json!({ "Host": hub.ip(), "Port": hub.port() });
     assert_eq!(value["Hub"].take(), said);
     // A port in the file does not fall back to a free one, and the file's wait is a setting of its own.
@@ -327,7 +350,7 @@ fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
     for (name, member) in members {
         let dot = if path.is_empty() { "" } else { "." };
         let path = format!("{path}{dot}{name}");
-        let inner = crate::check::without_null(member);
+        let inner = bobbin_settings::without_null(member);
         if inner.get("properties").is_some() {
             self::rows(inner, &path, rows);
             continue;
@@ -337,13 +360,13 @@ fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
                 .get(name)
                 .map_or_else(String::new, |most| format!(", at most {most}"))
         };
-        let (words, kind) = (crate::check::words(inner), crate::check::kind(inner));
+        let (words, kind) = (bobbin_settings::words(inner), bobbin_settings::kind(inner));
         let value = match kind {
             "string" if words.is_empty() => "text".to_owned(),
             "string" => format!("`{}`", words.join("`, `")),
             "boolean" => "`true`, `false`".to_owned(),
-            "integer" => format!("whole number {}", crate::check::range(inner)),
-            "number" => format!("number {}", crate::check::range(inner)),
+            "integer" => format!("whole number {}", bobbin_settings::range(inner)),
+            "number" => format!("number {}", bobbin_settings::range(inner)),
             "array" => format!("list{}", most("maxItems")),
             "object" => format!("object{}", most("maxProperties")),
             _ => "anything".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bobbin_agent_api::tool_server::ServerAccess;
-use bobbin_config::hooks::Hook;
+use bobbin_hooks::Hook;
 use bobbin_native::client::{Client, refuse};
 use bobbin_native::wire::RpcError;
 use bobbin_peer::Responder;
@@ -16,8 +16,9 @@ use super::wire::{
 };
 use super::{Feature, PLUGIN_INSTALL, PLUGIN_REMOVE, PLUGIN_SET_ENABLED};
 use crate::Plugins;
-use crate::discovery::{Plugin, canonical};
+use crate::discovery::Plugin;
 use crate::plugins::Changed;
+use crate::settings::canonical;
 
 /// Another one has taken its place, or it was removed by hand at this very moment.
 const GONE: &str = "The plugin is not there any more.";

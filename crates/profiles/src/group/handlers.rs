@@ -1,7 +1,5 @@
 //! The requests about profiles.
 
-use bobbin_config::profiles::NATIVE;
-use bobbin_config::{ProfileDefinition, SubAgentSettings};
 use bobbin_model::{ServerOrigin, SubAgentRuntime};
 use bobbin_native::client::{Client, refuse};
 use bobbin_native::groups::handshake::types::EmptyParams;
@@ -16,6 +14,7 @@ use super::wire::{
     SubagentProfilesListResult, SubagentSettings, SubagentSettingsResult, SubagentSettingsUpdateParams,
 };
 use crate::configured::{ChangeError, MODEL, RESUMES, Setting, Shown};
+use crate::settings::{NATIVE, Profile, ProfileDefinition, SubAgentSettings};
 
 pub(super) async fn list(_: &Client, profiles: &Feature, _: EmptyParams, responder: Responder) {
     let looking = profiles.clone();
@@ -151,12 +150,12 @@ fn native() -> SubagentProfile {
 
 impl From<Shown> for SubagentProfile {
     fn from(shown: Shown) -> Self {
-        let declared = shown.declared;
+        let Profile { name, definition } = shown.declared.config;
         Self {
-            name: declared.name,
+            name,
             is_built_in: false,
             is_template: false,
-            has_workspace_override: declared.origin == ServerOrigin::Workspace,
+            has_workspace_override: shown.declared.origin == ServerOrigin::Workspace,
             is_default: false,
             enabled: shown.enabled,
             built_in_defaults: None,
@@ -165,9 +164,9 @@ impl From<Shown> for SubagentProfile {
                 binary_resolved: shown.binary_resolved,
                 hidden_from_prompt: shown.hidden.is_some(),
                 hidden_reason: shown.hidden,
-                warnings: declared.definition.warnings(),
+                warnings: definition.warnings(),
             },
-            definition: declared.definition,
+            definition,
         }
     }
 }

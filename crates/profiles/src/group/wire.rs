@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_config::ProfileDefinition;
 use bobbin_native::groups::handshake::types::ClientRequestId;
 use bobbin_native::wire::Nullable;
 use schemars::JsonSchema;
@@ -11,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_with::skip_serializing_none;
+
+use crate::settings::ProfileDefinition;
 
 /// Result of `subagent/profiles/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

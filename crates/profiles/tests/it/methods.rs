@@ -11,7 +11,7 @@ use bobbin_framing::{Limits, Transport};
 use bobbin_native::Endpoint;
 use bobbin_native::group::Groups;
 use bobbin_offline::Offline;
-use bobbin_profiles::{GROUPS, Profiles};
+use bobbin_profiles::{GROUPS, Profiles, ReadProfiles};
 use bobbin_testkit::{Client, Link, TestWorkspace};
 use bobbin_tools::ToolSet;
 use bobbin_workspace::{StateDirectory, TrustFile};
@@ -38,12 +38,17 @@ impl Server {
             }
         }
         let trust = TrustFile::of(&StateDirectory::at(&place.path().join("state")), &root);
-        let config = Config::read(&root, Some(place.path()), &trust.read()).unwrap();
+        let (folder, home) = (root.clone(), place.path().to_owned());
+        let files: ReadProfiles = Box::new(move |record| {
+            let config = Config::read(&folder, Some(&home), record)?;
+            Ok((config.profiles, config.folder_items))
+        });
+        let (settings, _) = files(&trust.read()).unwrap();
         let search = Some("/usr/bin:/bin".into());
         let engine = AgentEngine::new(Arc::new(Offline), ToolSet::default());
         let threads = workspace.open_with(Arc::new(engine), |_| {}).await;
         let broadcasts = threads.broadcasts().clone();
-        let profiles = Profiles::new(Some(place.path()), trust, search, &config, broadcasts);
+        let profiles = Profiles::new(Some(place.path()), trust, search, (files, settings), broadcasts);
         let services = Services {
             others: Features::default().with(profiles.clone()),
             ..Services::default()

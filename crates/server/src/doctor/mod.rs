@@ -111,8 +111,8 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
                 sources.join(", ")
             };
             report.add("configuration", DoctorLevel::Ok, text);
-            let rules = config.rules.count();
-            match config.rules.compile(state::home().as_deref()) {
+            let rules = config.permissions.rules.len();
+            match config.permissions.compile(state::home().as_deref()) {
                 Ok(_) => report.add(
                     "rules",
                     DoctorLevel::Ok,

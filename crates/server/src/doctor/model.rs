@@ -1,6 +1,7 @@
 //! Checks which model answers, and whether its provider accepts the key.
 
-use bobbin_config::{Config, KeyPlace};
+use bobbin_config::Config;
+use bobbin_models::settings::KeyPlace;
 use bobbin_models::{Chosen, ProviderError};
 use bobbin_native::groups::doctor::types::DoctorLevel;
 
@@ -67,7 +68,7 @@ pub(super) async fn model(config: &Config, report: &mut Report) {
 fn keys(config: &Config) -> Vec<(&str, &str)> {
     let providers = config.models.providers.iter();
     let named = providers.filter_map(|entry| match &entry.key {
-        KeyPlace::Variable(name) => Some((entry.name.as_str(), name.as_str())),
+        KeyPlace::Variable(name) => Some((entry.settings.name.as_str(), name.as_str())),
         _ => None,
     });
     named.filter(|(_, name)| variable(name).is_some()).collect()

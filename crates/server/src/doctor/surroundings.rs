@@ -17,7 +17,8 @@ use crate::environment::children;
 use crate::models::variable;
 use crate::page_origin::{Others, Reached, decide};
 use crate::{held_sockets, managed, state};
-use bobbin_config::{Config, Declared};
+use bobbin_config::Config;
+use bobbin_mcp::settings::DeclaredServer;
 use bobbin_native::groups::doctor::types::DoctorLevel;
 use bobbin_plugins::wire::DiagnosticSeverity;
 use bobbin_workspace::{TrustFile, Workspace};
@@ -121,7 +122,7 @@ pub(super) fn plugins(config: &Config, workspace: &Workspace, report: &mut Repor
 }
 
 fn tool_server(
-    declared: &Declared,
+    declared: &DeclaredServer,
     workspace: &Workspace,
     path: &OsStr,
 ) -> (DoctorLevel, String, Option<&'static str>) {
@@ -197,8 +198,8 @@ fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
 /// Reports whether the configured certificate can be used.
 pub(super) fn tls(config: &Config, report: &mut Report) {
     const WHAT: &str = "TLS";
-    let Some((certificate, key)) = &config.tls else {
-        if !config.address().ip().is_loopback() {
+    let Some((certificate, key)) = &config.listener.tls else {
+        if !config.listener.address().ip().is_loopback() {
             let text = "none: others on the network can read along";
             let mend = "AppServer.Tls names a certificate, or use a proxy";
             report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
@@ -227,8 +228,8 @@ pub(super) fn page(config: &Config, report: &mut Report) {
         Others::Configured(false) => "AppServer.WebSocket.SharedMachine is false".to_owned(),
     };
     let reached = Reached {
-        address: config.address(),
-        has_tls: config.tls.is_some(),
+        address: config.listener.address(),
+        has_tls: config.listener.tls.is_some(),
         is_held: held_sockets::are_held(),
     };
     match decide(&others, reached) {
@@ -267,10 +268,10 @@ pub(super) fn page(config: &Config, report: &mut Report) {
 /// Reports whether a server could listen on the configured address. For workspaces without a running server.
 pub(super) fn port(config: &Config, report: &mut Report) {
     const WHAT: &str = "port";
-    let address = config.address();
+    let address = config.listener.address();
     match TcpListener::bind(address) {
         Ok(_) => report.add(WHAT, DoctorLevel::Ok, format!("{address} is free")),
-        Err(error) if config.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
+        Err(error) if config.listener.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
             let text = format!("{address} is taken, so `bobbin` takes a free one and prints it");
             let mend = "`bobbin serve --listen ws://HOST:PORT` chooses one";
             report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);

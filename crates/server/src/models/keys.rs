@@ -5,8 +5,7 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
-use bobbin_config::{KeyPlace, expanded};
-use bobbin_models::Key;
+use bobbin_models::settings::{Key, KeyPlace, expanded};
 
 /// Longest key file; keys of today have less than 300 bytes.
 const MAX_KEY_BYTES: u64 = 16 << 10;

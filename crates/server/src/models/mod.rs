@@ -12,9 +12,8 @@ pub use keys::variable;
 
 use std::path::Path;
 
+use bobbin_models::settings::{KeyPlace, ModelSettings, Origin, ProviderEntry};
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
-
-use bobbin_config::{KeyPlace, ModelSettings, Origin, ProviderEntry};
 
 /// The models, and the problems of their configuration.
 pub struct Opened {
@@ -64,10 +63,6 @@ pub fn open(
 fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
     let found = keys::find(&entry.key, home);
     ProviderSettings {
-        name: entry.name.clone(),
-        wire: entry.wire,
-        base_url: entry.base_url.clone(),
-        models: entry.models.clone(),
         // A built-in provider is offered only if there is a key for it.
         offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
         key_variable: match (&entry.key, &found.key) {
@@ -77,13 +72,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         key: found.key,
         needs_key: !matches!(entry.key, KeyPlace::Nowhere | KeyPlace::Withheld),
         key_source: found.source,
-        headers: entry.headers.clone(),
-        max_output_tokens: entry.max_output_tokens,
-        web_search: entry.web_search,
-        body: entry.body.clone(),
-        limits: entry.limits,
-        facts: entry.facts,
-        model_facts: entry.model_facts.clone(),
+        ..entry.settings.clone()
     }
 }
 

@@ -12,7 +12,7 @@ use bobbin_children::{Environment, ProcessSpec};
 use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
 use bobbin_model::Reach;
 
-use bobbin_config::Declared;
+use bobbin_mcp::settings::DeclaredServer;
 use bobbin_workspace::Workspace;
 
 use crate::confine::set_caches;
@@ -53,7 +53,11 @@ impl ServerPlaces {
 
 /// Returns the specification of a server. The host starts it only if it is trusted. `variables` is our own
 /// environment.
-pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, OsString)]) -> ServerSpec {
+pub fn spec(
+    declared: &DeclaredServer,
+    places: &ServerPlaces,
+    variables: &[(OsString, OsString)],
+) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
     // Values of variables may be secrets.
@@ -113,7 +117,7 @@ pub fn spec(declared: &Declared, places: &ServerPlaces, variables: &[(OsString, 
 }
 
 /// Whether a server runs in the sandbox of commands.
-pub(super) fn is_sandboxed(declared: &Declared) -> bool {
+pub(super) fn is_sandboxed(declared: &DeclaredServer) -> bool {
     declared.is_of_folder() && !declared.config.outside_sandbox
 }
 
@@ -201,7 +205,7 @@ fn variable(variables: &[(OsString, OsString)], wanted: &str) -> Option<String> 
 }
 
 /// Returns the check, before each start, whether a folder's server is unchanged since the user trusted it.
-fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
+fn still_trusted(declared: &DeclaredServer, root: &Path) -> Option<StartCheck> {
     let of_plugin = declared.plugin.as_ref().and_then(|plugin| plugin.digest.as_ref());
     declared.fingerprint.as_ref().or(of_plugin)?;
     let (declared, root) = (declared.clone(), root.to_owned());
@@ -224,22 +228,21 @@ fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
 mod tests {
     use serde_json::json;
 
-    use bobbin_config::ServerFile;
+    use bobbin_mcp::settings::ServerFile;
 
     use super::*;
     use crate::trust::TrustRecord;
 
-    fn declared(entry: &serde_json::Value, trusted: bool) -> Declared {
-        let entry = serde_json::from_value(entry.clone()).unwrap();
-        let section = [("pantry".to_owned(), entry)].into();
-        let config = bobbin_config::servers::read(section, &mut Vec::new()).remove(0);
-        let declared = Declared::of_folder(
+    fn declared(entry: &serde_json::Value, trusted: bool) -> DeclaredServer {
+        let section = serde_json::from_value(json!({ "pantry": entry })).unwrap();
+        let config = bobbin_mcp::settings::read(section, &mut Vec::new()).remove(0);
+        let declared = DeclaredServer::of_folder(
             config,
             ServerFile::Config,
             Path::new("/"),
             &TrustRecord::default(),
         );
-        Declared { trusted, ..declared }
+        DeclaredServer { trusted, ..declared }
     }
 
     fn places(root: &str) -> ServerPlaces {
@@ -292,7 +295,7 @@ mod tests {
             let entry = json!({
                 "Command": "pantry", "Arguments": ["--key", "${KEY}"], "EnvironmentVariables": { "SHELF": "${SHELF:-2}" },
             });
-            let declared = Declared {
+            let declared = DeclaredServer {
                 file: ServerFile::McpJson,
                 ..declared(&entry, true)
             };
@@ -325,7 +328,7 @@ mod tests {
         assert!(outside.env.get("UV_CACHE_DIR").is_none());
         let of_user = |entry| {
             let declared = declared(&entry, true);
-            let own = Declared::own(declared.config, bobbin_model::ServerOrigin::User);
+            let own = DeclaredServer::own(declared.config, bobbin_model::ServerOrigin::User);
             match spec(&own, &places("/srv/tea"), &[]).launch {
                 Launch::Child(process) => process.cwd,
                 _ => panic!("it is started"),

@@ -29,9 +29,7 @@ use super::login::{Logins, over_http};
 use super::resolve::{self, ServerPlaces};
 use crate::confine::{ConfinedPrograms, Unconfined};
 use crate::trust::{self, TrustFile, TrustRecord};
-use bobbin_config::ServerFile;
-use bobbin_config::edit;
-use bobbin_config::servers::{self as declared, Declared};
+use bobbin_mcp::settings::{self, DeclaredServer, ServerFile};
 
 /// The region of the configuration that changes here.
 const REGIONS: &[&str] = &["mcp"];
@@ -55,9 +53,9 @@ pub struct Servers {
 }
 
 struct State {
-    declared: Vec<Declared>,
+    declared: Vec<DeclaredServer>,
     /// Servers of plugins.
-    of_plugins: Vec<Declared>,
+    of_plugins: Vec<DeclaredServer>,
     /// Fingerprints of servers that a client has started without trust. They count until this process ends.
     this_run: HashSet<String>,
 }
@@ -67,7 +65,7 @@ impl Servers {
     pub fn new(
         places: ServerPlaces,
         trust: TrustFile,
-        declared: Vec<Declared>,
+        declared: Vec<DeclaredServer>,
         variables: Vec<(OsString, OsString)>,
         (children, programs): (Children, &ProgramSandbox),
         pictures: Arc<dyn PictureFiles>,
@@ -89,7 +87,7 @@ impl Servers {
         };
         Self {
             sandbox: Arc::new(confined),
-            file: places.root.join(bobbin_config::FILE),
+            file: places.root.join(bobbin_settings::FILE),
             trust,
             variables,
             host: Arc::new(
@@ -122,12 +120,12 @@ impl Servers {
     }
 
     /// Takes the current servers of the files, and starts or ends those that changed.
-    pub fn refresh(&self, declared: Vec<Declared>) {
+    pub fn refresh(&self, declared: Vec<DeclaredServer>) {
         self.change(|state| state.declared = declared);
     }
 
     /// Replaces the servers of plugins. Returns whether anything has changed.
-    pub fn set_plugins(&self, declared: Vec<Declared>) -> bool {
+    pub fn set_plugins(&self, declared: Vec<DeclaredServer>) -> bool {
         self.change(|state| state.of_plugins = declared)
     }
 
@@ -156,9 +154,9 @@ impl Servers {
 
     /// Returns the servers that count. Of two with one name the workspace's counts only if it is trusted, so a
     /// repository cannot replace a server of the user. A plugin's counts if no other has its name.
-    fn in_effect(&self) -> Vec<Declared> {
+    fn in_effect(&self) -> Vec<DeclaredServer> {
         let state = self.state.lock();
-        let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
+        let mut servers: BTreeMap<String, DeclaredServer> = BTreeMap::new();
         for one in state.declared.iter().chain(&state.of_plugins) {
             let key = one.config.name.to_lowercase();
             let mut one = one.clone();
@@ -174,13 +172,13 @@ impl Servers {
         servers.into_values().collect()
     }
 
-    fn find(&self, name: &str) -> Result<Declared, ToolServerError> {
-        let same = |declared: &Declared| is_same(&declared.config.name, name);
+    fn find(&self, name: &str) -> Result<DeclaredServer, ToolServerError> {
+        let same = |declared: &DeclaredServer| is_same(&declared.config.name, name);
         let found = self.in_effect().into_iter().find(same);
         found.ok_or_else(|| ToolServerError::NotFound(name.to_owned()))
     }
 
-    fn spec(&self, declared: &Declared) -> ServerSpec {
+    fn spec(&self, declared: &DeclaredServer) -> ServerSpec {
         let spec = resolve::spec(declared, &self.places, &self.variables);
         ServerSpec {
             sandbox: resolve::is_sandboxed(declared).then(|| self.sandbox.clone()),
@@ -188,7 +186,7 @@ impl Servers {
         }
     }
 
-    fn set(&self, declared: &Declared) {
+    fn set(&self, declared: &DeclaredServer) {
         let spec = self.spec(declared);
         if let Err(full) = self.host.set(spec) {
             tracing::warn!(server = declared.config.name, %full, "an MCP server is left out");
@@ -216,8 +214,8 @@ impl Servers {
         written.map_err(|error| ToolServerError::Unwritable(format!("{error:#}")))
     }
 
-    async fn try_upsert(&self, config: &ToolServerConfig) -> Result<Declared, ToolServerError> {
-        declared::check(config)
+    async fn try_upsert(&self, config: &ToolServerConfig) -> Result<DeclaredServer, ToolServerError> {
+        settings::check(config)
             .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
         if self.is_read_only(&config.name) {
             return Err(ToolServerError::ReadOnly(config.name.clone()));
@@ -228,10 +226,15 @@ impl Servers {
                 // A client that manages the configuration acts for the user, so the definition is trusted.
                 let fingerprint = trust::of_server(&written, &root);
                 trust.change(|record| record.add(&fingerprint))?;
-                edit::put(file, &written)?;
+                settings::put(file, &written)?;
                 let mut record = TrustRecord::default();
                 record.add(&fingerprint);
-                Ok(Declared::of_folder(written, ServerFile::Config, &root, &record))
+                Ok(DeclaredServer::of_folder(
+                    written,
+                    ServerFile::Config,
+                    &root,
+                    &record,
+                ))
             })
             .await?;
         let mut state = self.state.lock();
@@ -254,7 +257,7 @@ impl Servers {
             });
         }
         let removed = name.to_owned();
-        self.write(move |file| edit::remove(file, &removed)).await?;
+        self.write(move |file| settings::remove(file, &removed)).await?;
         self.state
             .lock()
             .declared
@@ -267,7 +270,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
 
-fn is_workspaces(declared: &Declared, name: &str) -> bool {
+fn is_workspaces(declared: &DeclaredServer, name: &str) -> bool {
     !declared.is_read_only() && is_same(&declared.config.name, name)
 }
 
@@ -277,7 +280,7 @@ impl ToolServers for Servers {
     }
 
     fn configured(&self) -> Vec<ConfiguredServer> {
-        self.in_effect().iter().map(Declared::configured).collect()
+        self.in_effect().iter().map(DeclaredServer::configured).collect()
     }
 
     fn start(&self, name: &str) -> Result<(), ToolServerError> {
@@ -354,9 +357,9 @@ impl ToolServers for Servers {
         config: ToolServerConfig,
     ) -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>> {
         async move {
-            declared::check(&config)
+            settings::check(&config)
                 .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
-            let declared = Declared {
+            let declared = DeclaredServer {
                 config: ToolServerConfig {
                     enabled: true,
                     ..config

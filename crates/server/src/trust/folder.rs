@@ -164,7 +164,7 @@ impl WorkspaceTrust for Folder {
             let profiles = self.profiles.clone();
             let changed = tokio::task::spawn_blocking(move || {
                 let changed = place.change(&change)?;
-                profiles.refresh(&changed.0);
+                profiles.refresh(changed.0.profiles.clone());
                 Ok(changed)
             });
             let changed = changed.await;

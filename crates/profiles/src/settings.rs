@@ -7,24 +7,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use bobbin_agent_api::trust::{TrustItem, TrustKind};
-use bobbin_model::{ServerOrigin, SubAgentRuntime};
-use bobbin_workspace::TrustRecord;
+use bobbin_agent_api::trust::TrustKind;
+use bobbin_model::SubAgentRuntime;
+use bobbin_settings::{Declared, Entries, Source, of_files, of_setting, plain, shown_command};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
-use crate::entries::{self, MAX_NAME};
-use crate::file;
-use crate::fingerprint;
-use crate::gate::Gate;
-use crate::shown::plain;
-
 /// Name of the section with the profiles.
-pub const SECTION: &str = "SubAgentProfiles";
+pub(crate) const SECTION: &str = "SubAgentProfiles";
 /// Name of the profile that always exists.
-pub const NATIVE: &str = "native";
+pub(crate) const NATIVE: &str = "native";
+/// Longest name.
+const MAX_NAME: usize = 64;
 /// Longest definition, as JSON, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 /// Longest time of a run, in seconds; the schema of a file has the same limit.
@@ -32,17 +28,17 @@ const MAX_SECONDS: u64 = 24 * 3600;
 /// Most bytes of output that are read; the schema of a file has the same limit.
 const MAX_OUTPUT: u64 = 16 << 20;
 
-/// What a profile of subagents is: this server's agent with a model, instructions and tools of its own, or the command
+/// A profile of subagents: this server's agent with a model, instructions and tools of its own, or the command
 /// line of another agent.
 #[skip_serializing_none]
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SubagentProfileDefinition")]
 pub struct ProfileDefinition {
-    /// What runs it.
+    /// Its runtime.
     #[schemars(extend("default" = "native"))]
     pub runtime: Option<SubAgentRuntime>,
-    /// What it is for; the model reads it.
+    /// Its purpose; the model reads it.
     pub description: Option<String>,
     /// `native`: the model, as `PROVIDER/MODEL`.
     pub model: Option<String>,
@@ -61,7 +57,7 @@ pub struct ProfileDefinition {
     pub env: Option<BTreeMap<String, String>>,
     /// Variables of the server that it gets although they look like secrets.
     pub env_passthrough: Option<Vec<String>>,
-    /// Where it starts: the folder of the Thread.
+    /// Its working directory: the folder of the Thread.
     pub working_directory_mode: Option<WorkingDirectoryMode>,
     /// How it gets its task.
     #[schemars(extend("default" = "arg"))]
@@ -72,16 +68,16 @@ pub struct ProfileDefinition {
     pub input_env_key: Option<String>,
     /// The format of its task; only text is sent.
     pub input_format: Option<String>,
-    /// What its output is.
+    /// The format of its output.
     #[schemars(extend("default" = "text"))]
     pub output_format: Option<OutputFormat>,
     /// `json`: where the answer is in the output, as `result` or `items[0].text`. Needed for `json`.
     pub output_json_path: Option<String>,
-    /// Where the count of tokens read is.
+    /// Place of the count of tokens read.
     pub output_input_tokens_json_path: Option<String>,
-    /// Where the count of tokens written is.
+    /// Place of the count of tokens written.
     pub output_output_tokens_json_path: Option<String>,
-    /// Where their sum is, for an agent that counts them together.
+    /// Place of their sum, for an agent that counts them together.
     pub output_total_tokens_json_path: Option<String>,
     /// Arguments with `{path}`, a file that it writes its answer to.
     pub output_file_arg_template: Option<String>,
@@ -102,7 +98,7 @@ pub struct ProfileDefinition {
     pub supports_resume: Option<bool>,
     /// Arguments with `{sessionId}` that go on with a session.
     pub resume_arg_template: Option<String>,
-    /// Where the session's id is in the output.
+    /// Place of the session's id in the output.
     pub resume_session_id_json_path: Option<String>,
     /// Finds the session's id in the output: its first group, else all of it.
     pub resume_session_id_regex: Option<String>,
@@ -119,7 +115,7 @@ pub struct ProfileDefinition {
     pub sanitization_rules: Option<Value>,
 }
 
-/// Where the command of a profile starts.
+/// The working directory of a profile's command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WorkingDirectoryMode {
@@ -144,7 +140,7 @@ pub enum InputMode {
     Env,
 }
 
-/// What the output of a command is.
+/// The format of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputFormat {
@@ -300,8 +296,52 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// Splits a template into arguments, with the quotes of shells; `None` if a quote has no end.
-pub fn words(template: &str) -> Option<Vec<String>> {
+pub(crate) fn words(template: &str) -> Option<Vec<String>> {
     shell_words::split(template).ok()
+}
+
+/// The sections about subagents.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct Section {
+    /// Subagents.
+    #[serde(default)]
+    sub_agent: SubAgent,
+    /// Profiles of subagents, by name: agents with a model, instructions and tools of their own, and command lines of
+    /// other agents.
+    #[serde(default)]
+    sub_agent_profiles: Entries<ProfileDefinition>,
+}
+
+/// The settings of profiles in both configuration files.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileSettings {
+    /// The profiles: the user's, then the workspace's.
+    pub profiles: Vec<DeclaredProfile>,
+    /// Settings of all subagents.
+    pub sub_agents: SubAgentSettings,
+}
+
+impl ProfileSettings {
+    /// Adds the settings of one file. The user's file comes first. Blocks on the disk.
+    pub fn add(&mut self, section: Section, source: &mut Source<'_>) {
+        self.profiles.extend(of_file(section.sub_agent_profiles, source));
+        self.sub_agents.add(section.sub_agent, source);
+    }
+}
+
+/// Subagents.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+struct SubAgent {
+    /// The model of subagents whose profile has none; that of the Thread that starts one when left out.
+    model: Option<String>,
+    /// Whether command lines of other agents go on with sessions of their own, where their profile says how.
+    #[schemars(extend("default" = false))]
+    enable_external_cli_session_resume: Option<bool>,
+    /// Profiles that are switched off.
+    #[serde(default)]
+    disabled_profiles: Vec<String>,
 }
 
 /// Settings for all profiles.
@@ -317,97 +357,68 @@ pub struct SubAgentSettings {
 
 impl SubAgentSettings {
     /// Adds the settings of one file. The user's file comes first.
-    pub(crate) fn add(&mut self, said: file::SubAgent, gate: &mut Gate<'_>) {
-        let model = said.model.filter(|model| !model.trim().is_empty());
-        if model.is_some() && gate.passes("SubAgent.Model") {
-            self.model = model;
-        }
-        if let Some(resumes) = said.enable_external_cli_session_resume
-            && (!resumes || gate.passes("SubAgent.EnableExternalCliSessionResume"))
-        {
-            self.resumes = resumes;
-        }
-        self.disabled.extend(said.disabled_profiles);
+    fn add(&mut self, section: SubAgent, source: &mut Source<'_>) {
+        let model = section.model.filter(|model| !model.trim().is_empty());
+        source.set(&mut self.model, model.map(Some), "SubAgent.Model", |_, _| false);
+        let resumes = section.enable_external_cli_session_resume;
+        let path = "SubAgent.EnableExternalCliSessionResume";
+        source.set(&mut self.resumes, resumes, path, |_, resumes| !resumes);
+        self.disabled.extend(section.disabled_profiles);
     }
 }
 
-/// A profile in a configuration file.
+/// A profile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DeclaredProfile {
+pub struct Profile {
     /// Its name.
     pub name: String,
     /// Its definition.
     pub definition: ProfileDefinition,
-    /// The owner of its file.
-    pub origin: ServerOrigin,
-    /// The fingerprint of its content; `None` in a file that only the user writes.
-    pub fingerprint: Option<String>,
-    /// Whether the profile counts.
-    pub trusted: bool,
 }
 
-impl DeclaredProfile {
-    /// Returns a profile of the user's own file.
-    pub(crate) fn own((name, definition): (String, ProfileDefinition), origin: ServerOrigin) -> Self {
-        Self {
-            name,
-            definition,
-            origin,
-            fingerprint: None,
-            trusted: true,
-        }
-    }
+/// A profile in a configuration file.
+pub type DeclaredProfile = Declared<Profile>;
 
-    /// Returns a profile of the file in the folder `root`. Blocks on the disk.
-    pub(crate) fn of_folder(
-        (name, definition): (String, ProfileDefinition),
-        root: &Path,
-        record: &TrustRecord,
-    ) -> Self {
-        let fingerprint = fingerprint(&name, &definition, root);
-        Self {
-            trusted: record.has(&fingerprint),
-            fingerprint: Some(fingerprint),
-            name,
-            definition,
-            origin: ServerOrigin::Workspace,
-        }
-    }
+/// Returns the name of the trust item of a profile.
+pub(crate) fn item_name(name: &str) -> String {
+    format!("the subagent profile {name}")
+}
 
-    /// Whether it and the files that it starts are unchanged since the user trusted them. Blocks on the disk.
-    pub fn is_unchanged(&self, root: &Path) -> bool {
-        let own = self.fingerprint.as_ref();
-        own.is_none_or(|own| *own == fingerprint(&self.name, &self.definition, root))
-    }
-
-    /// Returns the name of the trust item of a profile.
-    pub fn item_name(name: &str) -> String {
-        format!("the subagent profile {name}")
-    }
-
-    /// Returns its trust item; `None` for a profile of the user's own file.
-    pub(crate) fn item(&self) -> Option<TrustItem> {
-        let fingerprint = self.fingerprint.clone()?;
-        let kind = match self.definition.runtime() {
+/// Returns the profiles of a configuration file. Blocks on the disk.
+fn of_file(section: Entries<ProfileDefinition>, source: &mut Source<'_>) -> Vec<DeclaredProfile> {
+    let profiles = section
+        .read("subagent profile", &mut source.warnings, checked)
+        .into_iter();
+    let profiles: Vec<_> = profiles
+        .map(|profile| source.declared(profile, fingerprint))
+        .collect();
+    for profile in &profiles {
+        let Profile { name, definition } = &profile.config;
+        let kind = match definition.runtime() {
             SubAgentRuntime::Native => TrustKind::Setting,
             SubAgentRuntime::CliOneshot => TrustKind::Server,
         };
-        Some(TrustItem {
-            kind,
-            name: Self::item_name(&self.name),
-            detail: what_runs(&self.definition),
-            fingerprint: Some(fingerprint),
-            trusted: self.trusted,
-        })
+        source.add_item(profile.item(kind, item_name(name), what_runs(definition)));
     }
+    profiles
+}
+
+fn checked(name: &str, definition: ProfileDefinition) -> Result<Profile, String> {
+    definition.check(name)?;
+    if name.eq_ignore_ascii_case(NATIVE) {
+        return Err("It has the name of the usual one.".to_owned());
+    }
+    let name = name.to_owned();
+    Ok(Profile { name, definition })
 }
 
 /// Returns the fingerprint of a profile: its definition and the files of the folder that it starts. Blocks on the
 /// disk.
-fn fingerprint(name: &str, definition: &ProfileDefinition, root: &Path) -> String {
+pub(crate) fn fingerprint(profile: &Profile, root: &Path) -> String {
+    let Profile { name, definition } = profile;
     let words = definition.bin.iter().chain(definition.args.iter().flatten());
-    let files = fingerprint::of_files(&words.cloned().collect::<Vec<_>>(), root);
-    fingerprint::of_setting(SECTION, &json!([name, definition, files]))
+    let files = of_files(&words.cloned().collect::<Vec<_>>(), root);
+    of_setting(SECTION, &json!([name, definition, files]))
 }
 
 /// Describes to the user what a profile starts or instructs.
@@ -415,48 +426,42 @@ fn what_runs(definition: &ProfileDefinition) -> String {
     let Some(bin) = &definition.bin else {
         return serde_json::to_string(definition).unwrap_or_default();
     };
-    let line = [bin].into_iter().chain(definition.args.iter().flatten());
-    let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
+    let words = [bin].into_iter().chain(definition.args.iter().flatten());
     let set = definition.env.iter().flatten();
     let set = set.map(|(name, value)| format!("{}={value:?}", plain(name)));
     let passed = definition.env_passthrough.iter().flatten();
     let passed = passed.map(|name| format!("your {}", plain(name)));
-    let with: Vec<String> = set.chain(passed).collect();
-    let mut text = format!("runs {}", line.join(" "));
-    if !with.is_empty() {
-        text.push_str(" with ");
-        text.push_str(&with.join(", "));
+    let line = shown_command(words, set.chain(passed));
+    match definition.trust_level {
+        Some(TrustLevel::Trusted) => format!("runs {line} outside of the sandbox"),
+        _ => format!("runs {line}"),
     }
-    if definition.trust_level == Some(TrustLevel::Trusted) {
-        text.push_str(" outside of the sandbox");
-    }
-    text
-}
-
-/// Returns the profiles of a section. Mistakes go to `warnings`.
-pub(crate) fn read(
-    section: BTreeMap<String, ProfileDefinition>,
-    warnings: &mut Vec<String>,
-) -> Vec<(String, ProfileDefinition)> {
-    let checked = |name: &str, definition: ProfileDefinition| {
-        definition.check(name)?;
-        if name.eq_ignore_ascii_case(NATIVE) {
-            return Err("It has the name of the usual one.".to_owned());
-        }
-        Ok((name.to_owned(), definition))
-    };
-    entries::read(section, "subagent profile", warnings, checked)
 }
 
 #[cfg(test)]
 mod tests {
+    use bobbin_agent_api::trust::TrustItem;
+    use bobbin_workspace::TrustRecord;
+
     use super::*;
 
-    fn of(section: &Value) -> (Vec<(String, ProfileDefinition)>, Vec<String>) {
-        let checked = crate::check::check(json!({ "SubAgentProfiles": section })).unwrap();
-        let mut warnings = checked.warnings;
-        let profiles = read(checked.file.sub_agent_profiles, &mut warnings);
-        (profiles, warnings)
+    /// Reads the section of a workspace's file.
+    fn of_folder(section: &Value, root: &Path) -> (Vec<DeclaredProfile>, Vec<TrustItem>, Vec<String>) {
+        let checked = bobbin_settings::section(SECTION, section.clone()).unwrap();
+        let record = TrustRecord::default();
+        let mut source = Source::of_folder(Path::new("config.json"), root, None, &checked.value, &record);
+        source.warnings = checked.warnings;
+        let profiles = of_file(checked.file, &mut source);
+        let (items, warnings) = source.into_parts();
+        (profiles, items, warnings)
+    }
+
+    fn of(section: &Value) -> (Vec<Profile>, Vec<String>) {
+        let (profiles, _, warnings) = of_folder(section, Path::new("/"));
+        (
+            profiles.into_iter().map(|profile| profile.config).collect(),
+            warnings,
+        )
     }
 
     #[test]
@@ -465,7 +470,7 @@ mod tests {
             "Runtime": "CLI-oneshot", "Bin": "taste", "inputmode": "ARG", "Env": { "RING": "7" },
         } }));
         assert_eq!((profiles.len(), warnings), (1, Vec::new()));
-        let written = serde_json::to_value(&profiles[0].1).unwrap();
+        let written = serde_json::to_value(&profiles[0].definition).unwrap();
         let expected =
             json!({ "runtime": "cli-oneshot", "bin": "taste", "inputMode": "arg", "env": { "RING": "7" } });
         assert_eq!(written, expected);
@@ -498,7 +503,7 @@ mod tests {
             "tired": cli(json!({ "supportsResume": true, "resumeArgTemplate": "-r {sessionId}" })),
             "path": cli(json!({ "env": { "PATH": "/tmp" } })),
         }));
-        let names: Vec<&str> = profiles.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
         assert_eq!(names, ["critic", "good"], "{warnings:?}");
         assert_eq!(warnings.len(), 11, "{warnings:?}");
         for part in [
@@ -525,19 +530,18 @@ mod tests {
         let root = root.path().canonicalize().unwrap();
         std::fs::write(root.join("taste.sh"), "one").unwrap();
         let profile = |word: &str| {
-            let (mut profiles, _) =
-                of(&json!({ "taster": { "runtime": "cli-oneshot", "bin": "sh", "args": [word] } }));
-            DeclaredProfile::of_folder(profiles.remove(0), &root, &TrustRecord::default())
+            let section = json!({ "taster": { "runtime": "cli-oneshot", "bin": "sh", "args": [word] } });
+            let (mut profiles, mut items, _) = of_folder(&section, &root);
+            (profiles.remove(0), items.remove(0))
         };
-        let before = profile("taste.sh");
+        let (before, item) = profile("taste.sh");
         assert!(!before.trusted);
-        let item = before.item().unwrap();
         assert_eq!(
             (item.kind, item.detail.as_str()),
             (TrustKind::Server, r#"runs "sh" "taste.sh""#)
         );
-        assert_ne!(before.fingerprint, profile("other.sh").fingerprint);
+        assert_ne!(before.fingerprint, profile("other.sh").0.fingerprint);
         std::fs::write(root.join("taste.sh"), "two").unwrap();
-        assert_ne!(before.fingerprint, profile("taste.sh").fingerprint);
+        assert_ne!(before.fingerprint, profile("taste.sh").0.fingerprint);
     }
 }

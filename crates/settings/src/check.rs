@@ -1,16 +1,16 @@
-//! Checks a file against the schema of [`ConfigFile`]: names, words, types and ranges.
+//! Checks a file, or one section of it, against the schema of its type: names, words, types and ranges.
 //!
 //! Returns the file with its names and words spelled as in the schema. A complaint names the member by its path. It
 //! repeats no text of the file but names and words of a short list, since anything else may be a secret. The depth is
 //! that of the schema, and a kind has at most [`MAX_COMPLAINTS`] complaints.
 
 use std::fmt::Display;
-use std::sync::LazyLock;
 
 use anyhow::bail;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
-
-use crate::file::{self, ConfigFile};
 
 /// Most complaints of one kind that are shown for a file.
 const MAX_COMPLAINTS: usize = 20;
@@ -19,24 +19,47 @@ const MAX_SHOWN: usize = 60;
 /// Most names that are listed if none is similar.
 const MAX_LISTED: usize = 8;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
-
 /// A valid file.
-pub(crate) struct Checked {
-    pub(crate) file: ConfigFile,
-    /// The content of the file, spelled as in the schema.
-    pub(crate) value: Value,
+#[derive(Debug)]
+pub struct Checked<T> {
+    /// Its settings.
+    pub file: T,
+    /// Its content, spelled as in the schema.
+    pub value: Value,
     /// Sentences about members that are not used.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// Returns the JSON Schema of settings, without references.
+pub fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .for_deserialize()
+        .with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Checks the content of a file.
 ///
 /// # Errors
 /// A value is invalid, or a member of a section that restrains something is unknown.
-pub(crate) fn check(value: Value) -> anyhow::Result<Checked> {
+pub fn check<T: DeserializeOwned>(schema: &Value, value: Value) -> anyhow::Result<Checked<T>> {
+    check_at(schema, value, &Place::default())
+}
+
+/// Checks the section `name` alone. The content that it returns is that of a file with this section.
+///
+/// # Errors
+/// As [`check()`].
+pub fn section<T: JsonSchema + DeserializeOwned>(name: &str, value: Value) -> anyhow::Result<Checked<T>> {
+    let schema = schema::<T>();
+    let mut checked = check_at(&schema, value, &Place::default().member(name, &schema))?;
+    checked.value = serde_json::json!({ name: checked.value });
+    Ok(checked)
+}
+
+fn check_at<T: DeserializeOwned>(schema: &Value, value: Value, place: &Place) -> anyhow::Result<Checked<T>> {
     let mut check = Check::default();
-    let value = check.value(&SCHEMA, value, &Place::default());
+    let value = check.value(schema, value, place);
     let value = value.unwrap_or_else(|| Value::Object(Map::new()));
     if !check.errors.is_empty() {
         check.errors.append(&mut check.warnings);
@@ -264,7 +287,7 @@ impl Check {
 }
 
 /// Returns the known name that is most similar to `name`, if one is similar.
-pub(crate) fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+pub fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
     // A long name resembles none and would take long to compare.
     if name.len() > MAX_SHOWN {
         return None;
@@ -304,12 +327,12 @@ fn join(into: &mut Value, from: Value) {
 }
 
 /// Returns the schema of a value without the alternative `null`.
-pub(crate) fn without_null(schema: &Value) -> &Value {
+pub fn without_null(schema: &Value) -> &Value {
     schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema)
 }
 
 /// Returns the type of a value: as in JSON Schema, or `any`.
-pub(crate) fn kind(schema: &Value) -> &str {
+pub fn kind(schema: &Value) -> &str {
     let kind = match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.first(),
         kind => kind,
@@ -322,7 +345,7 @@ pub(crate) fn kind(schema: &Value) -> &str {
 }
 
 /// Returns the allowed words of a text; empty if any text is allowed.
-pub(crate) fn words(schema: &Value) -> Vec<&str> {
+pub fn words(schema: &Value) -> Vec<&str> {
     let listed = schema
         .get("oneOf")
         .and_then(Value::as_array)
@@ -333,7 +356,7 @@ pub(crate) fn words(schema: &Value) -> Vec<&str> {
 }
 
 /// Describes the range of a number.
-pub(crate) fn range(schema: &Value) -> String {
+pub fn range(schema: &Value) -> String {
     match (schema.get("minimum"), schema.get("maximum")) {
         (least, Some(most)) => format!("from {} to {most}", least.unwrap_or(&Value::from(0))),
         (Some(least), None) => format!("from {least} on"),

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use anyhow::bail;
 use bobbin_agent_api::model_catalog::DefaultSource;
-use bobbin_models::{Key, Limits, ModelFacts, OFFLINE, Price, Wire};
+use bobbin_settings::Source;
 use serde_json::{Map, Value, json};
 
-use crate::file::{self, ConfigFile};
-use crate::gate::Gate;
-use crate::key_place::{KeyPlace, expanded};
-use crate::limits::micros;
+use super::key_place::{KeyPlace, expanded};
+use super::section::{ProviderSection, Section};
+use super::{Key, Limits, ProviderSettings, Wire};
+use crate::{ModelFacts, OFFLINE, Price};
 
 /// Name of the provider that `EndPoint` is.
 const ENDPOINT: &str = "endpoint";
@@ -85,32 +85,18 @@ pub struct ModelSettings {
 /// One provider.
 #[derive(Debug, Clone)]
 pub struct ProviderEntry {
-    /// Its name, the prefix of its models' names.
-    pub name: String,
-    /// The wire that it speaks.
-    pub wire: Wire,
-    /// The base address for the paths of its wire.
-    pub base_url: String,
-    /// Models that a file lists for it.
-    pub models: Vec<String>,
+    /// Its settings, without the key and what depends on it.
+    pub settings: ProviderSettings,
     /// The source of its key.
     pub key: KeyPlace,
-    /// Headers of each request.
-    pub headers: Vec<(String, String)>,
-    /// Most tokens of one reply.
-    pub max_output_tokens: Option<u64>,
-    /// Whether it may search the web for its models.
-    pub web_search: bool,
-    /// Additional members of each request.
-    pub body: Map<String, Value>,
-    /// Time limits and attempts of a request.
-    pub limits: Limits,
-    /// Facts that hold for all its models.
-    pub facts: ModelFacts,
-    /// Facts about single models, by name.
-    pub model_facts: BTreeMap<String, ModelFacts>,
     /// The file that declares it.
     pub origin: Origin,
+}
+
+impl ProviderEntry {
+    fn is_named(&self, name: &str) -> bool {
+        self.settings.name.eq_ignore_ascii_case(name)
+    }
 }
 
 /// The origin of a provider. A bare model name is looked up in this order.
@@ -122,6 +108,16 @@ pub enum Origin {
     Project,
     /// No file names it.
     BuiltIn,
+}
+
+impl Origin {
+    fn of(source: &Source<'_>) -> Self {
+        if source.is_of_folder() {
+            Self::Project
+        } else {
+            Self::User
+        }
+    }
 }
 
 impl Default for ModelSettings {
@@ -137,29 +133,50 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// Adds the settings of the user's file at `path`.
+    /// Adds the settings of one file. The user's file comes first.
     ///
     /// # Errors
     /// A provider cannot be used.
-    pub(crate) fn add_users(
-        &mut self,
-        path: &Path,
-        file: &mut ConfigFile,
-        gate: &mut Gate<'_>,
-    ) -> anyhow::Result<()> {
-        self.add(file, Some(path), gate)
+    pub fn add(&mut self, mut section: Section, source: &mut Source<'_>) -> anyhow::Result<()> {
+        self.add_endpoint(&mut section, source)?;
+        for (name, provider) in section.providers {
+            if name.is_empty()
+                || name.contains('/')
+                || name.eq_ignore_ascii_case(OFFLINE)
+                || name.eq_ignore_ascii_case(ENDPOINT)
+            {
+                bail!("Providers.{name} has a name that a provider cannot have");
+            }
+            let value = &source.value()["Providers"][&name];
+            self.add_provider(&name, provider, value, source)?;
+        }
+        self.providers.sort_by_key(|entry| entry.origin);
+        let origin = Origin::of(source);
+        if let Some(name) = said(section.model)
+            && source.passes("Model")
+        {
+            self.set_usual(&name, origin);
+        }
+        if let Some(names) = section.fallbacks
+            && source.passes("Fallbacks")
+        {
+            self.fallbacks = names.iter().map(|name| self.whole_name(name, origin)).collect();
+        }
+        if origin == Origin::Project {
+            self.warn_of_the_projects_model();
+        }
+        Ok(())
     }
 
-    /// Adds an editor's options as settings of the user. Their keys stay in memory only.
+    /// Adds an editor's options, as [`ModelSettings::add`] adds the user's file. Their keys stay in memory only.
     ///
     /// # Errors
-    /// As [`ModelSettings::add_users`].
-    pub(crate) fn add_editors(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
-        let place = Path::new(crate::EDITORS_OPTIONS);
-        self.add(file, Some(place), gate)?;
+    /// A provider cannot be used.
+    pub fn add_editors(&mut self, section: Section, source: &mut Source<'_>) -> anyhow::Result<()> {
+        self.add(section, source)?;
         for entry in &mut self.providers {
             if let KeyPlace::Inline(key, path) = &entry.key
-                && path == place
+                && path == source.path
             {
                 entry.key = KeyPlace::Given(key.clone());
             }
@@ -168,65 +185,16 @@ impl ModelSettings {
     }
 
     /// Sets the source of a provider's key.
-    pub(crate) fn set_key(&mut self, name: &str, key: KeyPlace) {
-        let named = |entry: &&mut ProviderEntry| entry.name.eq_ignore_ascii_case(name);
-        if let Some(entry) = self.providers.iter_mut().find(named) {
+    pub fn set_key(&mut self, name: &str, key: KeyPlace) {
+        if let Some(entry) = self.providers.iter_mut().find(|entry| entry.is_named(name)) {
             entry.key = key;
         }
     }
 
-    /// Adds the settings of a workspace's file that the user trusts.
-    ///
-    /// # Errors
-    /// As [`ModelSettings::add_users`].
-    pub(crate) fn add_projects(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
-        self.add(file, None, gate)?;
-        self.warn_of_the_projects_model();
-        Ok(())
-    }
-
-    /// Adds the settings of one file; `path` is set for the user's.
-    fn add(&mut self, file: &mut ConfigFile, path: Option<&Path>, gate: &mut Gate<'_>) -> anyhow::Result<()> {
-        self.add_endpoint(file, path, gate)?;
-        for (name, provider) in std::mem::take(&mut file.providers) {
-            if name.is_empty()
-                || name.contains('/')
-                || name.eq_ignore_ascii_case(OFFLINE)
-                || name.eq_ignore_ascii_case(ENDPOINT)
-            {
-                bail!("Providers.{name} has a name that a provider cannot have");
-            }
-            let value = &gate.file()["Providers"][&name];
-            self.add_provider(&name, provider, value, path, gate)?;
-        }
-        self.providers.sort_by_key(|entry| entry.origin);
-        let origin = if path.is_some() {
-            Origin::User
-        } else {
-            Origin::Project
-        };
-        if let Some(name) = said(file.model.take())
-            && gate.passes("Model")
-        {
-            self.set_usual(&name, origin);
-        }
-        if let Some(names) = file.fallbacks.take()
-            && gate.passes("Fallbacks")
-        {
-            self.fallbacks = names.iter().map(|name| self.whole_name(name, origin)).collect();
-        }
-        Ok(())
-    }
-
     /// Adds the provider that `EndPoint` and its key describe.
-    fn add_endpoint(
-        &mut self,
-        file: &mut ConfigFile,
-        path: Option<&Path>,
-        gate: &mut Gate<'_>,
-    ) -> anyhow::Result<()> {
-        let Some(address) = said(file.end_point.take()) else {
-            if file.api_key.is_some() {
+    fn add_endpoint(&mut self, section: &mut Section, source: &mut Source<'_>) -> anyhow::Result<()> {
+        let Some(address) = said(section.end_point.take()) else {
+            if section.api_key.is_some() {
                 let warning = "ApiKey is not used: it has no EndPoint beside it to be sent to";
                 self.warnings.push(warning.to_owned());
             }
@@ -234,19 +202,19 @@ impl ModelSettings {
         };
         let mut value = json!({ "BaseUrl": address });
         for name in ["Wire", "ApiKey", "ApiKeyEnv", "ApiKeyFile"] {
-            if let Some(said) = gate.file().get(name) {
+            if let Some(said) = source.value().get(name) {
                 value[name] = said.clone();
             }
         }
-        let provider = file::Provider {
-            wire: file.wire,
+        let provider = ProviderSection {
+            wire: section.wire,
             base_url: Some(address),
-            api_key: file.api_key.take(),
-            api_key_env: file.api_key_env.take(),
-            api_key_file: file.api_key_file.take(),
-            ..file::Provider::default()
+            api_key: section.api_key.take(),
+            api_key_env: section.api_key_env.take(),
+            api_key_file: section.api_key_file.take(),
+            ..ProviderSection::default()
         };
-        self.add_provider(ENDPOINT, provider, &value, path, gate)
+        self.add_provider(ENDPOINT, provider, &value, source)
     }
 
     /// Sets the default model to the one that the user names.
@@ -262,7 +230,7 @@ impl ModelSettings {
             return;
         }
         let mut keys = self.providers.iter().filter_map(|entry| match &entry.key {
-            KeyPlace::Variable(variable) if is_set(variable) => Some((&*entry.name, variable)),
+            KeyPlace::Variable(variable) if is_set(variable) => Some((&*entry.settings.name, variable)),
             _ => None,
         });
         let (Some((provider, variable)), None) = (keys.next(), keys.next()) else {
@@ -320,11 +288,14 @@ impl ModelSettings {
         let names = self.model.iter().chain(&self.fallbacks);
         let places = names.filter_map(|name| {
             let (provider, _) = name.split_once('/')?;
-            let entry = self.providers.iter().find(|entry| entry.name == provider)?;
+            let entry = self
+                .providers
+                .iter()
+                .find(|entry| entry.settings.name == provider)?;
             (entry.origin == Origin::Project).then(|| {
                 format!(
                     "The model {name:?} answers at {}, which the workspace's .craft/config.json names",
-                    entry.base_url
+                    entry.settings.base_url
                 )
             })
         });
@@ -340,15 +311,15 @@ impl ModelSettings {
                 .iter()
                 .filter(|entry| by == Origin::Project || entry.origin != Origin::Project)
         };
-        let find = |named: &str| known().find(|entry| entry.name.eq_ignore_ascii_case(named));
+        let find = |named: &str| known().find(|entry| entry.is_named(named));
         let has_endpoint = find(ENDPOINT).is_some();
         let in_front = name.split_once('/').and_then(|(provider, _)| find(provider));
         // With an EndPoint, the name of a built-in provider is part of the model's name, as gateways write it.
         if in_front.is_some_and(|entry| !has_endpoint || entry.origin != Origin::BuiltIn) {
             return name.to_owned();
         }
-        let lists = |entry: &&ProviderEntry| entry.models.iter().any(|model| model == name);
-        let listing = known().find(lists).map(|entry| entry.name.as_str());
+        let lists = |entry: &&ProviderEntry| entry.settings.models.iter().any(|model| model == name);
+        let listing = known().find(lists).map(|entry| entry.settings.name.as_str());
         let guess = match name {
             _ if name.contains('/') => None,
             _ if name.starts_with("claude") => Some("anthropic"),
@@ -363,21 +334,17 @@ impl ModelSettings {
     fn add_provider(
         &mut self,
         name: &str,
-        provider: file::Provider,
+        provider: ProviderSection,
         value: &Value,
-        path: Option<&Path>,
-        gate: &mut Gate<'_>,
+        source: &mut Source<'_>,
     ) -> anyhow::Result<()> {
-        let known = self
-            .providers
-            .iter()
-            .position(|entry| entry.name.eq_ignore_ascii_case(name));
+        let known = self.providers.iter().position(|entry| entry.is_named(name));
         let place = if name == ENDPOINT {
             "EndPoint".to_owned()
         } else {
             format!("Providers.{name}")
         };
-        if path.is_none() {
+        if source.is_of_folder() {
             if known.is_some() {
                 self.warnings.push(format!(
                     "{place} of the workspace's .craft/config.json is not used: the name is taken, and a project's file \
@@ -388,7 +355,7 @@ impl ModelSettings {
             let address = provider.base_url.as_deref().unwrap_or_default();
             // The entry may also contain a key, so only the address is shown.
             let detail = format!("conversations go to {address}");
-            if !gate.passes_shown(place.as_str(), value, detail) {
+            if !source.passes_shown(place.as_str(), value, detail) {
                 return Ok(());
             }
         }
@@ -396,27 +363,23 @@ impl ModelSettings {
             Some(known) => self.providers.remove(known),
             None => built_in((name, Wire::ChatCompletions, "", None)),
         };
-        let key = if let Some(path) = path {
-            key(&provider, path)
-        } else {
+        let key = if source.is_of_folder() {
             self.warn_of_key(name, &provider);
             Some(KeyPlace::Withheld)
+        } else {
+            key(&provider, source.path)
         };
         entry.key = key.unwrap_or(entry.key);
-        entry.origin = if path.is_some() {
-            Origin::User
-        } else {
-            Origin::Project
-        };
-        entry.change(provider);
-        if entry.base_url.is_empty() {
+        entry.origin = Origin::of(source);
+        change(&mut entry.settings, provider);
+        if entry.settings.base_url.is_empty() {
             bail!("{place}.BaseUrl is missing");
         }
         self.providers.push(entry);
         Ok(())
     }
 
-    fn warn_of_key(&mut self, name: &str, provider: &file::Provider) {
+    fn warn_of_key(&mut self, name: &str, provider: &ProviderSection) {
         let members = [
             ("ApiKey", &provider.api_key),
             ("ApiKeyEnv", &provider.api_key_env),
@@ -430,46 +393,37 @@ impl ModelSettings {
     }
 }
 
-impl ProviderEntry {
-    /// Overrides the values that a file sets.
-    fn change(&mut self, provider: file::Provider) {
-        let seconds = |seconds: u64| Duration::from_secs(seconds.min(MAX_SECONDS));
-        if let Some(wire) = provider.wire {
-            self.wire = match wire {
-                file::Wire::Chat => Wire::ChatCompletions,
-                file::Wire::Responses => Wire::Responses,
-                file::Wire::Messages => Wire::Messages,
-            };
+/// Overrides the settings that a file sets.
+fn change(settings: &mut ProviderSettings, provider: ProviderSection) {
+    fn set<T>(known: &mut T, said: Option<T>) {
+        if let Some(said) = said {
+            *known = said;
         }
-        self.base_url = said(provider.base_url).unwrap_or(std::mem::take(&mut self.base_url));
-        self.models = provider.models.unwrap_or(std::mem::take(&mut self.models));
-        if let Some(headers) = provider.headers {
-            self.headers = headers.into_iter().collect();
-        }
-        self.body = provider.body.unwrap_or(std::mem::take(&mut self.body));
-        self.max_output_tokens = provider.max_output_tokens.or(self.max_output_tokens);
-        self.web_search = provider.web_search.unwrap_or(self.web_search);
-        self.limits.idle = provider.idle_seconds.map_or(self.limits.idle, seconds);
-        self.limits.whole = provider.reply_seconds.map_or(self.limits.whole, seconds);
-        if let Some(attempts) = provider.attempts {
-            self.limits.attempts = u32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(u32::MAX);
-        }
-        let own = file::Facts {
-            context_window: provider.context_window,
-            images: provider.images,
-            efforts: provider.efforts,
-            price: provider.price,
-        };
-        self.facts = over(self.facts, own);
-        for (name, facts) in provider.model_facts {
-            let known = self.model_facts.entry(name).or_default();
-            *known = over(*known, facts);
-        }
+    }
+    let seconds = |seconds: u64| Duration::from_secs(seconds.min(MAX_SECONDS));
+    set(&mut settings.wire, provider.wire);
+    set(&mut settings.base_url, said(provider.base_url));
+    set(&mut settings.models, provider.models);
+    let headers = provider.headers.map(|headers| headers.into_iter().collect());
+    set(&mut settings.headers, headers);
+    set(&mut settings.body, provider.body);
+    let most = provider.max_output_tokens.map(Some);
+    set(&mut settings.max_output_tokens, most);
+    set(&mut settings.web_search, provider.web_search);
+    set(&mut settings.limits.idle, provider.idle_seconds.map(seconds));
+    set(&mut settings.limits.whole, provider.reply_seconds.map(seconds));
+    let attempts = provider.attempts.map(|attempts| attempts.min(MAX_ATTEMPTS));
+    let attempts = attempts.map(|attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
+    set(&mut settings.limits.attempts, attempts);
+    settings.facts = provider.facts.or(settings.facts);
+    for (name, facts) in provider.model_facts {
+        let known = settings.model_facts.entry(name).or_default();
+        *known = facts.or(*known);
     }
 }
 
 /// Returns the source of a provider's key in the user's file at `path`, if it has one.
-fn key(provider: &file::Provider, path: &Path) -> Option<KeyPlace> {
+fn key(provider: &ProviderSection, path: &Path) -> Option<KeyPlace> {
     let file = said(provider.api_key_file.clone()).map(|file| KeyPlace::File(file.into()));
     let variable = || said(provider.api_key_env.clone()).map(KeyPlace::Variable);
     let inline =
@@ -482,31 +436,17 @@ fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Returns the facts about models, with those of a file preferred.
-fn over(known: ModelFacts, said: file::Facts) -> ModelFacts {
-    let price = said.price.map(|price| Price {
-        input: micros(price.input),
-        cached_input: price.cached_input.map(micros),
-        output: micros(price.output),
-    });
-    ModelFacts {
-        context_window: said.context_window.or(known.context_window),
-        images: said.images.or(known.images),
-        efforts: said
-            .efforts
-            .map(|efforts| efforts.into_iter().collect())
-            .or(known.efforts),
-        price: price.or(known.price),
-    }
-}
-
 fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) -> ProviderEntry {
-    ProviderEntry {
+    let settings = ProviderSettings {
         name: name.to_owned(),
         wire,
         base_url: base_url.to_owned(),
         models: Vec::new(),
-        key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
+        offered: true,
+        key: None,
+        key_variable: None,
+        needs_key: false,
+        key_source: String::new(),
         headers: Vec::new(),
         max_output_tokens: None,
         web_search: false,
@@ -519,9 +459,14 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
             ..ModelFacts::default()
         },
         model_facts: BTreeMap::new(),
+    };
+    ProviderEntry {
+        settings,
+        key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
         origin: Origin::BuiltIn,
     }
 }
 
 #[cfg(test)]
+#[path = "tests.rs"]
 mod tests;

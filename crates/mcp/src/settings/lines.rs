@@ -7,18 +7,18 @@ const DEPTH: usize = 4;
 
 /// Line numbers of members, by their path of names.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(HashMap<Vec<String>, usize>);
+pub(super) struct Lines(HashMap<Vec<String>, usize>);
 
 impl Lines {
     /// Returns the line of a member, from 1; 0 if it is not noted.
-    pub(crate) fn get(&self, path: &[&str]) -> usize {
+    pub(super) fn get(&self, path: &[&str]) -> usize {
         let path: Vec<String> = path.iter().map(|&name| name.to_owned()).collect();
         self.0.get(&path).copied().unwrap_or_default()
     }
 }
 
 /// Returns the lines of the members of a JSON text. Of two members of one name the later counts, as in the value.
-pub(crate) fn of_members(text: &str) -> Lines {
+pub(super) fn of_members(text: &str) -> Lines {
     let mut lines = Lines::default();
     // The current member's name in each enclosing object; `None` for lists, whose members are not noted.
     let mut open: Vec<Option<String>> = Vec::new();

@@ -9,11 +9,9 @@ use std::time::Duration;
 
 use bobbin_agent_api::hook::HookEvent;
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
+use bobbin_settings::{PluginFolder, Source, nearest, of_files, of_setting};
 use bobbin_workspace::TrustRecord;
 use serde_json::{Map, Value, json};
-
-use crate::check::nearest;
-use crate::{PluginFolder, fingerprint};
 
 /// Time that a hook may take by default.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -107,16 +105,13 @@ impl Hook {
         let value = json!({
             "Matcher": self.matcher,
             "Command": command,
-            "Files": fingerprint::of_files(&words, root),
+            "Files": of_files(&words, root),
         });
-        Some(fingerprint::of_setting(
-            &format!("Hooks.{}", self.event.name()),
-            &value,
-        ))
+        Some(of_setting(&format!("Hooks.{}", self.event.name()), &value))
     }
 
     /// Returns it as a hook of the folder `root`, with its trust item if it has a command. Blocks on the disk.
-    pub(crate) fn of_folder(mut self, root: &Path, record: &TrustRecord) -> (Self, Option<TrustItem>) {
+    fn of_folder(mut self, root: &Path, record: &TrustRecord) -> (Self, Option<TrustItem>) {
         let fingerprint = self.fingerprint(root);
         let trusted = fingerprint.clone().filter(|fingerprint| record.has(fingerprint));
         let item = self.what_runs().map(|detail| TrustItem {
@@ -138,6 +133,25 @@ impl Hook {
             None => format!("runs {command:?}"),
         })
     }
+}
+
+/// Returns the hooks of a configuration file that count. Blocks on the disk.
+pub fn of_file(section: Map<String, Value>, source: &mut Source<'_>) -> Vec<Hook> {
+    let hooks = read(section, source.path, source.trusts_texts(), &mut source.warnings);
+    let Some(record) = source.record() else {
+        return hooks;
+    };
+    let mut counting = Vec::new();
+    for hook in hooks {
+        let (hook, item) = hook.of_folder(source.root, record);
+        // In a trusted folder, a changed `PreToolUse` hook still refuses its calls.
+        let guards = record.trusted && hook.event == HookEvent::PreToolUse;
+        if guards || item.as_ref().is_some_and(|item| item.trusted) {
+            counting.push(hook);
+        }
+        source.add_item(item);
+    }
+    counting
 }
 
 /// Returns the hooks of a section of `file`. Mistakes go to `warnings`. If `guards` is set, broken entries of
@@ -306,7 +320,7 @@ impl Reader<'_> {
 ///
 /// # Errors
 /// The text is no regular expression, or too large.
-pub fn expression(matcher: &str) -> Result<regex::Regex, String> {
+pub(crate) fn expression(matcher: &str) -> Result<regex::Regex, String> {
     let expression = regex::RegexBuilder::new(&format!("^(?:{matcher})$"))
         .size_limit(1 << 20)
         .build();

@@ -1,9 +1,8 @@
-//! The `Plugins` section of a configuration file, and the files of plugins with their digest.
+//! Folders that a user trusts as a whole, such as plugins: their files and their digest.
 //!
 //! A plugin in the workspace may be another author's. It counts once its user trusts exactly its content, so its
 //! digest covers all its files. Folders with links are rejected, since a link can lead anywhere.
 
-use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,65 +10,32 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::file::Plugins;
-use crate::gate::Gate;
-
 /// Most files of a plugin (guess: a plugin with an MCP server and its packages has some hundred).
-pub const MAX_FILES: usize = 4_000;
+const MAX_FILES: usize = 4_000;
 /// Most bytes of all files of a plugin.
 pub const MAX_BYTES: u64 = 64 << 20;
 /// Most levels of its directories.
 const MAX_DEPTH: usize = 24;
-/// Most folders that a file names.
-const MAX_ROOTS: usize = 32;
-
-/// The settings of plugins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PluginSettings {
-    /// Further folders of plugins.
-    pub roots: Vec<PathBuf>,
-    /// Folders of the catalogue of plugins that can be installed.
-    pub catalogue: Vec<PathBuf>,
-    /// Plugins that the user's own file disables.
-    pub disabled_by_user: BTreeSet<String>,
-    /// Plugins that the workspace's file disables.
-    pub disabled: BTreeSet<String>,
+/// The folder of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginFolder {
+    /// Its path.
+    pub root: PathBuf,
+    /// The digest of the content that the user trusts; `None` if only the user writes the folder.
+    pub digest: Option<String>,
 }
 
-impl PluginSettings {
-    /// Adds the settings of a file. Any file may disable plugins.
-    pub(crate) fn add(&mut self, section: Plugins, base: &Path, home: Option<&Path>, gate: &mut Gate<'_>) {
-        let disabled = section.disabled_plugins.into_iter();
-        let disabled = disabled.map(|id| plugin_id(id.trim()).to_owned());
-        if gate.is_of_folder() {
-            self.disabled.extend(disabled);
-        } else {
-            self.disabled_by_user.extend(disabled);
-        }
-        let folders = |named: Vec<String>| {
-            let named = named.into_iter().take(MAX_ROOTS);
-            named.map(|text| match (text.strip_prefix("~/"), home) {
-                (Some(rest), Some(home)) => home.join(rest),
-                _ => base.join(text),
-            })
-        };
-        if !section.plugin_roots.is_empty() && gate.passes("Plugins.PluginRoots") {
-            self.roots.extend(folders(section.plugin_roots));
-        }
-        if !section.builtin_roots.is_empty() && gate.passes("Plugins.BuiltinRoots") {
-            self.catalogue.extend(folders(section.builtin_roots));
-        }
+impl PluginFolder {
+    /// Whether its content is unchanged since the user trusted it. Blocks on the disk.
+    pub fn is_unchanged(&self) -> bool {
+        let now = |_| folder_digest(&self.root).ok();
+        self.digest.as_ref().and_then(now) == self.digest
     }
-}
-
-/// Returns the current id of a plugin; one has been renamed (AppServer protocol 05 §5).
-pub fn plugin_id(id: &str) -> &str {
-    if id == "node-repl" { "browser-use" } else { id }
 }
 
 /// A file of a plugin.
 #[derive(Debug)]
-pub struct PluginFile {
+pub struct FolderFile {
     /// Its path in the plugin.
     pub path: PathBuf,
     /// Its metadata.
@@ -80,7 +46,7 @@ pub struct PluginFile {
 ///
 /// # Errors
 /// The folder cannot be read, contains a link or a special file, or is too large: the end of a sentence.
-pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFile>, String> {
+pub fn folder_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<FolderFile>, String> {
     let mut files = Vec::new();
     let mut bytes = 0;
     let mut open = vec![(PathBuf::new(), 0)];
@@ -98,7 +64,7 @@ pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFi
                 open.push((path, depth + 1));
             } else if found.is_file() {
                 bytes += found.len();
-                files.push(PluginFile { path, found });
+                files.push(FolderFile { path, found });
             } else if found.is_symlink() {
                 return Err(format!("{} is a link, and links are not followed", shown(&path)));
             } else {
@@ -119,10 +85,10 @@ pub fn plugin_files(root: &Path, skip: fn(&Path) -> bool) -> Result<Vec<PluginFi
 /// Returns the digest of a plugin: the names, contents and executable bits of its files. Blocks on the disk.
 ///
 /// # Errors
-/// As [`plugin_files`].
-pub fn plugin_digest(root: &Path) -> Result<String, String> {
+/// As [`folder_files`].
+pub fn folder_digest(root: &Path) -> Result<String, String> {
     let mut hash = Sha256::new_with_prefix(b"plugin\0");
-    for file in plugin_files(root, |_| false)? {
+    for file in folder_files(root, |_| false)? {
         let name = file.path.as_os_str().as_encoded_bytes();
         let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", file.path.display());
         let opened = bobbin_files::open_file(&root.join(&file.path)).map_err(cannot)?;
@@ -145,6 +111,7 @@ pub fn plugin_digest(root: &Path) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -156,17 +123,17 @@ mod tests {
         std::fs::create_dir(root.join("hooks")).unwrap();
         let script = root.join("hooks/look.sh");
         std::fs::write(&script, "exit 0").unwrap();
-        let before = plugin_digest(&root).unwrap();
-        assert_eq!(before, plugin_digest(&root).unwrap());
+        let before = folder_digest(&root).unwrap();
+        assert_eq!(before, folder_digest(&root).unwrap());
         std::fs::write(&script, "exit 1").unwrap();
-        let other_text = plugin_digest(&root).unwrap();
+        let other_text = folder_digest(&root).unwrap();
         std::fs::write(&script, "exit 0").unwrap();
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
-        let can_run = plugin_digest(&root).unwrap();
+        let can_run = folder_digest(&root).unwrap();
         std::fs::rename(&script, root.join("hooks/other.sh")).unwrap();
-        let all = BTreeSet::from([before, other_text, can_run, plugin_digest(&root).unwrap()]);
+        let all = BTreeSet::from([before, other_text, can_run, folder_digest(&root).unwrap()]);
         assert_eq!(all.len(), 4);
         std::os::unix::fs::symlink("/etc/passwd", root.join("more")).unwrap();
-        assert!(plugin_digest(&root).unwrap_err().contains("is a link"));
+        assert!(folder_digest(&root).unwrap_err().contains("is a link"));
     }
 }

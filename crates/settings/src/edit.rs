@@ -1,4 +1,4 @@
-//! Changes a server or single settings in a configuration file and leaves the text of all others as it is.
+//! Changes entries or single settings in a configuration file and leaves the text of all others as it is.
 //!
 //! The new file replaces the old one in one step. No file is read or written through a link: a folder's link could
 //! copy secrets of the user into the folder. A lock orders the writers, since servers of several workspaces and
@@ -10,16 +10,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use bobbin_agent_api::tool_server::ToolServerConfig;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::MAX_CONFIG_BYTES;
-use crate::servers::entry;
-
-/// Name of the section if the file has none yet.
-const SECTION: &str = "McpServers";
+use crate::MAX_FILE_BYTES;
 
 /// The members of an object, with the text of their values.
 struct Members(Vec<(String, Box<RawValue>)>);
@@ -32,31 +27,23 @@ pub fn users_file(home: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| in_real_home()).unwrap_or(path)
 }
 
-/// Writes a server into a file, over the one with its name.
+/// Writes an entry of a section into a file, over the one with its name, or removes it (`None`). The section can be a
+/// list of entries with names.
 ///
 /// # Errors
 /// The file cannot be read or written, or is not an object. It is unchanged then.
-pub fn put(path: &Path, config: &ToolServerConfig) -> anyhow::Result<()> {
-    let written = serde_json::value::to_raw_value(&entry(config)).context("the entry cannot be written")?;
-    change(path, &config.name, Some(written))
-}
-
-/// Removes a server from a file.
-///
-/// # Errors
-/// As [`put`].
-pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
-    change(path, name, None)
-}
-
-fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Result<()> {
+pub fn put(path: &Path, section: &str, name: &str, entry: Option<&Value>) -> anyhow::Result<()> {
+    let entry = entry.map(serde_json::value::to_raw_value).transpose()?;
     let _lock = lock(path)?;
     let mut file = read(path)?;
-    let (title, section) = file.find(SECTION);
-    let mut servers = section.map_or_else(|| Ok(Members(Vec::new())), Members::of_section)?;
-    servers.set(name, entry);
-    let section = RawValue::from_string(servers.text("  ")).context("the section cannot be written")?;
-    file.set(&title, Some(section));
+    let (title, entries) = file.find(section);
+    let mut entries = entries.map_or_else(
+        || Ok(Members(Vec::new())),
+        |raw| Members::of_section(raw, section),
+    )?;
+    entries.set(name, entry);
+    let entries = RawValue::from_string(entries.text("  ")).context("the section cannot be written")?;
+    file.set(&title, Some(entries));
     write(path, (file.text("") + "\n").as_bytes())
 }
 
@@ -114,7 +101,7 @@ fn read(path: &Path) -> anyhow::Result<Members> {
 /// # Errors
 /// The file cannot be read, is too large or is a link.
 pub fn text(path: &Path) -> anyhow::Result<Option<String>> {
-    match bobbin_files::read_text_unlinked(path, MAX_CONFIG_BYTES) {
+    match bobbin_files::read_text_unlinked(path, MAX_FILE_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => bail!("{} cannot be read: {error}", path.display()),
@@ -123,15 +110,16 @@ pub fn text(path: &Path) -> anyhow::Result<Option<String>> {
 
 impl Members {
     /// Reads a section: entries by name, or a list of entries with names.
-    fn of_section(raw: &RawValue) -> anyhow::Result<Self> {
+    fn of_section(raw: &RawValue, section: &str) -> anyhow::Result<Self> {
         if raw.get() == "null" {
             return Ok(Self(Vec::new()));
         }
         if !raw.get().starts_with('[') {
-            return serde_json::from_str(raw.get()).context("McpServers is not an object of servers");
+            let entries = serde_json::from_str(raw.get());
+            return entries.with_context(|| format!("{section} is not an object of entries"));
         }
         let listed: Vec<Box<RawValue>> =
-            serde_json::from_str(raw.get()).context("McpServers is not a list of servers")?;
+            serde_json::from_str(raw.get()).with_context(|| format!("{section} is not a list of entries"))?;
         let named = |entry: Box<RawValue>| {
             let members: Members = serde_json::from_str(entry.get()).ok()?;
             let name = members
@@ -141,7 +129,8 @@ impl Members {
             Some((serde_json::from_str(name.1.get()).ok()?, entry))
         };
         let named: Option<_> = listed.into_iter().map(named).collect();
-        named.map(Self).context("an entry of McpServers has no name")
+        let named = named.with_context(|| format!("an entry of {section} has no name"))?;
+        Ok(Self(named))
     }
 
     /// Returns a member's name, as the file spells it if it has the member, and its value. Case does not matter.
@@ -278,25 +267,12 @@ fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_agent_api::tool_server::{Secrets, ServerAccess};
-
     use super::*;
 
-    fn server(name: &str) -> ToolServerConfig {
-        ToolServerConfig {
-            name: name.to_owned(),
-            enabled: true,
-            access: ServerAccess::Stdio {
-                command: "pantry".to_owned(),
-                args: Vec::new(),
-                env: Secrets::default(),
-                env_vars: Vec::new(),
-                cwd: None,
-            },
-            outside_sandbox: false,
-            start_timeout: None,
-            call_timeout: None,
-        }
+    fn put_server(path: &Path, name: &str) -> anyhow::Result<()> {
+        let entry =
+            serde_json::json!({ "Command": "pantry", "Enabled": true, "Name": name, "Transport": "stdio" });
+        put(path, "McpServers", name, Some(&entry))
     }
 
     const WRITTEN: &str = r#"{"Command":"pantry","Enabled":true,"Name":"a","Transport":"stdio"}"#;
@@ -305,7 +281,7 @@ mod tests {
     fn everything_else_stays_to_the_letter() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(".craft/config.json");
-        put(&path, &server("a")).unwrap();
+        put_server(&path, "a").unwrap();
         let text = |section: &str| format!("{{\n  \"McpServers\": {section}\n}}\n");
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
@@ -314,14 +290,15 @@ mod tests {
         let before =
             "{ \"Z\": 1.50,\n \"mcpservers\": { \"b\": { \"command\" :  \"x\" }, \"A\": 7 },\"y\": [ 1 ] }";
         std::fs::write(&path, before).unwrap();
-        put(&path, &server("a")).unwrap();
+        put_server(&path, "a").unwrap();
         let after = format!(
             "{{\n  \"Z\": 1.50,\n  \"mcpservers\": {{\n    \"b\": {{ \"command\" :  \"x\" }},\n    \"a\": {WRITTEN}\n  }},\n  \
              \"y\": [ 1 ]\n}}\n"
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
-        remove(&path, "A").unwrap();
-        remove(&path, "b").unwrap();
+        for name in ["A", "b"] {
+            put(&path, "McpServers", name, None).unwrap();
+        }
         assert!(
             std::fs::read_to_string(&path)
                 .unwrap()
@@ -374,7 +351,7 @@ mod tests {
             std::fs::create_dir(directory).unwrap();
         }
         std::os::unix::fs::symlink("../own", work.join(".craft")).unwrap();
-        let error = put(&work.join(".craft/config.json"), &server("a")).unwrap_err();
+        let error = put_server(&work.join(".craft/config.json"), "a").unwrap_err();
         assert!(error.to_string().contains("is a link"), "{error:#}");
         assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
     }
@@ -419,7 +396,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("config.json");
         std::fs::write(&path, r#"{"McpServers":[{"Name":"b","Command":"x"}]}"#).unwrap();
-        put(&path, &server("a")).unwrap();
+        put_server(&path, "a").unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(
             text.contains(r#""b": {"Name":"b","Command":"x"}"#) && text.contains(WRITTEN),
@@ -427,7 +404,7 @@ mod tests {
         );
         for broken in ["[]", "{", r#"{"McpServers":7}"#, r#"{"McpServers":[{}]}"#] {
             std::fs::write(&path, broken).unwrap();
-            assert!(put(&path, &server("a")).is_err(), "{broken}");
+            assert!(put_server(&path, "a").is_err(), "{broken}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
         }
     }

@@ -4,20 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::ModelFacts;
 
 /// The language a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-also" = { "chatCompletions": "chat", "anthropic": "messages" }))]
 pub enum Wire {
-    /// `OpenAI` Chat Completions, `POST {base}/chat/completions`.
+    /// Chat Completions, `POST …/chat/completions`.
+    #[serde(rename = "chat")]
     ChatCompletions,
-    /// Anthropic Messages, `POST {base}/messages`.
-    Messages,
-    /// `OpenAI` Responses, `POST {base}/responses`.
+    /// Responses, `POST …/responses`.
     Responses,
+    /// Anthropic Messages, `POST …/messages`.
+    Messages,
 }
 
 /// Shortest secret that is removed from texts, in bytes. A shorter one, such as a local server's `x`, would take parts of words.

@@ -1,240 +1,100 @@
-//! The `McpServers` section of a configuration file, and back.
+//! The section `McpServers` of a configuration file, and back.
 //!
 //! The section is an object of entries by name, or a list of entries with names. A broken entry is reported; the
 //! others still count.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
-use bobbin_agent_api::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
-use bobbin_agent_api::trust::{TrustItem, TrustKind};
-use bobbin_model::ServerOrigin;
+use bobbin_agent_api::tool_server::{Secrets, ServerAccess, ToolServerConfig};
+use bobbin_settings::{Entries, check_name, check_texts};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::file::{McpServer, McpTransport};
-use crate::plugins::plugin_digest;
-use crate::{entries, fingerprint, mcp_json, shown};
-use bobbin_workspace::TrustRecord;
+use super::declared::texts;
 
+/// Name of the section.
+pub(super) const SECTION: &str = "McpServers";
 /// Name of a plugin's folder in its files.
-pub const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
+const PLUGIN_ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
 
-/// A server in a configuration file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declared {
-    /// The server.
-    pub config: ToolServerConfig,
-    /// The owner of its file.
-    pub origin: ServerOrigin,
-    /// The file.
-    pub file: ServerFile,
-    /// The fingerprint of its content; `None` in a file that only the user writes.
-    pub fingerprint: Option<String>,
+/// An MCP server: started by `Command`, or reached at `Url`. In a list it has a `Name`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schemars(extend("x-unread" = ["Name"]))]
+#[schemars(extend("x-also" = {
+    "type": "Transport",
+    "args": "Arguments",
+    "env": "EnvironmentVariables",
+    "workingDirectory": "Cwd",
+    "httpHeaders": "Headers",
+}))]
+pub struct McpServer {
+    /// How it is reached; by which of `Command` and `Url` is there when left out.
+    pub transport: Option<McpTransport>,
+    /// The program that is started.
+    pub command: Option<String>,
+    /// Its arguments; `args` too.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Variables that are set for it; `env` too.
+    #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
+    pub environment_variables: BTreeMap<String, String>,
+    /// Names of variables that it gets from Bobbin's environment, secrets included.
+    #[serde(default)]
+    pub env_vars: Vec<String>,
+    /// Its working directory: absolute, or from the workspace. When left out, a server of a folder starts in the workspace, and
+    /// one of your own in a directory without files.
+    pub cwd: Option<String>,
+    /// Whether a server that a folder brings runs in the sandbox. Your own never do. `.mcp.json` and plugins cannot say it.
+    #[schemars(extend("default" = true))]
+    pub sandbox: Option<bool>,
+    /// Address of a server that is reached over streamable HTTP.
+    pub url: Option<String>,
+    /// Headers of each request; `httpHeaders` too.
+    #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
+    pub headers: BTreeMap<String, String>,
+    /// Headers whose values stand in variables: header to variable.
+    #[serde(default)]
+    pub env_http_headers: BTreeMap<String, String>,
+    /// Variable with the bearer token.
+    pub bearer_token_env_var: Option<String>,
     /// Whether it may run.
-    pub trusted: bool,
-    /// The folder of the plugin that it belongs to.
-    pub plugin: Option<PluginFolder>,
+    #[schemars(extend("default" = true))]
+    pub enabled: Option<bool>,
+    /// Whether it may not run.
+    #[schemars(extend("default" = false))]
+    pub disabled: Option<bool>,
+    /// How long it may take until its tools are known, in seconds; at most 10 minutes.
+    #[schemars(range(min = 0.001, max = 1_000_000_000), extend("default" = 30))]
+    pub startup_timeout_sec: Option<f64>,
+    /// How long a call may take, in seconds; at most a day.
+    #[schemars(range(min = 0.001, max = 1_000_000_000), extend("default" = 120))]
+    pub tool_timeout_sec: Option<f64>,
 }
 
-/// The folder of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PluginFolder {
-    /// Its path.
-    pub root: PathBuf,
-    /// The digest of the content that the user trusts; `None` if only the user writes the folder.
-    pub digest: Option<String>,
-}
-
-impl PluginFolder {
-    /// Whether its content is unchanged since the user trusted it. Blocks on the disk.
-    pub fn is_unchanged(&self) -> bool {
-        let now = |_| plugin_digest(&self.root).ok();
-        self.digest.as_ref().and_then(now) == self.digest
-    }
-}
-
-/// The file that declares a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServerFile {
-    /// `.craft/config.json` of the user or of the folder.
-    Config,
-    /// The folder's `.mcp.json`. `${NAME}` in its texts is replaced from the environment.
-    McpJson,
-    /// The options of the user's editor.
-    Editor,
-    /// A file of a plugin. `${NAME}` in its texts is replaced too.
-    Plugin,
-}
-
-impl Declared {
-    /// Returns a server of the user's own file.
-    pub fn own(config: ToolServerConfig, origin: ServerOrigin) -> Self {
-        Self {
-            config,
-            origin,
-            file: ServerFile::Config,
-            fingerprint: None,
-            trusted: true,
-            plugin: None,
-        }
-    }
-
-    /// Returns a server of a plugin that is in use.
-    pub fn of_plugin(config: ToolServerConfig, plugin: PluginFolder) -> Self {
-        Self {
-            file: ServerFile::Plugin,
-            plugin: Some(plugin),
-            ..Self::own(config, ServerOrigin::Plugin)
-        }
-    }
-
-    /// Returns a server of a file in the folder `root`. Blocks on the disk.
-    pub fn of_folder(config: ToolServerConfig, file: ServerFile, root: &Path, record: &TrustRecord) -> Self {
-        let fingerprint = fingerprint::of_declared(&config, file, root);
-        Self {
-            config,
-            origin: ServerOrigin::Workspace,
-            file,
-            trusted: record.has(&fingerprint),
-            fingerprint: Some(fingerprint),
-            plugin: None,
-        }
-    }
-
-    /// Whether its definition and the files that its command line names are those that the user trusts. Blocks on the
-    /// disk.
-    pub fn is_unchanged(&self, root: &Path) -> bool {
-        if let Some(plugin) = &self.plugin {
-            return plugin.is_unchanged();
-        }
-        let now = |_| fingerprint::of_declared(&self.config, self.file, root);
-        self.fingerprint.as_ref().map(now) == self.fingerprint
-    }
-
-    /// Returns its file's name for users.
-    pub fn place(&self) -> &'static str {
-        match (self.file, self.origin) {
-            (ServerFile::Config, ServerOrigin::User) => "~/.craft/config.json",
-            (ServerFile::Config, ServerOrigin::Workspace) => ".craft/config.json",
-            (ServerFile::McpJson, _) => mcp_json::FILE,
-            (ServerFile::Editor, _) => crate::EDITORS_OPTIONS,
-            (ServerFile::Plugin, _) | (_, ServerOrigin::Plugin) => "a plugin",
-        }
-    }
-
-    /// Describes what it runs or its address, and the user's variables that it gets. Leaves out values of the user's
-    /// own file.
-    pub fn what_runs(&self) -> String {
-        let mut runs = shown::what_runs(&self.config, self.is_users());
-        if self.fills_in() {
-            let texts = texts(&self.config.access);
-            let names: BTreeSet<&str> = texts.into_iter().flat_map(mcp_json::variables).collect();
-            if !names.is_empty() {
-                let names: Vec<&str> = names.into_iter().collect();
-                runs.push_str(", filled in with your ");
-                runs.push_str(&names.join(", "));
-            }
-        }
-        runs
-    }
-
-    /// Returns how to reach it, with the values of variables if its file may use them.
-    ///
-    /// # Errors
-    /// The name of a variable that is not set.
-    pub fn access(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<ServerAccess, String> {
-        let mut access = self.config.access.clone();
-        if self.fills_in() {
-            for text in texts_mut(&mut access) {
-                *text = mcp_json::filled_in(text, variable)?;
-            }
-        }
-        Ok(access)
-    }
-
-    /// Whether its texts may contain variables.
-    fn fills_in(&self) -> bool {
-        matches!(self.file, ServerFile::McpJson | ServerFile::Plugin)
-    }
-
-    /// Whether a folder declares it, in a file or in a plugin.
-    pub fn is_of_folder(&self) -> bool {
-        let of_plugin = self.plugin.as_ref().is_some_and(|plugin| plugin.digest.is_some());
-        of_plugin || self.origin == ServerOrigin::Workspace
-    }
-
-    /// Whether only the user writes its file.
-    pub fn is_users(&self) -> bool {
-        self.fingerprint.is_none()
-    }
-
-    /// Returns its trust item; `None` for a disabled server and for one of the user's own file.
-    pub fn item(&self) -> Option<TrustItem> {
-        let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
-        Some(TrustItem {
-            kind: TrustKind::Server,
-            name: format!("the MCP server {}", self.config.name),
-            detail: self.what_runs(),
-            fingerprint: Some(fingerprint),
-            trusted: self.trusted,
-        })
-    }
-
-    /// Returns it as clients see it.
-    pub fn configured(&self) -> ConfiguredServer {
-        ConfiguredServer {
-            config: self.config.clone(),
-            origin: self.origin,
-            read_only: self.is_read_only(),
-        }
-    }
-
-    /// Whether clients may not change it. They write the workspace's `.craft/config.json` only.
-    pub fn is_read_only(&self) -> bool {
-        self.origin != ServerOrigin::Workspace || self.file != ServerFile::Config
-    }
-}
-
-/// Returns the texts that may contain variables.
-fn texts(access: &ServerAccess) -> Vec<&str> {
-    match access {
-        ServerAccess::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-            ..
-        } => {
-            let texts = [command].into_iter().chain(args).chain(env.0.values()).chain(cwd);
-            texts.map(String::as_str).collect()
-        }
-        ServerAccess::Http { url, headers, .. } => {
-            let texts = [url].into_iter().chain(headers.0.values());
-            texts.map(String::as_str).collect()
-        }
-    }
-}
-
-fn texts_mut(access: &mut ServerAccess) -> Vec<&mut String> {
-    match access {
-        ServerAccess::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-            ..
-        } => {
-            let texts = [command].into_iter().chain(args).chain(env.0.values_mut());
-            texts.chain(cwd).collect()
-        }
-        ServerAccess::Http { url, headers, .. } => [url].into_iter().chain(headers.0.values_mut()).collect(),
-    }
+/// How an MCP server is reached.
+#[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-also" = {
+    "http": "streamableHttp",
+    "streamable-http": "streamableHttp",
+    "streamable_http": "streamableHttp",
+}))]
+pub enum McpTransport {
+    /// It is started, and spoken with on its standard streams.
+    Stdio,
+    /// Over streamable HTTP.
+    StreamableHttp,
 }
 
 /// Returns the servers of a section. Mistakes go to `warnings`.
-pub fn read(section: BTreeMap<String, McpServer>, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
-    entries::read(section, "MCP server", warnings, config)
+pub fn read(section: Entries<McpServer>, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
+    section.read("MCP server", warnings, config)
 }
 
 /// Returns the servers of a plugin: `{"mcpServers": {NAME: …}}`, or the inner object alone. Their names are
@@ -247,7 +107,7 @@ pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>
         },
         other => other,
     };
-    let checked = match crate::check::check(json!({ "McpServers": section })) {
+    let checked = match bobbin_settings::section(SECTION, section) {
         Ok(checked) => checked,
         Err(error) => {
             warnings.push(format!("the MCP servers are not used: {error:#}"));
@@ -255,11 +115,11 @@ pub fn of_plugin(value: Value, id: &str, root: &Path, warnings: &mut Vec<String>
         }
     };
     warnings.extend(checked.warnings);
-    let mut servers = read(checked.file.mcp_servers, warnings);
+    let mut servers = read(checked.file, warnings);
     for config in &mut servers {
         config.name = format!("{id}:{}", config.name);
         config.outside_sandbox = false;
-        for text in texts_mut(&mut config.access) {
+        for text in texts(&mut config.access) {
             *text = text.replace(PLUGIN_ROOT, &root.to_string_lossy());
         }
         if let ServerAccess::Stdio { cwd: Some(cwd), .. } = &mut config.access {
@@ -317,7 +177,7 @@ fn config(name: &str, entry: McpServer) -> Result<ToolServerConfig, String> {
 /// # Errors
 /// The reason, as the end of a sentence for the user.
 pub fn check(config: &ToolServerConfig) -> Result<(), String> {
-    entries::check_name(&config.name)?;
+    check_name(&config.name)?;
     let (texts, parts): (Vec<&String>, usize) = match &config.access {
         ServerAccess::Stdio {
             command,
@@ -345,7 +205,7 @@ pub fn check(config: &ToolServerConfig) -> Result<(), String> {
             bearer_token_env_var,
         } => {
             if !(url.starts_with("http://") || url.starts_with("https://")) {
-                return Err("its url must begin with http:// or https://".to_owned());
+                return Err("its url must start with http:// or https://".to_owned());
             }
             let named = headers.0.iter().chain(env_headers).flat_map(|(a, b)| [a, b]);
             (
@@ -358,11 +218,11 @@ pub fn check(config: &ToolServerConfig) -> Result<(), String> {
             )
         }
     };
-    entries::check_texts(parts, texts.into_iter())
+    check_texts(parts, texts)
 }
 
 /// Returns the entry of a server, with the names that the protocol's clients write.
-pub(crate) fn entry(config: &ToolServerConfig) -> Value {
+pub(super) fn entry(config: &ToolServerConfig) -> Value {
     let mut entry = definition(config);
     entry["Enabled"] = json!(config.enabled);
     let seconds = |time: Duration| {
@@ -382,7 +242,7 @@ pub(crate) fn entry(config: &ToolServerConfig) -> Value {
 }
 
 /// Returns the members of a server that decide what happens when it starts. The user trusts exactly these.
-pub fn definition(config: &ToolServerConfig) -> Value {
+pub(super) fn definition(config: &ToolServerConfig) -> Value {
     let mut entry = match &config.access {
         ServerAccess::Stdio {
             command,
@@ -428,9 +288,10 @@ pub fn definition(config: &ToolServerConfig) -> Value {
 
 /// Returns the servers of a section of a file, and the warnings.
 #[cfg(test)]
-pub fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
-    let (section, mut warnings) = crate::config::tool_servers(section);
-    let servers = read(section, &mut warnings);
+pub(super) fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
+    let checked = bobbin_settings::section(SECTION, section.clone()).unwrap();
+    let mut warnings = checked.warnings;
+    let servers = read(checked.file, &mut warnings);
     (servers, warnings)
 }
 

@@ -1,4 +1,4 @@
-//! `Sandbox` of both configuration files.
+//! The sections `Sandbox` and `Commands` of configuration files.
 //!
 //! A workspace is often another author's work. Its file can make the sandbox stricter; other settings count only if
 //! the user trusts exactly their content.
@@ -6,13 +6,14 @@
 use std::path::{Component, Path};
 
 use anyhow::bail;
-use bobbin_children::ResourceLimits;
+use bobbin_children::{ResourceLimits, VariableRules};
+use bobbin_model::SandboxProfile;
 use bobbin_sandbox::{Files, Network, Profile};
-use bobbin_tools::{BubblewrapUse, WhenMissing, profile_of};
+use bobbin_settings::Source;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::file;
-use crate::gate::Gate;
-use crate::limits::narrow;
+use crate::{BubblewrapUse, WhenMissing, profile_of};
 
 /// Most paths that a folder hides; bubblewrap makes a mount for each (guess: far more than a project has).
 const MAX_HIDDEN_BY_FOLDER: usize = 64;
@@ -20,6 +21,63 @@ const MAX_HIDDEN_BY_FOLDER: usize = 64;
 const MAX_PROCESSES: u64 = 4096;
 /// Size of one file of a command (guess: images of machines are that large, nothing that a build makes is).
 const MAX_FILE_MIB: u64 = 64 << 10;
+
+/// Files, network and resources of commands.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schemars(extend("x-restrains" = true))]
+pub struct SandboxSection {
+    /// Which files a command may write.
+    #[schemars(extend("default" = "workspaceWrite"))]
+    profile: Option<SandboxProfile>,
+    /// Whether a command has a network; `true` when left out beside the profile `full`.
+    #[schemars(extend("default" = false))]
+    network: Option<bool>,
+    /// Further places that may be written: absolute, with `~/`, or relative to the workspace.
+    #[serde(default)]
+    #[schemars(inner(length(min = 1)))]
+    writable: Vec<String>,
+    /// Further places that may not be read; at most 64 that a workspace's file names in itself.
+    #[serde(default)]
+    #[schemars(inner(length(min = 1)))]
+    hidden: Vec<String>,
+    /// The consequence where commands cannot be confined.
+    #[schemars(extend("default" = "ask"))]
+    when_missing: Option<WhenMissing>,
+    /// Whether bubblewrap is used.
+    #[schemars(extend("default" = "auto"))]
+    bubblewrap: Option<BubblewrapUse>,
+    /// How much of the machine one command may have.
+    #[serde(default)]
+    limits: SandboxLimits,
+}
+
+/// How much of the machine one command may have.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+struct SandboxLimits {
+    /// Processes and threads, with bubblewrap and a user other than root.
+    #[schemars(range(min = 1), extend("default" = 4096))]
+    processes: Option<u64>,
+    /// Memory of all its processes together, in MiB; three quarters of the machine's when left out.
+    #[serde(rename = "MemoryMiB")]
+    #[schemars(range(min = 1))]
+    memory_mib: Option<u64>,
+    /// Size of each file that it writes, in MiB.
+    #[serde(rename = "FileMiB")]
+    #[schemars(range(min = 1), extend("default" = 65536))]
+    file_mib: Option<u64>,
+}
+
+/// The environment of commands.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schemars(extend("x-restrains" = true))]
+pub struct CommandSection {
+    /// The variables of commands: yours, without what looks like a secret.
+    #[serde(default)]
+    environment: VariableRules,
+}
 
 /// The settings of the sandbox.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,12 +132,12 @@ impl SandboxSettings {
     ///
     /// # Errors
     /// A path is invalid, or a folder hides too many paths.
-    pub(crate) fn add(&mut self, said: file::Sandbox, gate: &mut Gate<'_>) -> anyhow::Result<()> {
-        let is_folder = gate.is_of_folder();
+    pub fn add(&mut self, said: SandboxSection, source: &mut Source<'_>) -> anyhow::Result<()> {
+        let is_folder = source.is_of_folder();
         if let Some(profile) = said.profile {
             let files = profile_of(profile, self.profile.network).files;
             let is_stricter = files <= self.profile.files;
-            if is_stricter || gate.passes("Sandbox.Profile") {
+            if is_stricter || source.passes("Sandbox.Profile") {
                 // The profile `full` opens the network too, unless the file sets it. A folder's file does not if its
                 // profile is not looser than the user's.
                 let opens = files == Files::Full && !(is_folder && is_stricter);
@@ -90,26 +148,26 @@ impl SandboxSettings {
             }
         }
         match said.network {
-            Some(true) if self.profile.network == Network::On || gate.passes("Sandbox.Network") => {
+            Some(true) if self.profile.network == Network::On || source.passes("Sandbox.Network") => {
                 self.profile.network = Network::On;
             }
             Some(false) => self.profile.network = Network::Off,
             Some(true) | None => {}
         }
-        match said.when_missing {
-            Some(file::WhenMissing::Ask)
-                if self.when_missing == WhenMissing::Ask || gate.passes("Sandbox.WhenMissing") =>
-            {
-                self.when_missing = WhenMissing::Ask;
-            }
-            Some(file::WhenMissing::Refuse) => self.when_missing = WhenMissing::Refuse,
-            Some(file::WhenMissing::Ask) | None => {}
-        }
-        if let Some(wanted) = said.bubblewrap.map(bubblewrap)
-            && (wanted >= self.bubblewrap || gate.passes("Sandbox.Bubblewrap"))
-        {
-            self.bubblewrap = wanted;
-        }
+        let when_missing = |known: &_, said: &_| *said == WhenMissing::Refuse || known == said;
+        source.set(
+            &mut self.when_missing,
+            said.when_missing,
+            "Sandbox.WhenMissing",
+            when_missing,
+        );
+        let stricter = |known: &_, said: &_| said >= known;
+        source.set(
+            &mut self.bubblewrap,
+            said.bubblewrap,
+            "Sandbox.Bubblewrap",
+            stricter,
+        );
         if said
             .writable
             .iter()
@@ -118,7 +176,7 @@ impl SandboxSettings {
         {
             bail!("Sandbox.Writable or Sandbox.Hidden has a path with a zero byte");
         }
-        if !said.writable.is_empty() && gate.passes("Sandbox.Writable") {
+        if !said.writable.is_empty() && source.passes("Sandbox.Writable") {
             self.writable.extend(said.writable);
         }
         let (own, others): (Vec<_>, Vec<_>) = said
@@ -130,36 +188,49 @@ impl SandboxSettings {
         }
         self.hidden_by_folder.extend(own);
         // Commands or bubblewrap may need a path outside the folder.
-        if !others.is_empty() && gate.passes("Sandbox.Hidden") {
+        if !others.is_empty() && source.passes("Sandbox.Hidden") {
             self.hidden.extend(others);
         }
         let (limits, most) = (&mut self.limits, said.limits);
         let bytes = |mib: Option<u64>| mib.map(|mib| mib.saturating_mul(1 << 20));
-        for (name, limit, most) in [
-            ("Sandbox.Limits.Processes", &mut limits.processes, most.processes),
-            (
-                "Sandbox.Limits.MemoryMiB",
-                &mut limits.memory_bytes,
-                bytes(most.memory_mib),
-            ),
-            (
-                "Sandbox.Limits.FileMiB",
-                &mut limits.file_bytes,
-                bytes(most.file_mib),
-            ),
-        ] {
-            narrow(limit, most, || gate.passes(name));
-        }
+        source.narrow(&mut limits.processes, most.processes, "Sandbox.Limits.Processes");
+        source.narrow(
+            &mut limits.memory_bytes,
+            bytes(most.memory_mib),
+            "Sandbox.Limits.MemoryMiB",
+        );
+        source.narrow(
+            &mut limits.file_bytes,
+            bytes(most.file_mib),
+            "Sandbox.Limits.FileMiB",
+        );
         Ok(())
     }
 }
 
-fn bubblewrap(wanted: file::Bubblewrap) -> BubblewrapUse {
-    match wanted {
-        file::Bubblewrap::Off => BubblewrapUse::Off,
-        file::Bubblewrap::Auto => BubblewrapUse::Auto,
-        file::Bubblewrap::Require => BubblewrapUse::Require,
+/// Adds the settings of one file. The user's file comes first. A workspace's file can drop variables.
+///
+/// # Errors
+/// A variable has an invalid name or value.
+pub fn add_commands(
+    rules: &mut VariableRules,
+    section: CommandSection,
+    source: &mut Source<'_>,
+) -> anyhow::Result<()> {
+    let VariableRules { set, pass, drop } = section.environment;
+    for (name, value) in &set {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            bail!("Commands.Environment.Set has {name:?}, which cannot be a variable");
+        }
     }
+    if !set.is_empty() && source.passes("Commands.Environment.Set") {
+        rules.set.extend(set);
+    }
+    if !pass.is_empty() && source.passes("Commands.Environment.Keep") {
+        rules.pass.extend(pass);
+    }
+    rules.drop.extend(drop);
+    Ok(())
 }
 
 /// Whether a path, as it is spelled, stays inside the folder.
@@ -173,21 +244,46 @@ fn is_inside(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_agent_api::trust::TrustItem;
+    use bobbin_settings::section;
+    use bobbin_workspace::TrustRecord;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::check::{Checked, check};
-    use bobbin_workspace::TrustRecord;
 
-    fn file(said: &Value) -> Checked {
-        check(json!({ "sandbox": said })).unwrap()
+    /// Reads the section `name` of the user's file, or of a workspace's file with this record. Returns the items that
+    /// need trust.
+    fn read<T: JsonSchema + serde::de::DeserializeOwned>(
+        name: &str,
+        said: &Value,
+        record: Option<&TrustRecord>,
+        add: impl FnOnce(T, &mut Source<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<TrustItem>> {
+        let checked = section(name, said.clone())?;
+        let (path, root) = (Path::new("config.json"), Path::new("/"));
+        let mut source = match record {
+            None => Source::of_user(path, root, &checked.value),
+            Some(record) => Source::of_folder(path, root, None, &checked.value, record),
+        };
+        add(checked.file, &mut source)?;
+        Ok(source.into_parts().0)
+    }
+
+    /// Adds a workspace's file.
+    fn add_folders(
+        settings: &mut SandboxSettings,
+        said: &Value,
+        record: &TrustRecord,
+    ) -> anyhow::Result<Vec<TrustItem>> {
+        read("Sandbox", said, Some(record), |file, source| {
+            settings.add(file, source)
+        })
     }
 
     /// Returns the settings of the user's file.
     fn users(said: &Value) -> anyhow::Result<SandboxSettings> {
         let mut settings = SandboxSettings::default();
-        let Checked { file, value, .. } = check(json!({ "Sandbox": said }))?;
-        settings.add(file.sandbox, &mut Gate::of_user(&value))?;
+        read("Sandbox", said, None, |file, source| settings.add(file, source))?;
         Ok(settings)
     }
 
@@ -196,10 +292,7 @@ mod tests {
         let mut record = TrustRecord::default();
         for is_last in [!trusts, true] {
             let mut settings = users(user).unwrap();
-            let Checked { file, value, .. } = file(workspace);
-            let mut gate = Gate::of_folder(&value, &record);
-            settings.add(file.sandbox, &mut gate).unwrap();
-            let items = gate.into_items();
+            let items = add_folders(&mut settings, workspace, &record).unwrap();
             if is_last {
                 let waiting = items.into_iter().filter(|item| !item.trusted);
                 return (settings, waiting.count());
@@ -267,9 +360,8 @@ mod tests {
             .collect();
         let many = json!({ "Hidden": many });
         assert!(users(&many).is_ok());
-        let (record, Checked { file, value, .. }) = (TrustRecord::default(), file(&many));
-        let mut gate = Gate::of_folder(&value, &record);
-        assert!(SandboxSettings::default().add(file.sandbox, &mut gate).is_err());
+        let record = TrustRecord::default();
+        assert!(add_folders(&mut SandboxSettings::default(), &many, &record).is_err());
         let full = json!({ "Profile": "full" });
         let closed = json!({ "Profile": "full", "Network": false });
         let (settings, _) = added(&closed, &full, false);
@@ -297,6 +389,46 @@ mod tests {
         ] {
             let error = format!("{:#}", users(&value).unwrap_err());
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    fn variables(
+        rules: &mut VariableRules,
+        said: &Value,
+        record: Option<&TrustRecord>,
+    ) -> anyhow::Result<usize> {
+        let said = json!({ "Environment": said });
+        let items = read("Commands", &said, record, |file, source| {
+            add_commands(rules, file, source)
+        })?;
+        Ok(items.into_iter().filter(|item| !item.trusted).count())
+    }
+
+    #[test]
+    fn a_folder_only_drops_variables() {
+        let said = |name: &str| json!({ "Set": { name: "1" }, "Keep": [name], "Drop": [name] });
+        let mut rules = VariableRules::default();
+        assert_eq!(variables(&mut rules, &said("A"), None).unwrap(), 0);
+        let waiting = variables(&mut rules, &said("B"), Some(&TrustRecord::default())).unwrap();
+        let expected = VariableRules {
+            set: [("A".to_owned(), "1".to_owned())].into(),
+            pass: vec!["A".to_owned()],
+            drop: vec!["A".to_owned(), "B".to_owned()],
+        };
+        assert_eq!((rules, waiting), (expected, 2));
+    }
+
+    #[test]
+    fn variables_that_mean_nothing_are_errors() {
+        for said in [
+            json!({ "Set": { "": "x" } }),
+            json!({ "Set": { "A=B": "x" } }),
+            json!({ "Drop": [""] }),
+        ] {
+            assert!(
+                variables(&mut VariableRules::default(), &said, None).is_err(),
+                "{said}"
+            );
         }
     }
 }

@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
+use bobbin_settings::{Entries, MAX_FILE_BYTES, nearest};
 use serde_json::{Map, Value, json};
 
-use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
-
-use crate::check::nearest;
-use crate::{lines, servers};
+use super::lines;
+use super::section::{self, McpServer, SECTION};
 
 /// Name of the file in a folder.
-pub const FILE: &str = ".mcp.json";
+pub(super) const FILE: &str = ".mcp.json";
 /// Most complaints that are shown of a file.
 const MAX_COMPLAINTS: usize = 20;
 /// Members that an entry can have.
@@ -24,9 +24,9 @@ const MEMBERS: &[&str] = &[
 ];
 
 /// Returns the servers of a folder's file, and warnings. Blocks on the disk.
-pub(crate) fn read(root: &Path) -> (Vec<ToolServerConfig>, Vec<String>) {
+pub(super) fn read(root: &Path) -> (Vec<ToolServerConfig>, Vec<String>) {
     let path = root.join(FILE);
-    match bobbin_files::read_text_unlinked(&path, crate::MAX_CONFIG_BYTES) {
+    match bobbin_files::read_text_unlinked(&path, MAX_FILE_BYTES) {
         Ok(text) => {
             let (servers, mut complaints) = of_text(text.trim_start_matches('\u{feff}'));
             if complaints.len() > MAX_COMPLAINTS {
@@ -124,12 +124,13 @@ fn server(
         .get_mut("url")
         .filter(|url| url.as_str().is_some_and(|url| url.starts_with("${")));
     let url = url.map(|url| std::mem::replace(url, json!("https://filled.in")));
-    let checked = crate::check::check(json!({ "McpServers": BTreeMap::from([(name, known)]) }));
+    let checked =
+        bobbin_settings::section::<Entries<McpServer>>(SECTION, json!(BTreeMap::from([(name, known)])));
     let mut warnings = Vec::new();
     let found = match checked {
         Ok(checked) => {
             warnings.extend(checked.warnings);
-            servers::read(checked.file.mcp_servers, &mut warnings).pop()
+            section::read(checked.file, &mut warnings).pop()
         }
         Err(error) => {
             warnings.push(format!("{error:#}"));
@@ -182,7 +183,7 @@ fn variable(text: &str) -> Option<(Part<'_>, &str)> {
 }
 
 /// Returns the names of the variables in a text.
-pub(crate) fn variables(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn variables(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Variable(name, _) => Some(name),
         Part::Text(_) => None,
@@ -193,7 +194,7 @@ pub(crate) fn variables(text: &str) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// The name of a variable that is not set and has no default.
-pub(crate) fn filled_in(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+pub(super) fn filled_in(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut whole = String::new();
     for part in parts(text) {
         match part {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bobbin_models::Key;
+use super::Key;
 
 /// The source of a key.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The `ExternalChannels` section of a configuration file, and back.
+//! The section `ExternalChannels` of configuration files, and back.
 //!
 //! The section is an object of entries by name. A broken entry is reported; the others still count. An entry of a
 //! folder counts once its user trusts it, as an MCP server does, since most channels start a program.
@@ -6,77 +6,62 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bobbin_agent_api::channel::{AdapterProcess, ChannelConfig, ChannelTransport, is_reserved};
-use bobbin_agent_api::tool_server::Secrets;
-use bobbin_agent_api::trust::{TrustItem, TrustKind};
-use bobbin_model::ServerOrigin;
+use bobbin_agent_api::channel::{AdapterProcess, ChannelConfig, is_reserved};
+use bobbin_agent_api::trust::TrustKind;
+use bobbin_settings::{
+    Declared, Entries, Source, check_name, check_texts, of_files_in, of_setting, plain, shown_command,
+};
 use bobbin_workspace::TrustRecord;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::file::{ExternalChannel, ExternalTransport};
-use crate::{entries, fingerprint, shown};
+use crate::group::wire::{ExternalChannelConfig, ExternalChannelTransport};
 
 /// Name of the section in a file.
-pub const SECTION: &str = "ExternalChannels";
+pub(crate) const SECTION: &str = "ExternalChannels";
 
-/// A channel in a configuration file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredChannel {
-    /// The channel.
-    pub config: ChannelConfig,
-    /// The owner of its file.
-    pub origin: ServerOrigin,
-    /// The fingerprint of its content; `None` in a file that only the user writes.
-    pub fingerprint: Option<String>,
-    /// Whether the channel counts.
-    pub trusted: bool,
+/// An external channel: a chat platform, and how its adapter comes.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub struct ExternalChannel {
+    /// Whether its adapter may connect, or is started. Needed.
+    enabled: Option<bool>,
+    /// How its adapter comes. Needed.
+    transport: Option<ExternalChannelTransport>,
+    /// The program of the adapter, unless it connects by itself.
+    command: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    args: Vec<String>,
+    /// Its working directory; the workspace when left out.
+    working_directory: Option<String>,
+    /// Variables that are set for it.
+    #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
+    env: BTreeMap<String, String>,
 }
 
-impl DeclaredChannel {
-    /// Returns a channel of the user's own file.
-    pub(crate) fn own(config: ChannelConfig, origin: ServerOrigin) -> Self {
-        Self {
-            config,
-            origin,
-            fingerprint: None,
-            trusted: true,
-        }
-    }
+/// A channel in a configuration file.
+pub type DeclaredChannel = Declared<ChannelConfig>;
 
-    /// Returns a channel of the file in the folder `root`. Blocks on the disk.
-    pub fn of_folder(config: ChannelConfig, root: &Path, record: &TrustRecord) -> Self {
-        let fingerprint = fingerprint(&config, root);
-        Self {
-            config,
-            origin: ServerOrigin::Workspace,
-            trusted: record.has(&fingerprint),
-            fingerprint: Some(fingerprint),
-        }
+/// Returns the channels of a configuration file. Blocks on the disk.
+pub fn of_file(section: Entries<ExternalChannel>, source: &mut Source<'_>) -> Vec<DeclaredChannel> {
+    let channels = section.read("channel", &mut source.warnings, config).into_iter();
+    let channels: Vec<_> = channels
+        .map(|config| source.declared(config, fingerprint))
+        .collect();
+    for channel in channels.iter().filter(|channel| channel.config.enabled) {
+        let name = format!("the channel {}", channel.config.name);
+        source.add_item(channel.item(TrustKind::Server, name, what_runs(&channel.config)));
     }
+    channels
+}
 
-    /// Whether its definition and the files that its command line names are those that the user trusts. Blocks on the
-    /// disk.
-    pub fn is_unchanged(&self, root: &Path) -> bool {
-        let own = self.fingerprint.as_ref();
-        own.is_none_or(|own| *own == fingerprint(&self.config, root))
-    }
-
-    /// Whether clients may not change it. They write the workspace's file only.
-    pub fn is_read_only(&self) -> bool {
-        self.origin == ServerOrigin::User
-    }
-
-    /// Returns its trust item; `None` for a disabled channel and for one of the user's own file.
-    pub(crate) fn item(&self) -> Option<TrustItem> {
-        let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
-        Some(TrustItem {
-            kind: TrustKind::Server,
-            name: format!("the channel {}", self.config.name),
-            detail: what_runs(&self.config),
-            fingerprint: Some(fingerprint),
-            trusted: self.trusted,
-        })
-    }
+/// Returns a channel of the file in the folder `root`. Blocks on the disk.
+pub fn of_folder(config: ChannelConfig, root: &Path, record: &TrustRecord) -> DeclaredChannel {
+    let fingerprint = fingerprint(&config, root);
+    Declared::of_folder(config, fingerprint, record)
 }
 
 /// Describes to the user what the channel starts.
@@ -85,71 +70,50 @@ fn what_runs(config: &ChannelConfig) -> String {
         return "lets an adapter in that connects by itself".to_owned();
     };
     let set = process.env.0.iter();
-    let set: Vec<String> = set
-        .map(|(name, value)| format!("{}={value:?}", shown::plain(name)))
-        .collect();
-    let words = [&process.command].into_iter().chain(&process.args);
-    let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
-    let mut text = format!("runs {}", words.join(" "));
-    if !set.is_empty() {
-        text.push_str(" with ");
-        text.push_str(&set.join(", "));
+    let set = set.map(|(name, value)| format!("{}={value:?}", plain(name)));
+    let line = shown_command([&process.command].into_iter().chain(&process.args), set);
+    match &process.working_directory {
+        Some(directory) => format!("runs {line} in {directory}"),
+        None => format!("runs {line}"),
     }
-    if let Some(directory) = &process.working_directory {
-        text.push_str(" in ");
-        text.push_str(directory);
-    }
-    text
 }
 
 /// Returns the fingerprint of a channel: its definition, and the files of the folder that its command line names. Blocks on
 /// the disk.
-pub fn fingerprint(config: &ChannelConfig, root: &Path) -> String {
+pub(crate) fn fingerprint(config: &ChannelConfig, root: &Path) -> String {
     let mut entry = entry(config);
     if let Some(members) = entry.as_object_mut() {
         members.remove("Enabled");
     }
     let process = config.transport.process();
     let files = process.map_or(Value::Null, |process| {
-        let words: Vec<String> = [&process.command]
-            .into_iter()
-            .chain(&process.args)
-            .cloned()
-            .collect();
+        let words = [std::slice::from_ref(&process.command), &process.args].concat();
         let directory = root.join(process.working_directory.as_deref().unwrap_or_default());
-        fingerprint::of_files_in(&words, &directory, root)
+        of_files_in(&words, &directory, root)
     });
-    fingerprint::of_setting(SECTION, &json!([config.name, entry, files]))
-}
-
-/// Returns the channels of a section. Mistakes go to `warnings`.
-pub(crate) fn read(
-    section: BTreeMap<String, ExternalChannel>,
-    warnings: &mut Vec<String>,
-) -> Vec<ChannelConfig> {
-    entries::read(section, "channel", warnings, config)
+    of_setting(SECTION, &json!([config.name, entry, files]))
 }
 
 fn config(name: &str, entry: ExternalChannel) -> Result<ChannelConfig, String> {
-    let process = AdapterProcess {
-        command: entry.command.unwrap_or_default(),
-        args: entry.args,
-        working_directory: entry.working_directory.filter(|text| !text.is_empty()),
-        env: Secrets(entry.env),
+    let transport = entry
+        .transport
+        .ok_or("it has no Transport: subprocess, websocket or managedWebsocket")?;
+    let enabled = entry.enabled.ok_or("it has no Enabled")?;
+    let entry = match transport {
+        // An adapter that connects by itself has no process.
+        ExternalChannelTransport::Websocket => ExternalChannel::default(),
+        _ => entry,
     };
-    let transport = match entry.transport {
-        Some(ExternalTransport::Subprocess) => ChannelTransport::Subprocess(process),
-        Some(ExternalTransport::Websocket) => ChannelTransport::WebSocket,
-        Some(ExternalTransport::ManagedWebsocket) => ChannelTransport::ManagedWebSocket(process),
-        None => {
-            return Err("it has no Transport: subprocess, websocket or managedWebsocket".to_owned());
-        }
-    };
-    let config = ChannelConfig {
+    let config = ExternalChannelConfig {
         name: name.to_owned(),
-        enabled: entry.enabled.ok_or("it has no Enabled")?,
+        enabled,
         transport,
+        command: entry.command,
+        args: Some(entry.args),
+        working_directory: entry.working_directory,
+        env: Some(entry.env),
     };
+    let config = config.into_config()?;
     check(&config)?;
     if is_reserved(&config.name) {
         return Err("it has the name of a channel of the server itself".to_owned());
@@ -161,8 +125,8 @@ fn config(name: &str, entry: ExternalChannel) -> Result<ChannelConfig, String> {
 ///
 /// # Errors
 /// The reason, as the end of a sentence for the user.
-pub fn check(config: &ChannelConfig) -> Result<(), String> {
-    entries::check_name(&config.name)?;
+pub(crate) fn check(config: &ChannelConfig) -> Result<(), String> {
+    check_name(&config.name)?;
     let Some(process) = config.transport.process() else {
         return Ok(());
     };
@@ -181,11 +145,11 @@ pub fn check(config: &ChannelConfig) -> Result<(), String> {
         .chain(args)
         .chain(working_directory)
         .chain(set);
-    entries::check_texts(args.len() + env.0.len(), texts)
+    check_texts(args.len() + env.0.len(), texts)
 }
 
 /// Returns the entry of a channel, with the names that the protocol's clients write.
-pub fn entry(config: &ChannelConfig) -> Value {
+pub(crate) fn entry(config: &ChannelConfig) -> Value {
     let mut entry = json!({ "Enabled": config.enabled, "Transport": config.transport.as_str() });
     if let Some(process) = config.transport.process() {
         entry["Command"] = json!(process.command);
@@ -207,9 +171,9 @@ mod tests {
     use super::*;
 
     fn of(section: &Value) -> (Vec<ChannelConfig>, Vec<String>) {
-        let checked = crate::check::check(json!({ "ExternalChannels": section })).unwrap();
+        let checked = bobbin_settings::section::<Entries<_>>(SECTION, section.clone()).unwrap();
         let mut warnings = checked.warnings;
-        let channels = read(checked.file.external_channels, &mut warnings);
+        let channels = checked.file.read("channel", &mut warnings, config);
         (channels, warnings)
     }
 

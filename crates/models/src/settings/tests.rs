@@ -1,11 +1,11 @@
 //! Tests of the settings of models.
 
 use bobbin_agent_api::trust::TrustItem;
+use bobbin_settings::{Checked, check, schema};
+use bobbin_workspace::TrustRecord;
 use serde_json::json;
 
 use super::*;
-use crate::check::{Checked, check};
-use bobbin_workspace::TrustRecord;
 
 /// Reads both files with a record of trust; returns the trust items too.
 fn read_with(
@@ -14,13 +14,20 @@ fn read_with(
     record: &TrustRecord,
 ) -> anyhow::Result<(ModelSettings, Vec<TrustItem>)> {
     let mut settings = ModelSettings::default();
-    let Checked { mut file, value, .. } = check(user.clone())?;
+    let schema = schema::<Section>();
+    let Checked { file, value, .. } = check(&schema, user.clone())?;
     let path = Path::new("/home/u/.craft/config.json");
-    settings.add_users(path, &mut file, &mut Gate::of_user(&value))?;
-    let Checked { mut file, value, .. } = check(project.clone())?;
-    let mut gate = Gate::of_folder(&value, record);
-    settings.add_projects(&mut file, &mut gate)?;
-    Ok((settings, gate.into_items()))
+    settings.add(file, &mut Source::of_user(path, Path::new("/home/u"), &value))?;
+    let Checked { file, value, .. } = check(&schema, project.clone())?;
+    let mut source = Source::of_folder(
+        Path::new("/w/.craft/config.json"),
+        Path::new("/w"),
+        None,
+        &value,
+        record,
+    );
+    settings.add(file, &mut source)?;
+    Ok((settings, source.into_parts().0))
 }
 
 /// Reads both files; the user trusts the project's settings.
@@ -39,7 +46,7 @@ fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
     settings
         .providers
         .iter()
-        .find(|entry| entry.name == name)
+        .find(|entry| entry.settings.name == name)
         .unwrap()
 }
 
@@ -71,7 +78,7 @@ fn the_project_chooses_a_model_among_the_user_s_providers() {
     let anthropic = find(&settings, "anthropic");
     assert!(matches!(&anthropic.key, KeyPlace::File(path) if path == Path::new("~/k")));
     assert_eq!(
-        (anthropic.wire, anthropic.base_url.as_str()),
+        (anthropic.settings.wire, anthropic.settings.base_url.as_str()),
         (Wire::Messages, "https://api.anthropic.com/v1")
     );
     assert_eq!(read(&user, &json!({})).unwrap().model.as_deref(), Some("a/x"));
@@ -93,12 +100,17 @@ fn a_project_cannot_have_a_key_sent_to_it() {
     let evil = settings
         .providers
         .iter()
-        .filter(|entry| entry.base_url.contains("evil"));
+        .filter(|entry| entry.settings.base_url.contains("evil"));
     let evil: Vec<_> = evil
-        .map(|entry| (entry.name.as_str(), matches!(entry.key, KeyPlace::Withheld)))
+        .map(|entry| {
+            (
+                entry.settings.name.as_str(),
+                matches!(entry.key, KeyPlace::Withheld),
+            )
+        })
         .collect();
     assert_eq!(evil, [("b", true)]);
-    assert_eq!(find(&settings, "a").base_url, "https://a/v1");
+    assert_eq!(find(&settings, "a").settings.base_url, "https://a/v1");
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
     assert!(!format!("{settings:?}").contains("sesame"));
     let here = json!({ "Providers": { "b": { "BaseUrl": "http://127.0.0.1:1/v1", "ApiKeyEnv": "OPENAI_API_KEY" } } });
@@ -169,7 +181,9 @@ fn nothing_of_a_project_counts_before_its_user_trusts_it() {
 #[test]
 fn a_long_wait_counts_as_a_week() {
     let long = json!({ "Providers": { "a": { "BaseUrl": "http://a", "IdleSeconds": u64::MAX } } });
-    assert!(find(&read(&long, &json!({})).unwrap(), "a").limits.idle <= Duration::from_secs(MAX_SECONDS));
+    assert!(
+        find(&read(&long, &json!({})).unwrap(), "a").settings.limits.idle <= Duration::from_secs(MAX_SECONDS)
+    );
 }
 
 #[test]
@@ -179,7 +193,7 @@ fn the_clients_own_form_is_a_provider_that_has_every_bare_name() {
     assert_eq!(settings.model.as_deref(), Some("endpoint/vendor/m-1"));
     let entry = find(&settings, "endpoint");
     assert_eq!(
-        (entry.wire, entry.base_url.as_str()),
+        (entry.settings.wire, entry.settings.base_url.as_str()),
         (Wire::ChatCompletions, "https://mine/v1")
     );
     assert!(matches!(&entry.key, KeyPlace::Inline(..)));
@@ -213,7 +227,7 @@ fn facts_of_a_provider_and_of_single_models_are_read() {
     let settings = read(&user, &json!({})).unwrap();
     let entry = find(&settings, "a");
     assert_eq!(
-        (entry.facts.context_window, entry.facts.images),
+        (entry.settings.facts.context_window, entry.settings.facts.images),
         (Some(32_768), Some(true))
     );
     let price = Price {
@@ -221,7 +235,7 @@ fn facts_of_a_provider_and_of_single_models_are_read() {
         input: 250_000,
         output: 2_000_000,
     };
-    assert_eq!(entry.model_facts["m"].price, Some(price));
+    assert_eq!(entry.settings.model_facts["m"].price, Some(price));
 }
 
 #[test]
