@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 /// Allowed names: the user's name and home, text display, locations of common tool chains.
 const ALLOWED: &[&str] = &[
@@ -38,6 +39,15 @@ const ALLOWED: &[&str] = &[
     "CONDA_PREFIX",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
+];
+
+/// Variables with paths of caches, and the cache's folder in a directory of caches.
+const CACHES: [(&str, &str); 5] = [
+    ("XDG_CACHE_HOME", ""),
+    ("npm_config_cache", "npm"),
+    ("UV_CACHE_DIR", "uv"),
+    ("UV_TOOL_DIR", "uv-tools"),
+    ("UV_PYTHON_INSTALL_DIR", "uv-python"),
 ];
 
 /// Parts of a name that mark a secret wherever they stand.
@@ -81,6 +91,16 @@ impl Environment {
     /// Sets one variable, whatever its name: for values the user configured for this very program.
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         self.variables.insert(name.into(), value.into());
+    }
+
+    /// Makes `npx`, `uvx` and the like write their caches into the directory `place`, which a sandbox allows, not the home.
+    /// Variables in `own` stay as the configuration sets them.
+    pub fn set_caches(&mut self, own: &BTreeMap<String, String>, place: &Path) {
+        for (name, within) in CACHES {
+            if !own.contains_key(name) {
+                self.set(name, place.join(within));
+            }
+        }
     }
 
     /// Removes the variables whose names a predicate does not accept.

@@ -2,6 +2,7 @@
 //! types.
 
 use bobbin_agent_api::workspace_config::{ConfigField, ConfigSection, Reload};
+use bobbin_settings::{kind, without_null, words};
 use serde_json::Value;
 
 use crate::file;
@@ -27,7 +28,7 @@ pub fn sections() -> Vec<ConfigSection> {
     };
     let mut sections = Vec::new();
     for (name, schema) in members(&schema) {
-        if members(present(schema)).next().is_none() {
+        if members(without_null(schema)).next().is_none() {
             core.fields.push(field(name.clone(), name, schema));
             continue;
         }
@@ -44,9 +45,9 @@ pub fn sections() -> Vec<ConfigSection> {
 }
 
 fn add(section: &mut ConfigSection, around: &str, schema: &Value) {
-    for (name, schema) in members(present(schema)) {
+    for (name, schema) in members(without_null(schema)) {
         let key = format!("{around}{name}");
-        if members(present(schema)).next().is_some() {
+        if members(without_null(schema)).next().is_some() {
             add(section, &format!("{key}."), schema);
         } else {
             let whole = format!("{}.{key}", section.name);
@@ -59,33 +60,20 @@ fn members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema["properties"].as_object().into_iter().flatten()
 }
 
-/// Returns the schema of a value without the alternative `null`.
-fn present(schema: &Value) -> &Value {
-    let alternatives = schema["anyOf"].as_array().into_iter().flatten();
-    let mut present = alternatives.filter(|schema| schema["type"] != "null");
-    present.next().unwrap_or(schema)
-}
-
 /// Returns a setting. `whole` is its path from the top of a file.
 fn field(key: String, whole: &str, schema: &Value) -> ConfigField {
-    let value = present(schema);
+    let value = without_null(schema);
     let sensitive = has_secret(schema);
-    let options = options(value);
-    let is = |kind: &str| {
-        value["type"] == kind
-            || value["type"]
-                .as_array()
-                .is_some_and(|kinds| kinds.iter().any(|known| known == kind))
-    };
-    let kind = match () {
-        () if !options.is_empty() => "select",
-        () if is("boolean") => "bool",
-        () if is("integer") || is("number") => "number",
-        () if is("string") && sensitive => "password",
-        () if is("string") => "text",
-        () if is("array") && value["items"]["type"] == "string" => "stringList",
-        () if is("object") && value["additionalProperties"]["type"] == "string" => "keyValueMap",
-        () => "json",
+    let options: Vec<String> = words(value).into_iter().map(str::to_owned).collect();
+    let kind = match kind(value) {
+        _ if !options.is_empty() => "select",
+        "boolean" => "bool",
+        "integer" | "number" => "number",
+        "string" if sensitive => "password",
+        "string" => "text",
+        "array" if value["items"]["type"] == "string" => "stringList",
+        "object" if value["additionalProperties"]["type"] == "string" => "keyValueMap",
+        _ => "json",
     };
     let said = |name: &str| schema.get(name).or_else(|| value.get(name)).cloned();
     ConfigField {
@@ -104,16 +92,6 @@ fn field(key: String, whole: &str, schema: &Value) -> ConfigField {
         },
         value: None,
     }
-}
-
-/// Returns the allowed words of a value.
-fn options(schema: &Value) -> Vec<String> {
-    let words = schema["enum"].as_array().into_iter().flatten();
-    let described = schema["oneOf"].as_array().into_iter().flatten();
-    let words = words.chain(described.map(|one| &one["const"]));
-    words
-        .filter_map(|word| word.as_str().map(str::to_owned))
-        .collect()
 }
 
 /// Whether a value is or can contain a secret.

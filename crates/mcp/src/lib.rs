@@ -3,7 +3,12 @@
 //! A [`Host`] runs servers: it starts them, speaks with them, restarts failed ones with growing pauses, and ends them with
 //! everything they started. To the engine it is a source of tools, to clients a list of
 //! [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no environment:
-//! a [`ServerSpec`] says how and whether a server may start. [`settings`] reads which servers files declare.
+//! a [`ServerSpec`] says how and whether a server may start. [`settings`] reads which servers files declare, and
+//! [`Servers`] has the current ones of a workspace and their management by clients.
+//!
+//! A server of the user's own configuration runs. A server of the workspace's configuration may come from another
+//! author's repository, and opening a directory must not start programs. So it runs only once its user trusts exactly
+//! its definition.
 //!
 //! `supervise` runs the servers, one task each. A server that hangs, writes too much or dies costs only its own tools:
 //! every wait has a time-out, every list and text a bound. Only this crate uses `rmcp`.
@@ -22,9 +27,12 @@ mod http;
 mod large;
 mod listing;
 mod login;
+mod logins;
 mod outbound;
 mod permission;
+mod resolve;
 mod server;
+mod servers;
 pub mod settings;
 mod spec;
 mod text;
@@ -33,5 +41,8 @@ mod tokens;
 pub use announce::Announce;
 pub use host::{Full, Host};
 pub use login::{Login, OAuthClient};
+pub use logins::{logins, over_http};
+pub use resolve::{ServerPlaces, resolve};
+pub use servers::Servers;
 pub use spec::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
 pub use tokens::TokenFile;

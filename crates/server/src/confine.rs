@@ -4,31 +4,13 @@
 //! nothing can confine commands, trusted servers and extensions start nevertheless, and `bobbin doctor` says so. A
 //! runner of the agent does not start.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use bobbin_children::{ChildError, Environment, ProcessSpec};
+use bobbin_children::{ChildError, ProcessSpec};
+use bobbin_mcp::ServerPlaces;
 use bobbin_supervise::{Confine, Confining};
-use bobbin_tools::{ProgramNeeds, ProgramSandbox, WhenMissing};
-
-/// Variables with paths of caches, and the cache's folder in a directory of caches.
-const CACHES: [(&str, &str); 5] = [
-    ("XDG_CACHE_HOME", ""),
-    ("npm_config_cache", "npm"),
-    ("UV_CACHE_DIR", "uv"),
-    ("UV_TOOL_DIR", "uv-tools"),
-    ("UV_PYTHON_INSTALL_DIR", "uv-python"),
-];
-
-/// Makes `npx`, `uvx` and the like write their caches into a directory that the sandbox allows, not the home.
-/// Variables in `own` stay as the configuration sets them.
-pub(crate) fn set_caches(environment: &mut Environment, own: &BTreeMap<String, String>, place: &Path) {
-    for (name, within) in CACHES {
-        if !own.contains_key(name) {
-            environment.set(name, place.join(within));
-        }
-    }
-}
+use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox, WhenMissing};
 
 /// Confines programs of one kind.
 pub(crate) struct ConfinedPrograms {
@@ -37,6 +19,19 @@ pub(crate) struct ConfinedPrograms {
     pub(crate) root: PathBuf,
     pub(crate) needs: ProgramNeeds,
     pub(crate) unconfined: Unconfined,
+}
+
+/// Returns what confines the MCP servers of the folder.
+pub(crate) fn servers(programs: &ProgramSandbox, places: &ServerPlaces) -> Arc<dyn Confine> {
+    Arc::new(ConfinedPrograms {
+        sandbox: programs.clone(),
+        root: places.root.clone(),
+        needs: ProgramNeeds {
+            network: ProgramNetwork::Internet,
+            write: vec![places.caches.clone()],
+        },
+        unconfined: Unconfined::Trusted,
+    })
 }
 
 /// Whether a program starts if nothing can confine it.

@@ -14,7 +14,7 @@ use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
 use bobbin_workspace::Workspace;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::confine::{ConfinedPrograms, Unconfined, set_caches};
+use crate::confine::{ConfinedPrograms, Unconfined};
 
 /// The extensions of a running server; `None` if its configuration lacks the section.
 #[derive(Clone)]
@@ -129,7 +129,7 @@ pub fn specs(
         } else if let Some(programs) = programs {
             let caches = spec.data().join("caches");
             if let Ok(process) = &mut spec.launch {
-                set_caches(&mut process.env, &declared.config.env, &caches);
+                process.env.set_caches(&declared.config.env, &caches);
             }
             spec.sandbox = Some(Arc::new(ConfinedPrograms {
                 sandbox: programs.clone(),

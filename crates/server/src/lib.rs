@@ -35,6 +35,5 @@ mod small_requests;
 pub mod state;
 pub mod telemetry;
 pub mod token;
-pub mod tool_servers;
 pub mod trust;
 pub mod undo;

@@ -15,6 +15,7 @@ use bobbin_children::{Children, Environment};
 use bobbin_core::{Broadcasts, Confines, LeftOpen, Limits, RandomIds, Settings, Threads};
 use bobbin_editor_kit::EditorTools;
 use bobbin_hooks::HookRunner;
+use bobbin_mcp::{ServerPlaces, Servers, logins};
 use bobbin_models::CurrentModels;
 use bobbin_plugins::Plugins;
 use bobbin_policy::{Programs, RulesPolicy};
@@ -33,10 +34,10 @@ use crate::environment::{children, own_environment, programs, with_search_path};
 use crate::finecode::FineCode;
 use crate::hermes::{self, Hermes};
 use crate::shell::shell;
-use crate::tool_servers::{self, ServerPlaces, Servers};
 use crate::trust::{Folder, TrustFile};
 use crate::{
-    database, doctor, managed, models, plugins, profiles, prompts, small_requests, state, telemetry, undo,
+    confine, database, doctor, managed, models, plugins, profiles, prompts, small_requests, state, telemetry,
+    undo,
 };
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
@@ -92,7 +93,7 @@ impl Opened {
     /// Starts the parts beside Turns, and resumes the open Turns.
     async fn start(&self, by_clock: ByClock) -> anyhow::Result<()> {
         // Started before the Turns that may need them.
-        self.servers.begin();
+        self.servers.start_all();
         self.trust.begin(&self.threads);
         let trust = self.trust.clone();
         self.threads.own(async move { trust.look().await });
@@ -193,12 +194,14 @@ pub async fn prepare(
     let policy = policy(config, home.as_deref(), (&sandbox, programs), workspace)?;
     let confined = ProgramSandbox::new(sandbox.clone(), policy.clone());
     let terminals = terminals(workspace, &children)?;
+    let places = ServerPlaces::of(workspace, logins(state.path()));
+    let confining = confine::servers(&confined, &places);
     let servers = Arc::new(Servers::new(
-        ServerPlaces::of(workspace, tool_servers::logins(state.path())),
+        places,
         trust_file.clone(),
         config.tool_servers.clone(),
         with_search_path(variables, &own),
-        (children.clone(), &confined),
+        (children.clone(), confining),
         Arc::new(terminals.clone()),
         &broadcasts,
     ));

@@ -8,13 +8,13 @@ use bobbin_config::Config;
 use bobbin_core::Broadcasts;
 use bobbin_hooks::Hook;
 use bobbin_hooks::HookRunner;
+use bobbin_mcp::Servers;
 use bobbin_mcp::settings::DeclaredServer;
 use bobbin_plugins::{Effects, Place, Plugins};
 use bobbin_prompts::Prompts;
 use bobbin_tools::ProgramSandbox;
 
 use crate::config;
-use crate::tool_servers::Servers;
 use crate::trust::TrustFile;
 
 /// The receivers of the servers and hooks of plugins.

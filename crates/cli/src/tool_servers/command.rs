@@ -12,12 +12,12 @@ use clap::{Args, Subcommand};
 use super::add::{Add, Files, Remove};
 use bobbin_config::Config;
 use bobbin_mcp::settings::{DeclaredServer, ServerFile};
+use bobbin_mcp::{ServerPlaces, logins, over_http, resolve};
 use bobbin_server::config;
 use bobbin_server::console;
 use bobbin_server::environment::children;
 use bobbin_server::models;
 use bobbin_server::state;
-use bobbin_server::tool_servers::{ServerPlaces, logins, over_http, spec};
 use bobbin_server::trust::TrustFile;
 use bobbin_settings::plain;
 use bobbin_workspace::Workspace;
@@ -169,7 +169,7 @@ fn runnable(config: &Config, workspace: &Workspace, name: &str) -> anyhow::Resul
     let places = ServerPlaces::of(workspace, logins);
     // Where the user's own start.
     std::fs::create_dir_all(&places.own)?;
-    Ok(spec(declared, &places, &variables))
+    Ok(resolve(declared, &places, &variables))
 }
 
 async fn test(spec: ServerSpec) -> anyhow::Result<()> {

@@ -15,10 +15,10 @@ use futures_util::future::BoxFuture;
 
 use super::scan::Scan;
 use crate::config;
-use crate::tool_servers::Servers;
 use bobbin_channels::Channels;
 use bobbin_config::Config;
 use bobbin_hooks::HookRunner;
+use bobbin_mcp::Servers;
 use bobbin_plugins::Plugins;
 use bobbin_profiles::Profiles;
 use bobbin_workspace::{TrustFile, TrustRecord};

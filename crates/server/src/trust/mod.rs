@@ -8,7 +8,6 @@
 mod folder;
 mod scan;
 
-pub use bobbin_mcp::settings::of_server;
 pub use bobbin_workspace::{TrustFile, TrustRecord};
 pub use folder::{Brought, Folder};
 pub use scan::Scan;

@@ -17,19 +17,18 @@ use bobbin_agent_api::tool_server::{
 };
 use bobbin_children::Children;
 use bobbin_core::Broadcasts;
-use bobbin_mcp::{Host, ServerSpec};
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
+use bobbin_settings::FILE;
 use bobbin_supervise::Confine;
-use bobbin_tools::{ProgramNeeds, ProgramNetwork, ProgramSandbox};
+use bobbin_workspace::{TrustFile, TrustRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
-use super::login::{Logins, over_http};
-use super::resolve::{self, ServerPlaces};
-use crate::confine::{ConfinedPrograms, Unconfined};
-use crate::trust::{self, TrustFile, TrustRecord};
-use bobbin_mcp::settings::{self, DeclaredServer, ServerFile};
+use crate::logins::{Logins, over_http};
+use crate::resolve::{ServerPlaces, is_sandboxed, resolve};
+use crate::settings::{self, DeclaredServer, ServerFile, of_server};
+use crate::{Host, ServerSpec};
 
 /// The region of the configuration that changes here.
 const REGIONS: &[&str] = &["mcp"];
@@ -61,13 +60,14 @@ struct State {
 }
 
 impl Servers {
-    /// Returns the servers of a workspace; none is started before [`Servers::begin`].
+    /// Returns the servers of a workspace; none is started before [`Servers::start_all`]. `sandbox` confines the servers
+    /// of the folder.
     pub fn new(
         places: ServerPlaces,
         trust: TrustFile,
         declared: Vec<DeclaredServer>,
         variables: Vec<(OsString, OsString)>,
-        (children, programs): (Children, &ProgramSandbox),
+        (children, sandbox): (Children, Arc<dyn Confine>),
         pictures: Arc<dyn PictureFiles>,
         broadcasts: &Broadcasts,
     ) -> Self {
@@ -76,18 +76,9 @@ impl Servers {
         if let Err(error) = std::fs::create_dir_all(&places.own) {
             tracing::warn!(%error, "the directory in which MCP servers start cannot be made");
         }
-        let confined = ConfinedPrograms {
-            sandbox: programs.clone(),
-            root: places.root.clone(),
-            needs: ProgramNeeds {
-                network: ProgramNetwork::Internet,
-                write: vec![places.caches.clone()],
-            },
-            unconfined: Unconfined::Trusted,
-        };
         Self {
-            sandbox: Arc::new(confined),
-            file: places.root.join(bobbin_settings::FILE),
+            sandbox,
+            file: places.root.join(FILE),
             trust,
             variables,
             host: Arc::new(
@@ -113,7 +104,7 @@ impl Servers {
     }
 
     /// Starts the trusted servers in the background.
-    pub fn begin(&self) {
+    pub fn start_all(&self) {
         for declared in self.in_effect() {
             self.set(&declared);
         }
@@ -179,9 +170,9 @@ impl Servers {
     }
 
     fn spec(&self, declared: &DeclaredServer) -> ServerSpec {
-        let spec = resolve::spec(declared, &self.places, &self.variables);
+        let spec = resolve(declared, &self.places, &self.variables);
         ServerSpec {
-            sandbox: resolve::is_sandboxed(declared).then(|| self.sandbox.clone()),
+            sandbox: is_sandboxed(declared).then(|| self.sandbox.clone()),
             ..spec
         }
     }
@@ -193,7 +184,7 @@ impl Servers {
         }
     }
 
-    fn tell_change(&self, source: &'static str) {
+    fn notify(&self, source: &'static str) {
         let regions = REGIONS.to_vec();
         self.broadcasts.send(ConfigNews { source, regions }, 0);
     }
@@ -224,7 +215,7 @@ impl Servers {
         let declared = self
             .write(move |file| {
                 // A client that manages the configuration acts for the user, so the definition is trusted.
-                let fingerprint = trust::of_server(&written, &root);
+                let fingerprint = of_server(&written, &root);
                 trust.change(|record| record.add(&fingerprint))?;
                 settings::put(file, &written)?;
                 let mut record = TrustRecord::default();
@@ -324,7 +315,7 @@ impl ToolServers for Servers {
             match self.try_upsert(&config).await {
                 Ok(declared) => {
                     reply(Ok(declared.configured()));
-                    self.tell_change("mcp/upsert");
+                    self.notify("mcp/upsert");
                     self.set(&declared);
                 }
                 Err(error) => reply(Err(error)),
@@ -339,7 +330,7 @@ impl ToolServers for Servers {
             match self.try_remove(&name).await {
                 Ok(()) => {
                     reply(Ok(()));
-                    self.tell_change("mcp/remove");
+                    self.notify("mcp/remove");
                     match self.find(&name) {
                         // A server of the user with this name counts again.
                         Ok(declared) => self.set(&declared),

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_mcp::{HttpSpec, Launch, Login, ServerSpec, TokenFile};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::{HttpSpec, Launch, Login, ServerSpec, TokenFile};
+
 /// Returns the directory with the tokens of logins.
-pub fn directory(state: &Path) -> PathBuf {
+pub fn logins(state: &Path) -> PathBuf {
     state.join("logins")
 }
 
@@ -30,7 +31,7 @@ pub fn over_http(spec: ServerSpec) -> Result<HttpSpec, String> {
 
 /// The logins that wait for their users. At most one for each server.
 #[derive(Default)]
-pub(super) struct Logins {
+pub(crate) struct Logins {
     /// The login page of each server.
     pages: Arc<Mutex<HashMap<TokenFile, String>>>,
     tasks: TaskTracker,
@@ -43,7 +44,7 @@ impl Logins {
     ///
     /// # Errors
     /// The reason, as the end of a sentence that starts with the server's name.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         &self,
         server: &HttpSpec,
         ended: impl FnOnce(Result<(), String>) + Send + 'static,
@@ -66,7 +67,7 @@ impl Logins {
     }
 
     /// Ends the waiting logins and closes their ports.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;

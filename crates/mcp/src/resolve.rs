@@ -9,13 +9,11 @@ use std::time::Duration;
 
 use bobbin_agent_api::tool_server::ServerAccess;
 use bobbin_children::{Environment, ProcessSpec};
-use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
 use bobbin_model::Reach;
-
-use bobbin_mcp::settings::DeclaredServer;
 use bobbin_workspace::Workspace;
 
-use crate::confine::set_caches;
+use crate::settings::DeclaredServer;
+use crate::{HttpSpec, Launch, Secret, ServerSpec, StartCheck, TokenFile};
 
 /// Default time for a server to start (guess: a package that must be fetched first).
 const START: Duration = Duration::from_secs(30);
@@ -53,7 +51,7 @@ impl ServerPlaces {
 
 /// Returns the specification of a server. The host starts it only if it is trusted. `variables` is our own
 /// environment.
-pub fn spec(
+pub fn resolve(
     declared: &DeclaredServer,
     places: &ServerPlaces,
     variables: &[(OsString, OsString)],
@@ -117,7 +115,7 @@ pub fn spec(
 }
 
 /// Whether a server runs in the sandbox of commands.
-pub(super) fn is_sandboxed(declared: &DeclaredServer) -> bool {
+pub(crate) fn is_sandboxed(declared: &DeclaredServer) -> bool {
     declared.is_of_folder() && !declared.config.outside_sandbox
 }
 
@@ -150,7 +148,7 @@ fn launch(
         } => {
             let mut environment = Environment::from_base(variables.iter().cloned());
             if owner == Owner::Sandboxed {
-                set_caches(&mut environment, &env.0, &places.caches);
+                environment.set_caches(&env.0, &places.caches);
             }
             let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
             // The entry names these variables for this program, so even secrets pass.
@@ -228,14 +226,14 @@ fn still_trusted(declared: &DeclaredServer, root: &Path) -> Option<StartCheck> {
 mod tests {
     use serde_json::json;
 
-    use bobbin_mcp::settings::ServerFile;
+    use bobbin_workspace::TrustRecord;
 
     use super::*;
-    use crate::trust::TrustRecord;
+    use crate::settings::ServerFile;
 
     fn declared(entry: &serde_json::Value, trusted: bool) -> DeclaredServer {
         let section = serde_json::from_value(json!({ "pantry": entry })).unwrap();
-        let config = bobbin_mcp::settings::read(section, &mut Vec::new()).remove(0);
+        let config = crate::settings::read(section, &mut Vec::new()).remove(0);
         let declared = DeclaredServer::of_folder(
             config,
             ServerFile::Config,
@@ -256,7 +254,7 @@ mod tests {
 
     fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
         let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
-        let spec = spec(&declared(entry, true), &places("/srv/tea"), &variables);
+        let spec = resolve(&declared(entry, true), &places("/srv/tea"), &variables);
         let Launch::Child(process) = spec.launch else {
             panic!("it is started");
         };
@@ -301,7 +299,7 @@ mod tests {
             };
             let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
             assert!(declared.what_runs().ends_with("filled in with your KEY, SHELF"));
-            spec(&declared, &places("/"), &variables)
+            resolve(&declared, &places("/"), &variables)
         };
         let found = of(&[("KEY", "hunter2")]);
         assert!(found.secrets.contains(&Secret("hunter2".to_owned())));
@@ -329,7 +327,7 @@ mod tests {
         let of_user = |entry| {
             let declared = declared(&entry, true);
             let own = DeclaredServer::own(declared.config, bobbin_model::ServerOrigin::User);
-            match spec(&own, &places("/srv/tea"), &[]).launch {
+            match resolve(&own, &places("/srv/tea"), &[]).launch {
                 Launch::Child(process) => process.cwd,
                 _ => panic!("it is started"),
             }
@@ -344,7 +342,7 @@ mod tests {
     #[test]
     fn without_trust_it_is_not_started() {
         let declared = declared(&json!({ "Command": "x" }), false);
-        let spec = spec(&declared, &places("/"), &[]);
+        let spec = resolve(&declared, &places("/"), &[]);
         let Launch::Withheld(why) = spec.launch else {
             panic!("it is withheld");
         };
