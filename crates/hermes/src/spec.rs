@@ -12,8 +12,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::group::wire::HermesShape;
-
 /// Version of the extensions' protocol.
 pub(crate) const API_VERSION: &str = "1.0";
 
@@ -36,7 +34,6 @@ pub struct Entry {
     pub name: Option<String>,
     /// How JSON, YAML and TOML of messages are laid out for it.
     #[serde(default)]
-    #[schemars(with = "HermesShape")]
     pub shape: Shape,
 }
 
