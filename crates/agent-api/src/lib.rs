@@ -5,6 +5,7 @@
 //! legal in a Thread; `bobbin-core` has `Engine`, the contract of running a Turn.
 
 pub mod channel;
+pub mod checks;
 pub mod client;
 mod clock;
 pub mod cut;

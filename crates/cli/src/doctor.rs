@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_native::groups::doctor::types::{DoctorFinding, DoctorLevel};
+use bobbin_agent_api::checks::{DoctorFinding, DoctorLevel};
 use bobbin_server::{console, exit};
 use clap::Args;
 use serde_json::json;

@@ -17,6 +17,7 @@ mod announce;
 mod answer;
 mod call;
 mod changes;
+mod checks;
 mod connect;
 mod denial;
 mod elicit;
@@ -39,6 +40,7 @@ mod text;
 mod tokens;
 
 pub use announce::Announce;
+pub use checks::check;
 pub use host::{Full, Host};
 pub use login::{Login, OAuthClient};
 pub use logins::{logins, over_http};

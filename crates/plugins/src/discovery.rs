@@ -157,7 +157,11 @@ pub fn trust_items(place: &Place, settings: &PluginSettings, record: &TrustRecor
 }
 
 /// Returns what is wrong with plugins that are not disabled, and with folders that are none. Blocks on the disk.
-pub fn problems(place: &Place, settings: &PluginSettings, record: &TrustRecord) -> Vec<PluginDiagnostic> {
+pub(crate) fn problems(
+    place: &Place,
+    settings: &PluginSettings,
+    record: &TrustRecord,
+) -> Vec<PluginDiagnostic> {
     let found = find(place, settings, record);
     let enabled = found.plugins.into_iter().filter(Plugin::enabled);
     let of_plugins = enabled.flat_map(|plugin| plugin.diagnostics);

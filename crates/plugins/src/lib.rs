@@ -7,6 +7,7 @@
 //! A plugin outside of the workspace is its user's own. One in the workspace may have come with it: it counts once its
 //! user has installed it or trusts its present content. Nothing of a plugin is run here.
 
+mod checks;
 mod discovery;
 mod group;
 mod install;
@@ -14,7 +15,8 @@ mod manifest;
 mod plugins;
 mod settings;
 
-pub use discovery::{Place, problems, trust_items};
+pub use checks::check;
+pub use discovery::{Place, trust_items};
 pub use group::{Feature, GROUPS, wire};
 pub use plugins::{Effects, Plugins, ReadSettings};
 pub use settings::{PluginSettings, Section};

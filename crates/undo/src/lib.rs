@@ -17,6 +17,7 @@
 //! Knows nothing of tools, models and clients: it implements [`Undo`](bobbin_agent_api::undo::Undo).
 
 mod calls;
+mod checks;
 mod contents;
 mod diff;
 mod git;
@@ -31,5 +32,6 @@ mod steps;
 mod tidy;
 mod tree;
 
+pub use checks::check;
 pub use diff::{Changes, preview, unified};
 pub use repository::{FileUndo, UndoUnavailable};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bobbin_agent_api::checks::{DoctorFinding, DoctorLevel};
 use bobbin_agent_api::{Features, Services};
 use bobbin_native::groups::doctor::Doctor;
-use bobbin_native::groups::doctor::types::{DoctorFinding, DoctorLevel};
 use bobbin_testkit::Client;
 use futures_util::FutureExt as _;
 use serde_json::json;

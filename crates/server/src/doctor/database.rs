@@ -1,22 +1,20 @@
 //! Checks the running server, or the database if none runs.
 
-use bobbin_native::groups::doctor::types::DoctorLevel;
+use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
 use bobbin_store::Store;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_workspace::Workspace;
-
-use super::Report;
 
 /// The advice for a damaged database.
 const SAVE: &str = "move bobbin.db* from the state directory to a safe place, then `bobbin import` takes in what can be \
                     read (docs/troubleshooting.md)";
 
-fn bad(report: &mut Report, message: String) {
+fn bad(report: &mut DoctorReport, message: String) {
     report.add_mendable("database", DoctorLevel::Error, message, SAVE);
 }
 
 /// Reports whether a server runs here and whether the database is sound.
-pub(super) async fn database(workspace: &Workspace, report: &mut Report) {
+pub(super) async fn database(workspace: &Workspace, report: &mut DoctorReport) {
     if let Some(holder) = workspace.holder() {
         let place = holder.address.unwrap_or_else(|| "stdio only".to_owned());
         report.add(

@@ -1,56 +1,28 @@
 //! Checks of this machine and workspace, with advice for each problem: for `bobbin doctor`, and for clients of a
-//! running server.
+//! running server. Features have their own checks; those here are of the listener, the database and the models.
 //!
 //! A check reads or tries something and changes nothing. Findings contain names of variables, never their values.
 
 mod database;
 mod model;
-mod sandbox;
 mod surroundings;
 
 use std::path::Path;
 
-use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec};
+use bobbin_agent_api::checks::{DoctorFinding, DoctorLevel, DoctorReport};
+use bobbin_children::{Environment, Exit, Limits, ProcessSpec};
 use bobbin_config::Config;
 use bobbin_native::groups::doctor::Doctor;
-use bobbin_native::groups::doctor::types::{DoctorFinding, DoctorLevel};
-use bobbin_workspace::Workspace;
+use bobbin_tools::{check_sandbox, check_variables};
+use bobbin_workspace::{TrustFile, Workspace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::environment::children;
+use crate::models::variable;
 use crate::shell::shell;
-use crate::{config, state};
-
-/// The findings of the checks so far.
-#[derive(Default)]
-struct Report(Vec<DoctorFinding>);
-
-impl Report {
-    fn add(&mut self, subject: &str, level: DoctorLevel, message: impl Into<String>) {
-        self.0.push(DoctorFinding {
-            level,
-            subject: subject.to_owned(),
-            message: message.into(),
-            mend: None,
-        });
-    }
-
-    /// Adds a finding with advice.
-    fn add_mendable(
-        &mut self,
-        subject: &str,
-        level: DoctorLevel,
-        message: impl Into<String>,
-        mend: impl Into<String>,
-    ) {
-        self.add(subject, level, message);
-        if let Some(finding) = self.0.last_mut() {
-            finding.mend = Some(mend.into());
-        }
-    }
-}
+use crate::{config, managed, state};
 
 /// Runs every check for the workspace at a path, or for the one of the current directory.
 pub fn run(workspace: Option<&Path>) -> BoxFuture<'static, Vec<DoctorFinding>> {
@@ -68,7 +40,7 @@ pub(crate) fn of_server(workspace: &Workspace, environment: &Environment) -> Doc
 }
 
 async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) -> Vec<DoctorFinding> {
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     report.add("version", DoctorLevel::Ok, env!("CARGO_PKG_VERSION"));
     match workspace {
         Ok(workspace) => {
@@ -84,12 +56,19 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
                 surroundings::tls(&config, &mut report);
                 surroundings::page(&config, &mut report);
                 model::model(&config, &mut report).await;
-                surroundings::tool_servers(&config, &workspace, &environment, &mut report);
-                surroundings::plugins(&config, &workspace, &mut report);
-                sandbox::sandbox(&config, &workspace, &environment, &mut report).await;
-                surroundings::variables(&config, &mut report);
+                let path = environment.get("PATH").unwrap_or_default();
+                bobbin_mcp::check(
+                    &config.tool_servers,
+                    &workspace.root,
+                    path,
+                    &variable,
+                    &mut report,
+                );
+                plugins(&config, &workspace, &mut report);
+                sandbox(&config, &workspace, &environment, &mut report).await;
+                check_variables(&config.variables, managed::own_variables(), &mut report);
             }
-            surroundings::undo(&workspace, &environment, &mut report).await;
+            undo(&workspace, &environment, &mut report).await;
         }
         Err(error) => report.add("workspace", DoctorLevel::Error, format!("{error:#}")),
     }
@@ -97,7 +76,7 @@ async fn checks(workspace: anyhow::Result<Workspace>, environment: Environment) 
     report.0
 }
 
-fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
+fn configuration(workspace: &Workspace, report: &mut DoctorReport) -> Option<Config> {
     match config::read(&workspace.root, state::home().as_deref()) {
         Ok(config) => {
             let sources: Vec<_> = config
@@ -132,15 +111,49 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
     }
 }
 
-async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, ChildError> {
-    let limits = Limits::default();
-    children.run(spec, &limits, None, &CancellationToken::new()).await
+fn plugins(config: &Config, workspace: &Workspace, report: &mut DoctorReport) {
+    let place = crate::plugins::place(&workspace.root, state::home().as_deref());
+    let record = state::directory().map(|state| TrustFile::of(&state, &workspace.root).read());
+    bobbin_plugins::check(&place, &config.plugins, &record.unwrap_or_default(), report);
 }
 
-async fn commands(environment: Environment, report: &mut Report) {
+async fn sandbox(
+    config: &Config,
+    workspace: &Workspace,
+    environment: &Environment,
+    report: &mut DoctorReport,
+) {
+    let children = children();
+    let sandbox = crate::sandbox::of(config, workspace, state::home().as_deref(), &children);
+    match tempfile::tempdir() {
+        Ok(place) => {
+            let with = (&children, environment);
+            check_sandbox(&sandbox, &workspace.root, with, place.path(), report).await;
+        }
+        Err(error) => {
+            let text = format!("no temporary directory: {error}");
+            report.add("sandbox", DoctorLevel::Error, text);
+        }
+    }
+}
+
+async fn undo(workspace: &Workspace, environment: &Environment, report: &mut DoctorReport) {
+    let Ok(place) = tempfile::tempdir() else {
+        let text = "not tried: there is no temporary directory";
+        return report.add("undo", DoctorLevel::Warning, text);
+    };
+    let with = (children(), environment);
+    bobbin_undo::check(&workspace.root, with, place.path(), report).await;
+}
+
+async fn commands(environment: Environment, report: &mut DoctorReport) {
     let shell = shell();
     let spec = ProcessSpec::shell(&shell, "true", std::env::temp_dir(), environment);
-    match run_child(&children(), spec).await {
+    let limits = Limits::default();
+    let outcome = children()
+        .run(spec, &limits, None, &CancellationToken::new())
+        .await;
+    match outcome {
         Ok(outcome) if outcome.exit == Exit::Exited(0) => {
             report.add(
                 "commands",

@@ -1,16 +1,15 @@
 //! Checks which model answers, and whether its provider accepts the key.
 
+use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
 use bobbin_config::Config;
 use bobbin_models::settings::KeyPlace;
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_native::groups::doctor::types::DoctorLevel;
 
-use super::Report;
 use crate::models::{self, variable};
 use crate::state;
 
 /// Reports the default model and asks its provider for the list of models, which tests address, key and name.
-pub(super) async fn model(config: &Config, report: &mut Report) {
+pub(super) async fn model(config: &Config, report: &mut DoctorReport) {
     const WHAT: &str = "model";
     let opened = match models::open(
         &config.models,

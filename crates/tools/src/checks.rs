@@ -1,29 +1,27 @@
-//! Checks the sandbox of this machine with a command that writes to an allowed and to a forbidden path.
+//! Checks of commands: their sandbox, with a command that writes to an allowed and to a forbidden path, and their
+//! environment.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use bobbin_children::{Children, Environment, Exit, ProcessSpec, ResourceLimits, Shell};
-use bobbin_sandbox::{Files, Network, Outer, Support};
-use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
+use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
+use bobbin_children::{
+    Children, Dropped, Environment, Exit, Limits, ProcessSpec, ResourceLimits, Shell, VariableRules,
+};
+use bobbin_sandbox::{Files, Network, Outer, Profile, Support};
+use tokio_util::sync::CancellationToken;
 
-use super::{Report, run_child};
-use crate::environment::children;
-use crate::state;
-use bobbin_config::Config;
-use bobbin_native::groups::doctor::types::DoctorLevel;
-use bobbin_workspace::Workspace;
+use crate::{BubblewrapUse, Sandbox, WhenMissing};
 
-/// Reports how commands are confined here, and tests it.
-pub(super) async fn sandbox(
-    config: &Config,
-    workspace: &Workspace,
-    environment: &Environment,
-    report: &mut Report,
+/// Reports how commands of the workspace `root` are confined, and tests it in the temporary directory `place`.
+pub async fn check_sandbox(
+    sandbox: &Sandbox,
+    root: &Path,
+    (children, environment): (&Children, &Environment),
+    place: &Path,
+    report: &mut DoctorReport,
 ) {
     const WHAT: &str = "sandbox";
-    let children = children();
-    let home = state::home();
-    let sandbox = crate::sandbox::of(config, workspace, home.as_deref(), &children);
     let profile = sandbox.profile;
     if !profile.restricts_something() {
         let text =
@@ -31,7 +29,7 @@ pub(super) async fn sandbox(
         return report.add(WHAT, DoctorLevel::Warning, text);
     }
     sandbox.settle().await;
-    let plan = match sandbox.confinement(&workspace.root) {
+    let plan = match sandbox.confinement(root) {
         Ok(plan) => plan.unwrap_or_default(),
         Err((missing, then)) => {
             let then = match then {
@@ -48,11 +46,7 @@ pub(super) async fn sandbox(
             return report.add(WHAT, DoctorLevel::Error, text);
         }
     };
-    let tried = match tempfile::tempdir() {
-        Ok(place) => try_sandbox(&sandbox, &children, environment, place.path()).await,
-        Err(error) => Err(format!("no temporary directory: {error}")),
-    };
-    match tried {
+    match try_sandbox(sandbox, children, environment, place).await {
         Ok(()) => {
             let holders = plan.holders();
             let text = format!("{profile}; {holders}, tried just now");
@@ -66,16 +60,16 @@ pub(super) async fn sandbox(
                     let text = format!("bubblewrap is not used: {why}");
                     let mend = "`apt install bubblewrap` or `dnf install bubblewrap` installs it";
                     report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
-                    lacks(&sandbox, report);
+                    lacks(sandbox, report);
                 }
                 (BubblewrapUse::Off, None) => {
                     let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
                     report.add(WHAT, DoctorLevel::Warning, text);
-                    lacks(&sandbox, report);
+                    lacks(sandbox, report);
                 }
                 (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
             }
-            report.add(WHAT, DoctorLevel::Ok, limits(&sandbox));
+            report.add(WHAT, DoctorLevel::Ok, limits(sandbox));
             let support = Support {
                 outer: plan.outer,
                 ..sandbox.support
@@ -89,7 +83,7 @@ pub(super) async fn sandbox(
 }
 
 /// Reports what commands cannot do without bubblewrap.
-fn lacks(sandbox: &Sandbox, report: &mut Report) {
+fn lacks(sandbox: &Sandbox, report: &mut DoctorReport) {
     if sandbox.profile.network == Network::Off {
         let text = "without bubblewrap commands have no sockets, not even on 127.0.0.1: tests that start a server, worker \
                     pools and development servers fail";
@@ -136,11 +130,14 @@ async fn try_sandbox(
     let script = "true > file; true > ../outside/file; exit 0";
     let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment.clone());
     let spec = sandbox.confined(&plan, spec)?;
-    let outcome = run_child(children, spec)
-        .await
-        .map_err(|error| error.to_string())?;
+    let (limits, stop) = (Limits::default(), CancellationToken::new());
+    let outcome = children.run(spec, &limits, None, &stop).await;
+    let outcome = outcome.map_err(|error| error.to_string())?;
     if outcome.exit != Exit::Exited(0) {
-        return Err(format!("no command can be held: {}", outcome.output.text.trim()));
+        return Err(format!(
+            "no command can be confined: {}",
+            outcome.output.text.trim()
+        ));
     }
     let wrote = |directory: &Path| directory.join("file").exists();
     let wanted = match sandbox.profile.files {
@@ -151,6 +148,37 @@ async fn try_sandbox(
     if (wrote(&inside), wrote(&outside)) == wanted {
         Ok(())
     } else {
-        Err("it does not hold: a command wrote where it must not, or could not where it may".to_owned())
+        Err("it does not confine: a command wrote where it must not, or could not where it may".to_owned())
+    }
+}
+
+/// Reports the variables of `own` that commands do not get, by their names only.
+pub fn check_variables(
+    rules: &VariableRules,
+    own: impl IntoIterator<Item = (OsString, OsString)>,
+    report: &mut DoctorReport,
+) {
+    const WHAT: &str = "environment";
+    let (environment, dropped) = rules.environment(own);
+    let count = environment.iter().count();
+    report.add(
+        WHAT,
+        DoctorLevel::Ok,
+        format!("commands get {count} variables of yours"),
+    );
+    for kind in [Dropped::Rule, Dropped::Name, Dropped::Value] {
+        let names = dropped.iter().filter(|(_, why)| *why == kind);
+        let names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let text = format!("{kind}: {}", names.join(", "));
+        match kind {
+            Dropped::Name | Dropped::Value => {
+                let mend = "Commands.Environment.Keep lets one pass";
+                report.add_mendable(WHAT, DoctorLevel::Warning, text, mend);
+            }
+            Dropped::Rule | Dropped::Shell => report.add(WHAT, DoctorLevel::Warning, text),
+        }
     }
 }
