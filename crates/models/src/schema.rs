@@ -39,7 +39,7 @@ pub(crate) fn left_out(model: &str, tools: &[ToolSpec]) -> String {
     }
     let count = tools.len();
     format!(
-        "The provider of the model {model:?} takes {MAX_TOOLS} tools; {count} more are not sent: {names}. End tool servers that are not needed."
+        "The provider of the model {model:?} takes {MAX_TOOLS} tools; it is not told of {count} more: {names}. End tool servers that are not needed."
     )
 }
 
