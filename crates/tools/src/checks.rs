@@ -8,7 +8,7 @@ use bobbin_agent_api::checks::{DoctorLevel, DoctorReport};
 use bobbin_children::{
     Children, Dropped, Environment, Exit, Limits, ProcessSpec, ResourceLimits, Shell, VariableRules,
 };
-use bobbin_sandbox::{Files, Network, Outer, Profile, Support};
+use bobbin_sandbox::{Files, Network, Outer, Support};
 use tokio_util::sync::CancellationToken;
 
 use crate::{BubblewrapUse, Sandbox, WhenMissing};
