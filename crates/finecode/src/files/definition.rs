@@ -134,7 +134,7 @@ impl Definition {
                     .iter()
                     .any(|source| source.has(&["tool", "finecode"]))
                 {
-                    let both = "pyproject.toml has [tool.finecode] too; remove one of the two";
+                    let both = "pyproject.toml has [tool.finecode] too; keep one of the two";
                     self.problems.push(source.problem(&["finecode"], both));
                     self.enabled = Enabled::Invalid;
                 }
