@@ -104,6 +104,9 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
+            // The start waits behind this until it has been dropped.
+            let (dropped, is_dropped) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || is_dropped.recv());
             {
                 let children = Children::new(None);
                 let spec = ProcessSpec::new("/bin/sleep", &real, Environment::empty()).arg("1000");
@@ -114,6 +117,8 @@ mod tests {
                 })
                 .await;
             }
+            dropped.send(()).unwrap();
+            busy.await.unwrap().unwrap();
             // The start is over when this has run.
             tokio::task::spawn_blocking(|| ()).await.unwrap();
         });
