@@ -1,6 +1,5 @@
 //! A core over a temporary workspace with the real engine, tools, tool servers and a model behind a provider.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
 use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_policy::RulesPolicy;
-use bobbin_testkit::{TestWorkspace, tea_server};
+use bobbin_testkit::{EndlessLook, TestWorkspace, tea_server};
 use bobbin_tools::ToolSet;
 use bobbin_undo::FileUndo;
 use tokio::sync::oneshot;
@@ -28,7 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Bench {
     pub(crate) threads: Arc<Threads>,
     pub(crate) thread: Arc<ThreadHandle>,
-    pub(crate) workspace: TestWorkspace,
+    /// The look at the changes of calls, if the parts ask for an endless one.
+    pub(crate) look: Option<Arc<EndlessLook>>,
+    workspace: TestWorkspace,
     host: Arc<Host>,
 }
 
@@ -50,8 +51,8 @@ pub(crate) struct Parts {
     pub(crate) facts: ModelFacts,
     /// An MCP server, with the milliseconds that its start takes.
     pub(crate) pantry: Option<u64>,
-    /// Whether files are kept so that Turns can be undone, with a `git` that waits as long as there is a `hold`.
-    pub(crate) slow_git: bool,
+    /// Whether Turns can be undone, with a look at the changes of a call that never ends by itself.
+    pub(crate) endless_look: bool,
 }
 
 impl Bench {
@@ -68,11 +69,12 @@ impl Bench {
         let tools = ToolSet::built_in(Children::new(None), environment, Shell::Posix)
             .with_source(Arc::new(Given(parts.tools)))
             .with_source(host.clone());
-        let undo: Option<Arc<dyn Undo>> = if parts.slow_git {
-            Some(slow_undo(&workspace).await)
+        let look = if parts.endless_look {
+            Some(EndlessLook::new(undo(&workspace).await))
         } else {
             None
         };
+        let undo = look.clone().map(|look| look as Arc<dyn Undo>);
         let engine = AgentEngine::new(Arc::new(models(base_url, parts.facts)), tools).with_undo(undo);
         let rules = |settings: &mut Settings| settings.policy = Arc::new(RulesPolicy::default());
         let threads = workspace.open_with(Arc::new(engine), rules).await;
@@ -93,6 +95,7 @@ impl Bench {
         Self {
             threads,
             thread,
+            look,
             workspace,
             host,
         }
@@ -224,54 +227,14 @@ fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
     )
 }
 
-/// Records files with a `git` that waits as long as there is a file `.slow/hold`, and says so with `.slow/held`.
-async fn slow_undo(workspace: &TestWorkspace) -> Arc<FileUndo> {
-    let slow = workspace.path().join(".slow");
-    std::fs::create_dir(&slow).unwrap();
-    std::fs::write(
-        workspace.path().join(".gitignore"),
-        "bobbin.db*\n.gitignore\n.slow\n",
-    )
-    .unwrap();
-    let script = format!(
-        "#!/bin/sh\nwhile [ -e '{0}/hold' ]; do : > '{0}/held'; sleep 0.05; done\nPATH=/usr/bin:/bin exec git \"$@\"\n",
-        slow.display()
-    );
-    std::fs::write(slow.join("git"), script).unwrap();
-    std::fs::set_permissions(slow.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+/// Records files of a workspace.
+async fn undo(workspace: &TestWorkspace) -> Arc<FileUndo> {
+    std::fs::write(workspace.path().join(".gitignore"), "bobbin.db*\n.gitignore\n").unwrap();
     let mut environment = Environment::empty();
-    environment.set("PATH", format!("{}:/usr/bin:/bin", slow.display()));
-    let kept = slow.join("kept");
+    environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let place = workspace.path().join(".shadow");
     let children = Children::new(None);
     let clock = Arc::new(SystemClock);
-    let opened = FileUndo::open(&kept, workspace.path(), children, &environment, clock).await;
+    let opened = FileUndo::open(&place, workspace.path(), children, &environment, clock).await;
     opened.unwrap()
-}
-
-fn pantry(workspace: &TestWorkspace, slow: u64) -> ServerSpec {
-    let (command, args) = tea_server::command("interrupts::pantry");
-    let mut environment = Environment::empty();
-    environment.set("PATH", "/usr/bin:/bin");
-    let mut process = ProcessSpec::new(&command, workspace.path(), environment).args(args.clone());
-    process.env.set(tea_server::LOG, workspace.path().join("log"));
-    process.env.set(tea_server::SLOW, slow.to_string());
-    ServerSpec {
-        name: "pantry".to_owned(),
-        origin: ServerOrigin::User,
-        read_only: true,
-        reach: Reach::Stdio { command, args },
-        launch: Launch::Child(Box::new(process)),
-        check: None,
-        start_timeout: PATIENCE,
-        call_timeout: Duration::from_mins(10),
-        secrets: Vec::new(),
-        sandbox: None,
-    }
-}
-
-async fn answer<T: Send + 'static>(thread: &ThreadHandle, command: impl FnOnce(Reply<T>) -> Command) -> T {
-    let (tx, rx) = oneshot::channel();
-    let reply: Reply<T> = Box::new(move |result| drop(tx.send(result)));
-    thread.send(command(reply)).await;
-    rx.await.expect("answered").expect("granted")
 }

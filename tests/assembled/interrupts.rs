@@ -6,7 +6,6 @@
 //! Not within it: a command that does not listen to SIGTERM has a second to end, and a call that may have changed something
 //! and does not listen either is ended by force after three (`Settings::cancel_grace`).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -132,15 +131,6 @@ fn has_text(now: &Snapshot, text: &str) -> bool {
     newest(now, |body| body.text().is_some_and(|said| said.starts_with(text)))
 }
 
-/// Lets the slow `git` go on when it is dropped.
-struct Unheld(PathBuf);
-
-impl Drop for Unheld {
-    fn drop(&mut self) {
-        std::fs::remove_file(&self.0).unwrap();
-    }
-}
-
 /// What must live as long as the Turn.
 type Kept = Box<dyn std::any::Any>;
 
@@ -212,18 +202,18 @@ async fn waiting(at: At) -> (Bench, Kept) {
             (bench, Box::new(server))
         }
         At::Look => {
-            let command = json!({ "command": "echo green > tea.txt; : > .slow/hold" });
+            let command = json!({ "command": "echo green > tea.txt" });
             let server = scripted([Reply::of([call("Exec", command)])]).await;
             let parts = Parts {
-                slow_git: true,
+                endless_look: true,
                 ..Parts::default()
             };
             let bench = Bench::open(&server.base_url(), parts).await;
             bench.start("go").await;
             bench.accept().await;
-            let slow = bench.workspace.path().join(".slow");
-            bench.until_seen(|_| slow.join("held").exists()).await;
-            (bench, Box::new((server, Unheld(slow.join("hold")))))
+            let look = bench.look.clone().unwrap();
+            bench.until_seen(|_| look.looks()).await;
+            (bench, Box::new(server))
         }
         At::Reader | At::ReadersTogether => {
             let count = if at == At::Reader { 1 } else { 2 };

@@ -1,8 +1,9 @@
-//! For tests: an engine that does what the prompt says, a hand-driven clock, a workspace in a temporary
-//! directory, a model provider that follows a script, and a client that shares no code with the server.
+//! For tests: an engine that does what the prompt says, an undo that a Turn waits for, a hand-driven clock, a workspace
+//! in a temporary directory, a model provider that follows a script, and a client that shares no code with the server.
 
 mod client;
 mod clock;
+mod endless_look;
 mod engine;
 mod folder;
 #[cfg(feature = "mcp-server")]
@@ -16,6 +17,7 @@ mod workspace;
 
 pub use client::{Client, Link};
 pub use clock::ManualClock;
+pub use endless_look::EndlessLook;
 pub use engine::ScriptEngine;
 pub use folder::Folder;
 pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
