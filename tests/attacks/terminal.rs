@@ -384,6 +384,12 @@ async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
         user.until("[chat]: ");
         user.types("");
         user.until("/v1: ");
+        user.types("kiln.example");
+        let said = user.until("/v1: ");
+        assert!(
+            said.contains("An address starts with https:// or http://."),
+            "{said}"
+        );
         user.types(&provider.base_url());
         user.until("Enter for none: ");
         user.types(key);
@@ -393,7 +399,7 @@ async fn setup_asks_for_a_provider_tests_its_key_and_hides_it() {
             user.types("");
         }
     }
-    let listed = user.until("number or name): ");
+    let listed = user.until("its number or name [1]: ");
     assert!(
         listed.contains("2  other") && !listed.contains("sesame"),
         "{listed}"
