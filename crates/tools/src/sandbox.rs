@@ -50,7 +50,7 @@ pub struct Sandbox {
     pub when_missing: WhenMissing,
 }
 
-/// The consequence where commands cannot be confined.
+/// How commands run where they cannot be confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WhenMissing {

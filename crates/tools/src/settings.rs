@@ -41,7 +41,7 @@ pub struct SandboxSection {
     #[serde(default)]
     #[schemars(inner(length(min = 1)))]
     hidden: Vec<String>,
-    /// The consequence where commands cannot be confined.
+    /// How commands run where they cannot be confined.
     #[schemars(extend("default" = "ask"))]
     when_missing: Option<WhenMissing>,
     /// Whether bubblewrap is used.
