@@ -238,3 +238,31 @@ async fn undo(workspace: &TestWorkspace) -> Arc<FileUndo> {
     let opened = FileUndo::open(&place, workspace.path(), children, &environment, clock).await;
     opened.unwrap()
 }
+
+fn pantry(workspace: &TestWorkspace, slow: u64) -> ServerSpec {
+    let (command, args) = tea_server::command("interrupts::pantry");
+    let mut environment = Environment::empty();
+    environment.set("PATH", "/usr/bin:/bin");
+    let mut process = ProcessSpec::new(&command, workspace.path(), environment).args(args.clone());
+    process.env.set(tea_server::LOG, workspace.path().join("log"));
+    process.env.set(tea_server::SLOW, slow.to_string());
+    ServerSpec {
+        name: "pantry".to_owned(),
+        origin: ServerOrigin::User,
+        read_only: true,
+        reach: Reach::Stdio { command, args },
+        launch: Launch::Child(Box::new(process)),
+        check: None,
+        start_timeout: PATIENCE,
+        call_timeout: Duration::from_mins(10),
+        secrets: Vec::new(),
+        sandbox: None,
+    }
+}
+
+async fn answer<T: Send + 'static>(thread: &ThreadHandle, command: impl FnOnce(Reply<T>) -> Command) -> T {
+    let (tx, rx) = oneshot::channel();
+    let reply: Reply<T> = Box::new(move |result| drop(tx.send(result)));
+    thread.send(command(reply)).await;
+    rx.await.expect("answered").expect("granted")
+}
