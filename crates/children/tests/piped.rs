@@ -105,7 +105,7 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             // The start waits behind this until it has been dropped.
-            let (dropped, is_dropped) = std::sync::mpsc::channel::<()>();
+            let (dropped, is_dropped) = std::sync::mpsc::sync_channel::<()>(1);
             let busy = tokio::task::spawn_blocking(move || is_dropped.recv());
             {
                 let children = Children::new(None);
