@@ -35,7 +35,7 @@ pub fn of_files_in(words: &[String], directory: &Path, root: &Path) -> Value {
     Value::Object(named.collect())
 }
 
-/// Returns the digest of a regular file in the folder `root`: its length and up to [`MAX_FILE_BYTES`] of its content.
+/// Returns the digest of a regular file in the folder `root`: its length and up to `MAX_FILE_BYTES` of its content.
 pub fn file_digest(path: &Path, root: &Path) -> Option<Vec<u8>> {
     let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;
     // Opening a pipe could wait for ever.
