@@ -38,6 +38,20 @@ const TASK_UPDATED: &str = "automation/task/updated";
 /// The groups of this crate.
 pub static GROUPS: &[&Group] = &[&CRON, &HEARTBEAT, &AUTOMATION];
 
+/// The bounds and extensions of jobs.
+const JOBS: &str = "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
+    `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+
+/// The place of tasks.
+const TASKS: &str = "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
+    which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
+    `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
+    `note`";
+
+/// The place of templates.
+const TEMPLATES: &str = "those of users are in the database; those of a trusted folder are read from its files, as \
+    templates that are not the user's; the built-in ones are English";
+
 /// `cron/*`, and the notifications of all jobs.
 static CRON: Group = Group {
     methods: rows! {
@@ -45,26 +59,22 @@ static CRON: Group = Group {
         request "cron/list" (CronListParams => CronListResult) [] now_with(of Schedules) cron::list, needs Read:
             "Lists the jobs that agents made.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
-            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
-                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+            note JOBS;
         request "cron/remove" (CronJobParams => CronRemoveResult)
             [CronJobNotFound] wait_with(of Schedules) cron::remove, needs Prompt:
             "Removes a job. A run of it goes on.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
-            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
-                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+            note JOBS;
         request "cron/enable" (CronEnableParams => CronEnableResult)
             [CronJobNotFound] wait_with(of Schedules) cron::enable, needs Prompt:
             "Switches a job on or off.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
-            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
-                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+            note JOBS;
         request "cron/run" (CronJobParams => CronRunResult)
             [CronJobNotFound] wait_with(of Schedules) cron::run, needs Prompt:
             "Has a job run as soon as there is room.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
-            note "up to three jobs run at the same time; extension kind `cron` of a schedule, and `whenMissed`, \
-                `whenRunning`, `state.running`, `state.note`; `queued` is `false` while a run goes on";
+            note JOBS;
         notification CRON_STATE_CHANGED (CronStateChangedNotification):
             "A job is new, has changed or is gone.", spec "05 §2",
             test "schedules/cron: a_job_runs_by_the_clock_and_is_managed",
@@ -107,66 +117,45 @@ static AUTOMATION: Group = Group {
         request "automation/task/list" (AutomationTaskListParams => AutomationTaskListResult)
             [] now_with(of Schedules) automation::list, needs Read:
             "Lists the tasks.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/task/read" (AutomationTaskReadParams => AutomationTaskReadResult)
             [TaskNotFound] now_with(of Schedules) automation::read, needs Read:
             "Reads a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/task/create" (AutomationTaskCreateParams => AutomationTaskCreateResult)
             [TaskExists, BindingInvalid] now_with(of Schedules) automation::create, needs Prompt:
             "Makes a task. One without a schedule runs once, at once.", members &[("approvalPolicy", Need::Own)],
             spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/task/run" (AutomationTaskParams => AutomationTaskResult)
             [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::run, needs Prompt:
             "Has a task run as soon as there is room.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/task/delete" (AutomationTaskParams => AutomationOkResult)
             [TaskNotFound, TaskStateInvalid] wait_with(of Schedules) automation::delete, needs Prompt:
             "Deletes a task.", spec "05 §12", test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/task/updateBinding" (AutomationTaskUpdateBindingParams => AutomationTaskResult)
             [TaskNotFound, TaskStateInvalid, BindingInvalid] now_with(of Schedules) automation::bind, needs Prompt:
             "Says which Thread a task runs in.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted",
-            partial "tasks are in the database; those in `.craft/tasks` of a trusted folder are templates, from \
-                which users make tasks. No method exports tasks, so none are written there; a run is one turn, so \
-                `max_rounds` and `steps` of a workflow do not count; no `workspaceMode` \"isolated\"; extension \
-                `note`";
+            partial TASKS;
         request "automation/template/list" (AutomationTemplateListParams => AutomationTemplateListResult)
             [] now_with(of Schedules) automation::templates, needs Read:
             "Lists the templates.", spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
-            note "those of users are in the database; those of a trusted folder are read from its files, as \
-                templates that are not the user's; the built-in ones are English";
+            note TEMPLATES;
         request "automation/template/save" (AutomationTemplateSaveParams => AutomationTemplateResult)
             [] wait_with(of Schedules) automation::save, needs Prompt:
             "Saves a template of the user.", members &[("defaultApprovalPolicy", Need::Own)], spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
-            note "those of users are in the database; those of a trusted folder are read from its files, as \
-                templates that are not the user's; the built-in ones are English";
+            note TEMPLATES;
         request "automation/template/delete" (AutomationTemplateDeleteParams => AutomationOkResult)
             [] wait_with(of Schedules) automation::delete_template, needs Prompt:
             "Deletes a template of the user.", spec "05 §12",
             test "schedules/automation: templates_are_saved_used_and_deleted",
-            note "those of users are in the database; those of a trusted folder are read from its files, as \
-                templates that are not the user's; the built-in ones are English";
+            note TEMPLATES;
         notification TASK_UPDATED (AutomationTaskUpdatedNotification):
             "A task is new or has changed.", spec "05 §12",
             test "schedules/automation: a_task_is_made_runs_and_is_deleted";

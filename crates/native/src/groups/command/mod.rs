@@ -10,6 +10,10 @@ use crate::groups::command::types::{
     CommandExecuteParams, CommandExecuteResult, CommandListParams, CommandListResult,
 };
 
+/// The parts of commands that are missing.
+const BUILT_IN_COMMANDS: &str = "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \
+    elsewhere); there is no `/debug`. Descriptions are English";
+
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
@@ -18,14 +22,12 @@ pub static GROUP: Group = Group {
             [] now_with(prompts) handlers::list, needs Read:
             "Lists the slash commands.", spec "05 §6",
             test "native/commands_and_skills: commands_are_listed_and_executed",
-            partial "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \
-                elsewhere); there is no `/debug`. Descriptions are English";
+            partial BUILT_IN_COMMANDS;
         request "command/execute" (CommandExecuteParams => CommandExecuteResult)
             [ThreadNotFound, CommandNotFound, CommandDenied, CommandServiceMissing] wait_with(prompts) handlers::execute, needs Prompt:
             "Runs a slash command, or returns the text of a custom one.", spec "05 §6",
             test "native/commands_and_skills: commands_are_listed_and_executed",
-            partial "built in are `/help`, `/new`, `/stop`, and `/heartbeat` and `/cron` where jobs run (-32062 \
-                elsewhere); there is no `/debug`. Descriptions are English";
+            partial BUILT_IN_COMMANDS;
     },
     capabilities: |server, capabilities| {
         capabilities.command_management = server.services().prompts.is_some();

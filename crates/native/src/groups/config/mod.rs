@@ -11,6 +11,10 @@ use crate::groups::config::types::{
 };
 use crate::groups::handshake::types::EmptyParams;
 
+/// The files for keys and addresses of models.
+const KEYS: &str = "`apiKey` and `endPoint` go into the user's own file, together: no workspace's file has a key or \
+    says where one is sent; `Skills` and `Memory` are stored for other programs";
+
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
@@ -19,14 +23,12 @@ pub static GROUP: Group = Group {
             [] wait_with(config) handlers::schema, needs Read:
             "Lists the settings that configuration files can have. Extension: with what the files say, secrets left out.",
             spec "05 §11", test "server/configuration: a_client_sets_model_key_and_policy_and_they_count_at_once",
-            note "`apiKey` and `endPoint` go into the user's own file, together: no workspace's file has a key or \
-                says where one is sent; `Skills` and `Memory` are stored for other programs";
+            note KEYS;
         request "workspace/config/update" (WorkspaceConfigUpdateParams => WorkspaceConfigResult)
             [] wait_with(config) handlers::update, needs Own:
             "Sets or removes settings of the workspace, and returns what the files say then.", spec "05 §11",
             test "server/configuration: a_client_sets_model_key_and_policy_and_they_count_at_once",
-            note "`apiKey` and `endPoint` go into the user's own file, together: no workspace's file has a key or \
-                says where one is sent; `Skills` and `Memory` are stored for other programs";
+            note KEYS;
     },
     capabilities: |server, capabilities| {
         capabilities.workspace_config_management = server.services().config.is_some();

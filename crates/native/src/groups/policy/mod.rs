@@ -13,6 +13,10 @@ use crate::groups::policy::types::{
     PolicyExplainResult,
 };
 
+/// The bounds of stored answers.
+const ANSWERS: &str =
+    "at most 1,000 answers are listed; a `clientRequestId` is known for as long as the server runs";
+
 /// The group.
 pub static GROUP: Group = Group {
     methods: rows! {
@@ -24,12 +28,12 @@ pub static GROUP: Group = Group {
         request "approval/rules/list" (EmptyParams => ApprovalRulesListResult) [] now rules::list, needs Read:
             "Extension: lists the rules in force and what is always allowed.",
             test "native/policy: rules_and_answers_for_ever_are_listed_and_answers_are_taken_back",
-            note "at most 1,000 answers are listed; a `clientRequestId` is known for as long as the server runs";
+            note ANSWERS;
         request "approval/rules/remove" (ApprovalRulesRemoveParams => ApprovalRulesRemoveResult)
             [] wait rules::remove, needs Own:
             "Extension: removes requests from what is always allowed.",
             test "native/policy: rules_and_answers_for_ever_are_listed_and_answers_are_taken_back",
-            note "at most 1,000 answers are listed; a `clientRequestId` is known for as long as the server runs";
+            note ANSWERS;
     },
     capabilities: |_, capabilities| {
         capabilities.policy_explain = true;
