@@ -1,7 +1,12 @@
 //! `GrepFiles`: lines that match a pattern.
+//!
+//! Most files have no match. So threads look for any match in [`ROUND`] files at a time, while the walk goes on to the
+//! next ones, and only the files that have one are searched for the report, in their order.
 
-use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::cell::Cell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bobbin_agent_api::tool::{
@@ -11,7 +16,7 @@ use bobbin_model::Json;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::types::{Types, TypesBuilder};
 use serde::Deserialize;
 
@@ -33,6 +38,12 @@ const MAX_BUFFER_BYTES: usize = 4 << 20;
 const MAX_CONTEXT: usize = 20;
 /// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(20);
+/// Most files in which threads look for a match before the report goes on.
+const ROUND: usize = 1024;
+/// Number of files that a thread takes at once: mostly of one directory.
+const PART: usize = 16;
+/// Most threads of a search. Each has at most [`MAX_BUFFER_BYTES`] of a file in memory.
+const MAX_THREADS: usize = 8;
 /// The reason given when the time is over.
 const TOO_LONG: &str = "it took too long";
 
@@ -82,7 +93,10 @@ impl Search {
             chosen: Chosen::by(arguments.include.as_deref())?,
             kind: arguments.kind.as_deref().map(kind).transpose()?,
             shows: arguments.output,
-            context: arguments.context.min(MAX_CONTEXT),
+            context: match arguments.output {
+                Shows::Lines => arguments.context.min(MAX_CONTEXT),
+                Shows::Files | Shows::Counts => 0,
+            },
             offset: arguments.offset,
         })
     }
@@ -220,31 +234,39 @@ fn search(
 ) -> Result<String, String> {
     let base = target.confirm()?;
     std::fs::metadata(base).map_err(|error| error.to_string())?;
-    let mut searcher = searcher(wanted);
+    let mut searcher = searcher(wanted.context);
     let mut opener = Opener::default();
     let mut report = Report::new(wanted.shows, wanted.offset, max_bytes);
     let (entries, hidden) = Walk::below(base, sight).entries();
-    for entry in entries {
-        if report.is_full() || patience.is_over() {
-            break;
-        }
-        let Ok(entry) = entry else {
-            report.unreadable += 1;
-            continue;
-        };
+    let unreadable = Cell::new(0);
+    let mut files = entries.filter_map(|entry| {
+        let entry = entry.inspect_err(|_| unreadable.update(|count| count + 1)).ok()?;
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if !is_file || !wanted.takes(base, entry.path()) {
-            continue;
+        (is_file && wanted.takes(base, entry.path())).then(|| entry.into_path())
+    });
+    let mut next_round = || {
+        let files = files.by_ref().take_while(|_| !patience.is_over());
+        files.take(ROUND).collect::<Vec<_>>()
+    };
+    let mut round = next_round();
+    while !round.is_empty() && !report.is_full() && !patience.is_over() {
+        let (found, next) = with_matches(&round, &wanted.matcher, patience, &mut next_round);
+        for (file, _) in round.iter().zip(found).filter(|(_, is_found)| *is_found) {
+            if report.is_full() || patience.is_over() {
+                break;
+            }
+            let name = one_line(&shown(root, file));
+            let searched = opener.open(file).and_then(|file| {
+                let file = Patient::new(file, patience);
+                searcher.search_reader(&wanted.matcher, file, report.file(&name, &wanted.matcher))
+            });
+            if searched.is_err() && !patience.is_over() {
+                report.unreadable += 1;
+            }
         }
-        let name = one_line(&shown(root, entry.path()));
-        let searched = opener.open(entry.path()).and_then(|file| {
-            let file = Patient::new(file, patience);
-            searcher.search_reader(&wanted.matcher, file, report.file(&name, &wanted.matcher))
-        });
-        if searched.is_err() && !patience.is_over() {
-            report.unreadable += 1;
-        }
+        round = next;
     }
+    report.unreadable += unreadable.get();
     if patience.is_over() {
         report.stopped = Some(TOO_LONG);
     }
@@ -252,11 +274,61 @@ fn search(
     Ok(report.into_text())
 }
 
-fn searcher(wanted: &Search) -> Searcher {
-    let context = match wanted.shows {
-        Shows::Lines => wanted.context,
-        Shows::Files | Shows::Counts => 0,
+/// Returns which of the files have a match or cannot be searched, and the result of `meanwhile`.
+fn with_matches<T>(
+    files: &[PathBuf],
+    matcher: &RegexMatcher,
+    patience: &Patience,
+    meanwhile: impl FnOnce() -> T,
+) -> (Vec<bool>, T) {
+    let next = AtomicUsize::new(0);
+    let look = || {
+        let (mut searcher, mut opener, mut found) = (searcher(0), Opener::default(), Vec::new());
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            let Some(files) = files.chunks(PART).nth(part) else {
+                return found;
+            };
+            for (file, at) in files.iter().zip(part * PART..) {
+                let mut any = AnyMatch(false);
+                let searched = opener
+                    .open(file)
+                    .and_then(|file| searcher.search_reader(matcher, Patient::new(file, patience), &mut any));
+                if any.0 || searched.is_err() {
+                    found.push(at);
+                }
+            }
+        }
     };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(MAX_THREADS).min(files.len().div_ceil(PART));
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
+        let result = meanwhile();
+        let mut found = vec![false; files.len()];
+        for other in others {
+            match other.join() {
+                Ok(places) => places.into_iter().for_each(|at| found[at] = true),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        (found, result)
+    })
+}
+
+/// Becomes true with the first match, which ends the search of a file.
+struct AnyMatch(bool);
+
+impl Sink for AnyMatch {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, _found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.0 = true;
+        Ok(false)
+    }
+}
+
+fn searcher(context: usize) -> Searcher {
     SearcherBuilder::new()
         .line_number(true)
         .before_context(context)
@@ -334,6 +406,43 @@ mod tests {
             search(json!({ "pattern": "ice", "path": "src/boil.rs" }))
                 .await
                 .starts_with("src/boil.rs:2:")
+        );
+    }
+
+    #[tokio::test]
+    async fn matches_in_many_files_are_reported_in_their_order() {
+        let workspace = Workspace::new();
+        for n in 0..ROUND * 2 + 50 {
+            let text = if n % 40 == 7 { "x\nneedle\n" } else { "x\n" };
+            workspace.write(&format!("{:02}/{n:04}", n / 60), text);
+        }
+        let tool = GrepFiles::new(FileWork::new());
+        let lines = |from: usize| {
+            let places = (7..ROUND * 2 + 50).step_by(40).skip(from);
+            let lines: Vec<String> = places
+                .map(|n| format!("{:02}/{n:04}:2:needle\n", n / 60))
+                .collect();
+            lines.concat()
+        };
+        let all = workspace.call(&tool, json!({ "pattern": "needle" })).await.text;
+        assert_eq!(all, format!("{}\n[53 matches in 53 files]", lines(0)));
+        let rest = workspace
+            .call(&tool, json!({ "pattern": "needle", "offset": 30 }))
+            .await
+            .text;
+        assert_eq!(
+            rest,
+            format!("{}\n[23 matches in 23 files, behind the first 30]", lines(30))
+        );
+        let one = workspace
+            .call(&tool, json!({ "pattern": "needle", "output": "files" }))
+            .await
+            .text;
+        assert!(one.starts_with("00/0007\n00/0047\n01/0087\n") && one.ends_with("[53 files with matches]"));
+        let broad = workspace.call(&tool, json!({ "pattern": "x" })).await.text;
+        assert!(
+            broad.starts_with("00/0000:1:x\n00/0001:1:x\n")
+                && broad.contains("[500 matches in 500 files; stopped")
         );
     }
 

@@ -576,6 +576,40 @@ async fn many_new_files_are_in_one_pack_and_their_contents_stay_as_they_are() {
 }
 
 #[tokio::test]
+async fn the_next_server_copies_only_what_has_changed_since() {
+    let mut bench = Bench::open().await;
+    for n in 0..700 {
+        bench.write(&format!("{}/{n}", n % 7), &n.to_string());
+    }
+    // Old enough, so that another change has another time.
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    bench.command(1).await.end().await;
+    bench.write("3/3", "changed in between");
+    fs::remove_file(bench.path("4/4")).unwrap();
+    bench.reopen().await;
+    let begun = bench.command(2).await;
+    bench.write("3/3", "by the command");
+    bench.write("5/5", "too");
+    begun.end().await;
+    let packs = || fs::read_dir(bench.place.path().join("kept/objects/pack")).unwrap();
+    assert_eq!(packs().count(), 2, "one pack with its index");
+    assert_eq!(files(&bench.revert(2, Refuse).await.unwrap()), ["3/3", "5/5"]);
+    assert_eq!(
+        (bench.read("3/3"), bench.read("5/5")),
+        ("changed in between".to_owned(), "5".to_owned())
+    );
+    // An index that names another tree than its ref does not count.
+    let kept = bench.place.path().join("kept");
+    fs::remove_dir_all(kept.join("refs/indexes")).unwrap();
+    bench.reopen().await;
+    let begun = bench.command(3).await;
+    bench.write("6/6", "new");
+    begun.end().await;
+    assert_eq!(bench.revert(3, Refuse).await.unwrap().files.len(), 1);
+    assert_eq!(bench.read("6/6"), "6");
+}
+
+#[tokio::test]
 async fn turns_are_removed_whole_the_oldest_first() {
     let bench = Bench::open().await;
     for turn in [1, 2] {

@@ -127,16 +127,11 @@ pub(crate) fn scan(place: &ScanRoot, known: Files, now: i64, most_time: Duration
         more: Condvar::new(),
     };
     let threads = threads(MAX_THREADS);
-    let parts: Result<Vec<Part>, _> = std::thread::scope(|scope| {
+    let parts: Vec<Part> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
         let own = walk.work();
-        others
-            .into_iter()
-            .map(ScopedJoinHandle::join)
-            .chain([Ok(own)])
-            .collect()
+        others.into_iter().map(joined).chain([own]).collect()
     });
-    let parts = parts.map_err(|_| "scanning the workspace failed, see the server's log".to_owned())?;
     match walk.left.into_inner().end {
         None | Some(End::Done) => {}
         Some(End::Late) => {
@@ -189,6 +184,13 @@ pub(crate) fn threads(most: usize) -> usize {
     std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(most)
+}
+
+/// Waits for a thread, and goes on with its panic.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// A walk through a workspace.

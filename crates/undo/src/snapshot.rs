@@ -23,7 +23,7 @@ use crate::index;
 use crate::objects::{Digest, FileMode, ObjectKind, StoredFile, put, write_object};
 use crate::pack::Pack;
 use crate::repository::{Repository, chain};
-use crate::scan::{Files, Scan, ScanRoot, scan, threads};
+use crate::scan::{Files, Scan, ScanRoot, joined, scan, threads};
 use crate::tree::Tree;
 
 /// Longest first snapshot, which may copy every file.
@@ -353,11 +353,7 @@ impl<'a> Objects<'a> {
         let parts: io::Result<Vec<_>> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let own = work();
-            let failed = |_| Err(io::ErrorKind::Other.into());
-            let others = others
-                .into_iter()
-                .map(|other| other.join().unwrap_or_else(failed));
-            others.chain([own]).collect()
+            others.into_iter().map(joined).chain([own]).collect()
         });
         let mut all = vec![None; files.len()];
         for (at, file) in parts?.into_iter().flatten() {

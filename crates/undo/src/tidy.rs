@@ -22,6 +22,8 @@ const MAX_STEPS: usize = 10_000;
 const MAX_KIB: u64 = 2 << 20;
 /// Number of loose objects from which they are packed.
 const MANY_LOOSE: u64 = 2_000;
+/// Number of packs from which git joins them: each server without an index writes one.
+const MANY_PACKS: u64 = 20;
 /// Time between two runs.
 const PAUSE: Duration = Duration::from_hours(6);
 /// Longest run of git that packs objects.
@@ -36,6 +38,15 @@ struct TurnRefs {
     newest: i64,
     steps: usize,
     refs: Vec<String>,
+}
+
+/// The size of a repository.
+struct ObjectsSize {
+    /// Number of loose objects.
+    loose: u64,
+    packs: u64,
+    /// Disk of all objects.
+    kib: u64,
 }
 
 impl Repository {
@@ -111,13 +122,13 @@ impl Repository {
         });
         let old = old.count();
         self.remove(&turns[..old]).await?;
-        let (loose, _) = self.size().await?;
-        if old > 0 || loose > MANY_LOOSE {
+        let size = self.size().await?;
+        if old > 0 || size.loose > MANY_LOOSE || size.packs > MANY_PACKS {
             self.collect().await?;
         }
         let mut before = u64::MAX;
         for _ in 0..HALVINGS {
-            let (_, now) = self.size().await?;
+            let now = self.size().await?.kib;
             let turns = self.turns().await?;
             // Recent objects stay for now, however many Turns are removed.
             if now <= max_kib || now >= before || turns.is_empty() {
@@ -157,8 +168,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns the number of loose objects and the KiB of all objects.
-    async fn size(&self) -> Result<(u64, u64), GitError> {
+    async fn size(&self) -> Result<ObjectsSize, GitError> {
         let said = self.git.run(Job::new(["count-objects", "-v"], TIME)).await?;
         let said = String::from_utf8_lossy(&said).into_owned();
         let figure = |name: &str| {
@@ -166,7 +176,11 @@ impl Repository {
             line.and_then(|rest| rest.trim_start_matches(':').trim().parse::<u64>().ok())
                 .unwrap_or_default()
         };
-        Ok((figure("count:"), figure("size:") + figure("size-pack:")))
+        Ok(ObjectsSize {
+            loose: figure("count:"),
+            packs: figure("packs:"),
+            kib: figure("size:") + figure("size-pack:"),
+        })
     }
 
     async fn collect(&self) -> Result<(), GitError> {
