@@ -181,6 +181,7 @@ mod tests {
 
     fn guide(name: &str, text: &str, cut: bool) -> Guide {
         Guide {
+            path: name.into(),
             name: name.into(),
             text: text.into(),
             cut,
