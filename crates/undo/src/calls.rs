@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::contents::{CHUNK_BYTES, Difference};
 use crate::git::GitError;
-use crate::objects::{FileMode, StoredFile, list, listed, write_object};
+use crate::objects::{FileMode, ObjectKind, StoredFile, list, listed, write_object};
 use crate::repository::{FileUndo, Repository, chain};
 use crate::scan::IGNORE_RULES;
 use crate::snapshot::{SnapshotError, short};
@@ -201,14 +201,14 @@ impl Repository {
                 None => None,
                 Some((mode, content)) => Some(StoredFile {
                     mode,
-                    blob: write_object(self.git.directory(), "blob", &content)?,
+                    blob: write_object(self.git.directory(), ObjectKind::Blob, &content)?,
                 }),
             };
             stored.push((path.clone(), entry));
         }
         // The list names this object for missing files.
-        write_object(self.git.directory(), "blob", b"")?;
-        Ok(write_object(self.git.directory(), "tree", &list(&stored))?.to_string())
+        write_object(self.git.directory(), ObjectKind::Blob, b"")?;
+        Ok(write_object(self.git.directory(), ObjectKind::Tree, &list(&stored))?.to_string())
     }
 
     /// Records that a call is not recorded, so that an undo reports it.

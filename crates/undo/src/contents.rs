@@ -146,12 +146,6 @@ impl Repository {
     }
 }
 
-/// Returns the paths that end with a zero byte.
-pub(crate) fn paths(said: &[u8]) -> impl Iterator<Item = PathBuf> {
-    let parts = said.split(|&byte| byte == 0).filter(|part| !part.is_empty());
-    parts.map(|part| PathBuf::from(OsString::from_vec(part.to_vec())))
-}
-
 fn cut(bytes: &[u8], end: u8) -> Result<(&[u8], &[u8]), GitError> {
     let at = bytes.iter().position(|&byte| byte == end).ok_or_else(broken)?;
     Ok((&bytes[..at], &bytes[at + 1..]))

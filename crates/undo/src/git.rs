@@ -68,30 +68,22 @@ pub(crate) enum GitError {
 
 /// One run.
 #[derive(Debug)]
-pub(crate) struct Job<'a> {
+pub(crate) struct Job {
     args: Vec<OsString>,
-    tree: Option<(&'a Path, &'a Path)>,
     input: Vec<u8>,
     max_output: usize,
     time: Duration,
 }
 
-impl<'a> Job<'a> {
+impl Job {
     /// Returns a job with little output that takes at most `time`.
     pub(crate) fn new<I: AsRef<OsStr>>(args: impl IntoIterator<Item = I>, time: Duration) -> Self {
         Self {
             args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
-            tree: None,
             input: Vec::new(),
             max_output: 64 << 10,
             time,
         }
-    }
-
-    /// Works on files under `root`, with this index.
-    pub(crate) fn on(mut self, root: &'a Path, index: &'a Path) -> Self {
-        self.tree = Some((root, index));
-        self
     }
 
     /// Gives it something to read.
@@ -157,7 +149,7 @@ impl Git {
     ///
     /// # Cancel safety
     /// Dropping the future kills the run.
-    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Vec<u8>, GitError> {
+    pub(crate) async fn run(&self, job: Job) -> Result<Vec<u8>, GitError> {
         let name = job.args.first().cloned().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let time = job.time;
@@ -166,15 +158,8 @@ impl Git {
             .unwrap_or(Err(GitError::TooLong(name, time)))
     }
 
-    async fn run_to_its_end(&self, job: Job<'_>, name: &str) -> Result<Vec<u8>, GitError> {
-        let mut environment = self.environment.clone();
-        let mut directory = self.directory.as_path();
-        if let Some((root, index)) = job.tree {
-            environment.set("GIT_WORK_TREE", root.as_os_str());
-            environment.set("GIT_INDEX_FILE", index.as_os_str());
-            directory = root;
-        }
-        let spec = ProcessSpec::new("git", directory, environment).args(job.args);
+    async fn run_to_its_end(&self, job: Job, name: &str) -> Result<Vec<u8>, GitError> {
+        let spec = ProcessSpec::new("git", &self.directory, self.environment.clone()).args(job.args);
         let (child, pipes) = self.children.start_piped(spec).await?;
         let (mut input, mut output, mut errors) = (pipes.input, pipes.output, pipes.errors);
         let feed = async {

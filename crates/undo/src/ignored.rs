@@ -170,7 +170,6 @@ fn is_output(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::RandomState;
     use std::time::Duration;
 
     use super::*;
@@ -184,7 +183,6 @@ mod tests {
         let place = ScanRoot {
             root: root.to_owned(),
             own: root.join("shadow"),
-            keys: RandomState::new(),
         };
         let entries = entries.iter().map(|name| {
             let path = root.join(name);

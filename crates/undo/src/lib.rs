@@ -6,9 +6,10 @@
 //! Refs name both states of each call; an undo restores the difference.
 //!
 //! * `git`: runs git with nothing of the user's; `contents`: reads trees and contents with it.
-//! * `objects`: objects that are written without git; `tree`: the tree of a workspace, made of them.
+//! * `objects`: objects that are written without git; `pack`: many of them in one file; `tree`: the tree of a workspace,
+//!   made of them.
 //! * `scan`: which files of a workspace have changed; `ignored`: which of those that git ignores are among them;
-//!   `snapshot`: a tree of them, one at a time for each workspace.
+//!   `snapshot`: a tree of them, one at a time for each workspace; `index`: its files on disk, for the next server.
 //! * `steps`: refs for each call; `calls`: recording a call.
 //! * `plan`: what a Turn did to each file, and what an undo does about it. Pure.
 //! * `revert`: an undo; `tidy`: what is removed, and when.
@@ -22,7 +23,9 @@ mod contents;
 mod diff;
 mod git;
 mod ignored;
+mod index;
 mod objects;
+mod pack;
 mod plan;
 mod repository;
 mod revert;

@@ -46,6 +46,25 @@ impl FileMode {
     }
 }
 
+/// The kind of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    /// The content of a file.
+    Blob,
+    /// A directory.
+    Tree,
+}
+
+impl ObjectKind {
+    /// Returns git's word for it.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Blob => "blob",
+            Self::Tree => "tree",
+        }
+    }
+}
+
 /// A stored file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StoredFile {
@@ -60,15 +79,19 @@ pub(crate) struct Digest([u8; 20]);
 
 impl Digest {
     /// Returns the name that git gives to an object.
-    pub(crate) fn of(kind: &str, content: &[u8]) -> Self {
+    pub(crate) fn of(kind: ObjectKind, content: &[u8]) -> Self {
         let mut sum = Sha1::new();
-        sum.update(format!("{kind} {}\0", content.len()));
+        sum.update(format!("{} {}\0", kind.as_str(), content.len()));
         sum.update(content);
         Self(sum.finalize().into())
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 20]) -> Self {
+        Self(bytes)
     }
 
     /// Reads hexadecimal digits.
@@ -89,7 +112,7 @@ impl fmt::Display for Digest {
 ///
 /// # Errors
 /// It cannot be written.
-pub(crate) fn write_object(repository: &Path, kind: &str, content: &[u8]) -> io::Result<Digest> {
+pub(crate) fn write_object(repository: &Path, kind: ObjectKind, content: &[u8]) -> io::Result<Digest> {
     let digest = Digest::of(kind, content);
     let path = loose(repository, &digest.to_string());
     let now = TimeSpec::UTIME_NOW;
@@ -100,7 +123,7 @@ pub(crate) fn write_object(repository: &Path, kind: &str, content: &[u8]) -> io:
         std::fs::create_dir_all(directory)?;
     }
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(format!("{kind} {}\0", content.len()).as_bytes())?;
+    packed.write_all(format!("{} {}\0", kind.as_str(), content.len()).as_bytes())?;
     packed.write_all(content)?;
     put(repository, &path, &packed.finish()?)?;
     Ok(digest)
@@ -131,9 +154,7 @@ fn loose(repository: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// It cannot be written.
 pub(crate) fn put(repository: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    use std::hash::BuildHasher as _;
-    let own = std::hash::RandomState::new().hash_one(path);
-    let half = repository.join(format!("half-{own:016x}"));
+    let half = half_name(repository, path);
     let written = std::fs::write(&half, content).and_then(|()| std::fs::rename(&half, path));
     if written.is_err() {
         drop(std::fs::remove_file(&half));
@@ -141,11 +162,18 @@ pub(crate) fn put(repository: &Path, path: &Path, content: &[u8]) -> io::Result<
     written
 }
 
+/// Returns a new name for a file that becomes the one at `path`; a server that starts removes such files.
+pub(crate) fn half_name(repository: &Path, path: &Path) -> PathBuf {
+    use std::hash::BuildHasher as _;
+    let own = std::hash::RandomState::new().hash_one(path);
+    repository.join(format!("half-{own:016x}"))
+}
+
 /// Returns the content of a tree that lists files, including missing ones.
 pub(crate) fn list(files: &[(PathBuf, Option<StoredFile>)]) -> Vec<u8> {
     let missing = StoredFile {
         mode: FileMode::Plain,
-        blob: Digest::of("blob", b""),
+        blob: Digest::of(ObjectKind::Blob, b""),
     };
     let mut lines: Vec<(String, &StoredFile)> = files
         .iter()
@@ -222,7 +250,7 @@ mod tests {
 
     #[test]
     fn objects_have_the_names_that_git_gives_them() {
-        let name = |content: &[u8]| Digest::of("blob", content).to_string();
+        let name = |content: &[u8]| Digest::of(ObjectKind::Blob, content).to_string();
         assert_eq!(name(b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
         assert_eq!(name(b"hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a");
     }
@@ -230,19 +258,22 @@ mod tests {
     #[test]
     fn an_object_is_written_once_and_read() {
         let work = tempfile::tempdir().unwrap();
-        let name = write_object(work.path(), "blob", b"tea\n").unwrap();
+        let name = write_object(work.path(), ObjectKind::Blob, b"tea\n").unwrap();
         let path = loose(work.path(), &name.to_string());
         let old = std::time::SystemTime::UNIX_EPOCH;
         File::open(&path).unwrap().set_modified(old).unwrap();
         let written = std::fs::read(&path).unwrap();
-        assert_eq!(write_object(work.path(), "blob", b"tea\n").unwrap(), name);
+        assert_eq!(
+            write_object(work.path(), ObjectKind::Blob, b"tea\n").unwrap(),
+            name
+        );
         assert!(std::fs::metadata(&path).unwrap().modified().unwrap() > old);
         assert_eq!(std::fs::read(&path).unwrap(), written);
         let (size, mut content) = open_object(work.path(), &name.to_string()).unwrap();
         let mut text = String::new();
         content.read_to_string(&mut text).unwrap();
         assert_eq!((size, text.as_str()), (4, "tea\n"));
-        assert!(open_object(work.path(), &Digest::of("blob", b"").to_string()).is_none());
+        assert!(open_object(work.path(), &Digest::of(ObjectKind::Blob, b"").to_string()).is_none());
     }
 
     #[test]
@@ -250,7 +281,7 @@ mod tests {
         let odd = PathBuf::from(OsString::from_vec(b"/w/.git/\xff\n %".to_vec()));
         let entry = StoredFile {
             mode: FileMode::Link,
-            blob: Digest::of("blob", b"x"),
+            blob: Digest::of(ObjectKind::Blob, b"x"),
         };
         let files = vec![(odd, Some(entry)), (PathBuf::from("/w/none"), None)];
         assert_eq!(listed(&list(&files)).unwrap(), files);

@@ -200,12 +200,12 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::objects::FileMode;
+    use crate::objects::{FileMode, ObjectKind};
 
     fn entry(blob: &str) -> Option<StoredFile> {
         (blob != "-").then(|| StoredFile {
             mode: FileMode::Plain,
-            blob: Digest::of("blob", blob.as_bytes()),
+            blob: Digest::of(ObjectKind::Blob, blob.as_bytes()),
         })
     }
 

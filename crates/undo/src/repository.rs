@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::hash::RandomState;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +14,6 @@ use bobbin_agent_api::Clock;
 use bobbin_children::{Children, Environment};
 use bobbin_files::{Leftovers, clear};
 use parking_lot::Mutex;
-use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,8 +23,6 @@ use crate::snapshot::Workspace;
 
 /// Longest run of git that reads no files of a workspace.
 pub(crate) const TIME: Duration = Duration::from_secs(10);
-/// Oldest git whose commands have all the options used.
-const OLDEST_GIT: (u32, u32) = (2, 20);
 
 /// Why Turns cannot be undone.
 #[derive(Debug, thiserror::Error)]
@@ -51,10 +47,7 @@ pub struct FileUndo(pub(crate) Arc<Repository>);
 /// The shadow repository of a server.
 pub(crate) struct Repository {
     pub(crate) git: Git,
-    version: OnceCell<(u32, u32)>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Keys of fingerprints.
-    pub(crate) keys: RandomState,
     /// The workspaces of which snapshots are taken; see [`crate::snapshot::MAX_WORKSPACES`].
     pub(crate) workspaces: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<Workspace>>>>,
     /// The newest name of a step.
@@ -110,9 +103,7 @@ impl FileUndo {
         }
         let repository = Arc::new(Repository {
             git: Git::new(children, variables, directory),
-            version: OnceCell::new(),
             clock,
-            keys: RandomState::new(),
             workspaces: Mutex::default(),
             last: AtomicI64::new(0),
             leftovers: Leftovers::default(),
@@ -142,22 +133,6 @@ impl FileUndo {
 }
 
 impl Repository {
-    /// Returns git's version.
-    ///
-    /// # Errors
-    /// Git does not run, or is too old, as half a sentence.
-    pub(crate) async fn version(&self) -> Result<(u32, u32), VersionError> {
-        let ask = || async {
-            let said = self.git.run(Job::new(["--version"], TIME)).await?;
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
-            match version(&said) {
-                Some(version) if version >= OLDEST_GIT => Ok(version),
-                _ => Err(VersionError::Old(said)),
-            }
-        };
-        self.version.get_or_try_init(ask).await.copied()
-    }
-
     /// Returns a name for a step: its time in microseconds, later than any before.
     pub(crate) fn next_slot(&self) -> i64 {
         let now = self.clock.now().0.saturating_mul(1_000);
@@ -222,15 +197,6 @@ impl Repository {
     }
 }
 
-/// Why git cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum VersionError {
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error("{0} is too old; 2.20 or later is needed")]
-    Old(String),
-}
-
 /// Prepares the directory before git runs in it. Blocking.
 fn prepare(directory: &Path, description: &[u8]) -> io::Result<()> {
     for part in ["objects", "refs", "info", "roots"] {
@@ -269,12 +235,6 @@ fn remove_locks(directory: &Path, deeper: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the first two numbers of git's version.
-fn version(said: &str) -> Option<(u32, u32)> {
-    let mut numbers = said.strip_prefix("git version ")?.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
 /// Returns an error with its causes.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -285,16 +245,4 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_read_as_git_writes_them() {
-        assert_eq!(version("git version 2.39.5"), Some((2, 39)));
-        assert_eq!(version("git version 2.47.1.windows.1"), Some((2, 47)));
-        assert_eq!(version("something else"), None);
-    }
 }

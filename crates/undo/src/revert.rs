@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::mode_of;
 use crate::contents::CHUNK_BYTES;
-use crate::objects::{Digest, FileMode, StoredFile};
+use crate::objects::{Digest, FileMode, ObjectKind, StoredFile};
 use crate::plan::{NetChange, NetChanges, Now, Step, Verdict, net_changes, verdict};
 use crate::repository::{FileUndo, chain};
 use crate::steps::turn_refs;
@@ -283,7 +283,7 @@ fn is_now(found: &FileState) -> Now {
     let file = |mode, content: &[u8]| {
         Now::File(StoredFile {
             mode,
-            blob: Digest::of("blob", content),
+            blob: Digest::of(ObjectKind::Blob, content),
         })
     };
     match found {

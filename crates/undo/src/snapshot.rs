@@ -1,43 +1,45 @@
-//! Takes snapshots: the files of a workspace as one git tree.
+//! Takes snapshots: the files of a workspace as one git tree, without git.
 //!
 //! The last tree of each workspace is in memory, with a ref to it. So a snapshot costs only the changes since the last
-//! one, and runs no git. Git copies the files of the first snapshot if there are many: into a pack, with an index of its
-//! own, so that the next server copies only what has changed since. Snapshots of one workspace are taken one after the
-//! other. Each is a task of its own that continues when its call stops waiting. Bounded by [`scan`](crate::scan), by
-//! [`FIRST_TIME`] for a run of git in the first snapshot, and by [`NEXT_TIME`] in later ones.
+//! one. The first one of a server starts from the index of an earlier server ([`crate::index`]), or copies every file.
+//! Threads copy many files side by side, into a pack. Snapshots of one workspace are taken one after the other. Each is
+//! a task of its own that continues when its call stops waiting. Bounded by [`scan`](crate::scan), by [`FIRST_TIME`] for
+//! each half of the first snapshot, and by [`NEXT_TIME`] for those of later ones.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bobbin_files::{FileState, MAX_FILE_BYTES, find};
 
 use crate::calls::mode_of;
-use crate::contents::{Difference, MAX_NAMES, paths};
-use crate::git::{GitError, Job};
-use crate::objects::{Digest, FileMode, StoredFile, put, write_object};
-use crate::repository::{Repository, VersionError, chain};
-use crate::scan::{Files, Scan, ScanRoot, scan};
+use crate::contents::Difference;
+use crate::git::GitError;
+use crate::index;
+use crate::objects::{Digest, FileMode, ObjectKind, StoredFile, put, write_object};
+use crate::pack::Pack;
+use crate::repository::{Repository, chain};
+use crate::scan::{Files, Scan, ScanRoot, scan, threads};
 use crate::tree::Tree;
 
-/// Longest first snapshot, which copies every file.
+/// Longest first snapshot, which may copy every file.
 const FIRST_TIME: Duration = Duration::from_mins(2);
 /// Longest later snapshot: a call waits for it.
 const NEXT_TIME: Duration = Duration::from_secs(8);
 /// Most workspaces whose files are in memory; others have only their index on disk.
 pub(crate) const MAX_WORKSPACES: usize = 16;
-/// Number of files from which git takes the first snapshot, as one pack, which needs a third of the disk.
+/// Number of changes from which a snapshot writes a pack, which needs a third of the disk, and a new index.
 const MANY: usize = 500;
 /// Most changes of files that are remembered for the calls that made them; git compares the trees of others.
 const MAX_REMEMBERED: usize = 20_000;
-/// Most files that one run of git copies.
-const PART: usize = 4_000;
-/// The first git that writes one pack for many contents.
-const PACKS_AT_ONCE: (u32, u32) = (2, 37);
+/// Most threads that copy files. Each has one file in memory.
+const MAX_THREADS: usize = 8;
+/// Number of files that a thread takes at once: mostly of one directory.
+const PART: usize = 32;
 
 /// The state of a workspace.
 #[derive(Debug, Default)]
@@ -124,18 +126,6 @@ impl Repository {
             return Err(SnapshotError::Refused(why.clone()));
         }
         let taken = self.take_once(root, workspace).await;
-        let taken = match taken {
-            Err(SnapshotError::Git(GitError::Failed { command, complaint })) => {
-                // A file came or went meanwhile, the index names missing contents, or a killed run left its lock.
-                tracing::debug!(command, complaint, "taking the snapshot once more");
-                let index = self.index(root);
-                drop(tokio::fs::remove_file(index.with_extension("lock")).await);
-                drop(tokio::fs::remove_file(&index).await);
-                workspace.last = None;
-                self.take_once(root, workspace).await
-            }
-            taken => taken,
-        };
         if let Err(error) = &taken {
             workspace.refused = match error {
                 SnapshotError::Refused(why) => Some(why.clone()),
@@ -154,38 +144,40 @@ impl Repository {
         root: &Path,
         workspace: &mut Workspace,
     ) -> Result<String, SnapshotError> {
-        let index = self.index(root);
         // Taken out, so that a cancelled snapshot leaves no state.
         let last = workspace.last.take();
-        let time = if last.is_some() { NEXT_TIME } else { FIRST_TIME };
         let is_first = last.is_none();
-        let mut last = last.unwrap_or_default();
+        let time = if is_first { FIRST_TIME } else { NEXT_TIME };
         let place = ScanRoot {
             root: root.to_owned(),
             own: self.git.directory().to_owned(),
-            keys: self.keys.clone(),
         };
         let now = self.clock.now().0;
-        let known = std::mem::take(&mut last.files);
-        let scanned = self.blocking(move |_| Ok(scan(&place, &known, now, time)));
-        let Scan { files, changed, gone } = scanned
+        let scanned = self.blocking(move |repository| {
+            let mut last = last
+                .or_else(|| repository.read_index(&place.root))
+                .unwrap_or_default();
+            let known = std::mem::take(&mut last.files);
+            Ok(scan(&place, known, now, time).map(|scan| (last, scan)))
+        });
+        let (last, scan) = scanned
             .await
             .map_err(GitError::from)?
             .map_err(SnapshotError::Refused)?;
-        let mut next = Snapshot { files, ..last };
-        if is_first && changed.len() > MANY {
-            next = self.take_with_git(root, &index, next, &changed, time).await?;
-        } else if is_first || !changed.is_empty() || !gone.is_empty() {
-            let before = next.name.clone();
-            let differences;
-            (next, differences) = self.change_tree(root, next, (changed, gone), time).await?;
-            if !is_first && !differences.is_empty() {
-                workspace.remember(Changed {
-                    before,
-                    after: next.name.clone(),
-                    files: differences,
-                });
-            }
+        let before = last.name.clone();
+        let (next, differences) = if last.name.is_empty() || !scan.changed.is_empty() || !scan.gone.is_empty()
+        {
+            self.change_tree(root, last, scan, time).await?
+        } else {
+            let files = scan.files;
+            (Snapshot { files, ..last }, Vec::new())
+        };
+        if !is_first && !differences.is_empty() {
+            workspace.remember(Changed {
+                before,
+                after: next.name.clone(),
+                files: differences,
+            });
         }
         let name = next.name.clone();
         workspace.last = Some(next);
@@ -197,44 +189,41 @@ impl Repository {
         self: &Arc<Self>,
         root: &Path,
         mut snapshot: Snapshot,
-        (changed, gone): (Vec<PathBuf>, Vec<PathBuf>),
+        scan: Scan,
         time: Duration,
     ) -> Result<(Snapshot, Vec<Difference>), SnapshotError> {
         let (root, until) = (root.to_owned(), Instant::now() + time);
         let changing = self.blocking(move |repository| {
-            let directory = repository.git.directory();
+            let is_many = scan.changed.len() > MANY;
+            let objects = Objects::start(repository.git.directory(), is_many)?;
+            let goes_on = || Instant::now() < until && !repository.stop.is_cancelled();
+            let stored = objects.store_files(&root, &scan.changed, &goes_on)?;
+            snapshot.files = scan.files;
             let mut differences = Vec::new();
             // What is gone comes first: a new file can lie below its name.
-            for (path, is_gone) in gone
-                .iter()
-                .map(|path| (path, true))
-                .chain(changed.iter().map(|path| (path, false)))
-            {
-                if Instant::now() >= until || repository.stop.is_cancelled() {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                let before = snapshot.tree.get(path).copied();
-                let after = if is_gone {
-                    None
-                } else {
-                    store_file(directory, &root.join(path))?
-                };
+            let gone = scan.gone.into_iter().map(|path| (path, None));
+            for (path, after) in gone.chain(scan.changed.into_iter().zip(stored)) {
+                let before = snapshot.tree.get(&path).copied();
                 if before == after {
                     continue;
                 }
                 match after {
-                    Some(entry) => snapshot.tree.insert(path, entry),
-                    None => snapshot.tree.remove(path),
+                    Some(entry) => snapshot.tree.insert(&path, entry),
+                    None => snapshot.tree.remove(&path),
                 }
-                differences.push((path.clone(), before, after));
+                differences.push((path, before, after));
             }
             let tree = snapshot
                 .tree
-                .write(&mut |content| write_object(directory, "tree", content))?;
+                .write(&mut |content| objects.write(ObjectKind::Tree, content))?;
+            objects.finish()?;
             let name = tree.to_string();
             if snapshot.name != name {
                 repository.retain_tree(&root, &name)?;
                 snapshot.name = name;
+            }
+            if is_many {
+                repository.write_index(&root, &snapshot)?;
             }
             Ok((snapshot, differences))
         });
@@ -242,52 +231,6 @@ impl Repository {
             io::ErrorKind::TimedOut => GitError::TooLong("snapshot".to_owned(), time).into(),
             _ => GitError::from(error).into(),
         })
-    }
-
-    /// Takes the first snapshot of many files.
-    async fn take_with_git(
-        self: &Arc<Self>,
-        root: &Path,
-        index: &Path,
-        mut snapshot: Snapshot,
-        changed: &[PathBuf],
-        time: Duration,
-    ) -> Result<Snapshot, SnapshotError> {
-        let version = self.version().await.map_err(|error| match error {
-            VersionError::Old(_) => SnapshotError::Refused(error.to_string()),
-            VersionError::Git(error) => error.into(),
-        })?;
-        let gone: Vec<PathBuf> = self
-            .indexed(root, index)
-            .await?
-            .into_iter()
-            .filter(|path| !snapshot.files.contains_key(path))
-            .collect();
-        let in_one = version >= PACKS_AT_ONCE;
-        snapshot.name = self
-            .write_tree(root, index, (changed, &gone), in_one, time)
-            .await?;
-        let listed = self
-            .git
-            .run(
-                Job::new(["ls-files", "--stage", "-z"], NEXT_TIME)
-                    .on(root, index)
-                    .up_to(MAX_NAMES),
-            )
-            .await?;
-        let (root, name) = (root.to_owned(), snapshot.name.clone());
-        let reading = self.blocking(move |repository| {
-            let mut tree = staged(&listed).ok_or(io::ErrorKind::InvalidData)?;
-            // Git has written these objects.
-            let read = tree.write(&mut |content| Ok(Digest::of("tree", content)))?;
-            if read.to_string() != name {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            repository.retain_tree(&root, &name)?;
-            Ok(tree)
-        });
-        snapshot.tree = reading.await.map_err(GitError::from)?;
-        Ok(snapshot)
     }
 
     /// Returns the files of a workspace that differ between two of its trees.
@@ -312,51 +255,6 @@ impl Repository {
         }
     }
 
-    /// Returns the files in an index.
-    async fn indexed(&self, root: &Path, index: &Path) -> Result<Vec<PathBuf>, GitError> {
-        if !tokio::fs::try_exists(index).await? {
-            return Ok(Vec::new());
-        }
-        let job = Job::new(["ls-files", "-z"], NEXT_TIME).on(root, index);
-        let names = self.git.run(job.up_to(MAX_NAMES)).await?;
-        Ok(paths(&names).collect())
-    }
-
-    async fn write_tree(
-        &self,
-        root: &Path,
-        index: &Path,
-        (changed, gone): (&[PathBuf], &[PathBuf]),
-        in_one: bool,
-        time: Duration,
-    ) -> Result<String, GitError> {
-        let job = |args: &[&str]| Job::new(args, time).on(root, index);
-        if !gone.is_empty() {
-            let mut lines = Vec::new();
-            for path in gone {
-                lines.extend_from_slice(b"0 0000000000000000000000000000000000000000\t");
-                lines.extend_from_slice(path.as_os_str().as_bytes());
-                lines.push(0);
-            }
-            let remove = job(&["update-index", "-z", "--index-info"]);
-            self.git.run(remove.input(lines)).await?;
-        }
-        // In parts, so that the work done before a stop of the server is not lost.
-        for part in changed.chunks(PART) {
-            let mut names = Vec::new();
-            for path in part {
-                names.extend_from_slice(path.as_os_str().as_bytes());
-                names.push(0);
-            }
-            let mut args = vec!["-c", "core.bigFileThreshold=1"];
-            args.truncate(if in_one { 2 } else { 0 });
-            args.extend(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
-            self.git.run(job(&args).input(names)).await?;
-        }
-        let tree = self.git.run(job(&["write-tree"])).await?;
-        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
-    }
-
     /// Writes a ref to the last tree of a workspace, so that git does not collect its objects, and records the workspace
     /// of this name. Blocking.
     fn retain_tree(&self, root: &Path, tree: &str) -> io::Result<()> {
@@ -366,8 +264,116 @@ impl Repository {
         self.write_ref(&format!("refs/roots/{}", short(root)), tree)
     }
 
+    /// Writes the files of a snapshot for the next server, with a ref to its tree. Blocking.
+    fn write_index(&self, root: &Path, snapshot: &Snapshot) -> io::Result<()> {
+        self.write_ref(&index_ref(root), &snapshot.name)?;
+        index::write(
+            self.git.directory(),
+            &self.index(root),
+            &snapshot.tree,
+            &snapshot.files,
+        )
+    }
+
+    /// Returns the snapshot whose files an earlier server has written. Blocking.
+    fn read_index(&self, root: &Path) -> Option<Snapshot> {
+        let name = std::fs::read_to_string(self.git.directory().join(index_ref(root))).ok()?;
+        let name = name.trim().to_owned();
+        let (tree, files) = index::read(&self.index(root), &name)?;
+        Some(Snapshot { name, tree, files })
+    }
+
     fn index(&self, root: &Path) -> PathBuf {
         self.git.directory().join(format!("index-{}", short(root)))
+    }
+}
+
+/// Returns the ref to the tree of a workspace's index.
+fn index_ref(root: &Path) -> String {
+    format!("refs/indexes/{}", short(root))
+}
+
+/// The objects that a snapshot writes.
+enum Objects<'a> {
+    /// Each in a file.
+    Loose(&'a Path),
+    Pack(Pack),
+}
+
+impl<'a> Objects<'a> {
+    fn start(repository: &'a Path, is_many: bool) -> io::Result<Self> {
+        Ok(if is_many {
+            Self::Pack(Pack::start(repository)?)
+        } else {
+            Self::Loose(repository)
+        })
+    }
+
+    fn write(&self, kind: ObjectKind, content: &[u8]) -> io::Result<Digest> {
+        match self {
+            Self::Loose(repository) => write_object(repository, kind, content),
+            Self::Pack(pack) => pack.write(kind, content),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Loose(_) => Ok(()),
+            Self::Pack(pack) => pack.finish(),
+        }
+    }
+
+    /// Stores files and returns their entries, in their order; `None` for one that is not there, or cannot be read.
+    ///
+    /// # Errors
+    /// An object cannot be written, or it does not go on ([`io::ErrorKind::TimedOut`]).
+    fn store_files(
+        &self,
+        root: &Path,
+        files: &[PathBuf],
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> io::Result<Vec<Option<StoredFile>>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut stored = Vec::new();
+            loop {
+                let part = next.fetch_add(1, Ordering::Relaxed);
+                let Some(files) = files.chunks(PART).nth(part) else {
+                    return Ok(stored);
+                };
+                for (path, at) in files.iter().zip(part * PART..) {
+                    if !goes_on() {
+                        return Err(io::Error::from(io::ErrorKind::TimedOut));
+                    }
+                    stored.push((at, self.store_file(&root.join(path))?));
+                }
+            }
+        };
+        let threads = threads(MAX_THREADS).min(files.len().div_ceil(PART));
+        let parts: io::Result<Vec<_>> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let failed = |_| Err(io::ErrorKind::Other.into());
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(failed));
+            others.chain([own]).collect()
+        });
+        let mut all = vec![None; files.len()];
+        for (at, file) in parts?.into_iter().flatten() {
+            all[at] = file;
+        }
+        Ok(all)
+    }
+
+    fn store_file(&self, path: &Path) -> io::Result<Option<StoredFile>> {
+        let (mode, content) = match find(path, MAX_FILE_BYTES) {
+            FileState::File(mode, content) => (mode_of(mode), content),
+            FileState::Link(target) => (FileMode::Link, target),
+            FileState::Nothing | FileState::Unread(_) | FileState::Other => return Ok(None),
+        };
+        let blob = self.write(ObjectKind::Blob, &content)?;
+        Ok(Some(StoredFile { mode, blob }))
     }
 }
 
@@ -400,32 +406,6 @@ impl Workspace {
     }
 }
 
-/// Stores a file and returns its entry; `None` if there is none, or it cannot be read. Blocking.
-fn store_file(repository: &Path, path: &Path) -> io::Result<Option<StoredFile>> {
-    let (mode, content) = match find(path, MAX_FILE_BYTES) {
-        FileState::File(mode, content) => (mode_of(mode), content),
-        FileState::Link(target) => (FileMode::Link, target),
-        FileState::Nothing | FileState::Unread(_) | FileState::Other => return Ok(None),
-    };
-    let blob = write_object(repository, "blob", &content)?;
-    Ok(Some(StoredFile { mode, blob }))
-}
-
-/// Reads the output of `git ls-files --stage -z`.
-fn staged(listed: &[u8]) -> Option<Tree> {
-    let mut tree = Tree::default();
-    for line in listed.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
-        let tab = line.iter().position(|&byte| byte == b'\t')?;
-        let mut words = std::str::from_utf8(&line[..tab]).ok()?.split(' ');
-        let entry = StoredFile {
-            mode: FileMode::from_word(words.next()?)?,
-            blob: Digest::from_hex(words.next()?)?,
-        };
-        tree.insert(Path::new(OsStr::from_bytes(&line[tab + 1..])), entry);
-    }
-    Some(tree)
-}
-
 /// Returns a short name for a path that is the same in every version (FNV-1a).
 pub(crate) fn short(path: &Path) -> String {
     let hash = path
@@ -443,7 +423,7 @@ mod tests {
     use super::*;
 
     fn entry(content: &str) -> Option<StoredFile> {
-        let blob = Digest::of("blob", content.as_bytes());
+        let blob = Digest::of(ObjectKind::Blob, content.as_bytes());
         let mode = FileMode::Plain;
         (content != "-").then_some(StoredFile { mode, blob })
     }
@@ -490,15 +470,5 @@ mod tests {
         assert!(workspace.difference("1", "3").is_some());
         remember(&mut workspace, "3", "4", &[("a", "z", "x")]);
         assert!(workspace.difference("1", "4").is_none() && workspace.difference("2", "4").is_some());
-    }
-
-    #[test]
-    fn the_list_of_git_becomes_a_tree() {
-        let blob = Digest::of("blob", b"x").to_string();
-        let listed = format!("100755 {blob} 0\ta/b c\0120000 {blob} 0\tlink\0");
-        let tree = staged(listed.as_bytes()).unwrap();
-        assert_eq!(tree.get(Path::new("a/b c")).unwrap().mode, FileMode::Program);
-        assert_eq!(tree.get(Path::new("link")).unwrap().mode, FileMode::Link);
-        assert!(staged(b"100644 x\0").is_none());
     }
 }

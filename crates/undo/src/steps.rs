@@ -20,7 +20,7 @@ use bobbin_model::{ThreadId, TurnId};
 
 use crate::contents::MAX_NAMES;
 use crate::git::{GitError, Job};
-use crate::objects::listed;
+use crate::objects::{ObjectKind, listed, write_object};
 use crate::plan::{After, Change, Step};
 use crate::repository::{Repository, TIME};
 
@@ -205,7 +205,7 @@ impl Repository {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn write_skipped(&self, step: &str, why: &str) -> std::io::Result<()> {
-        let text = crate::objects::write_object(self.git.directory(), "blob", why.as_bytes())?;
+        let text = write_object(self.git.directory(), ObjectKind::Blob, why.as_bytes())?;
         self.write_ref(&format!("{step}skipped"), &text.to_string())
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path};
 
 use crate::objects::{Digest, StoredFile};
@@ -85,6 +85,24 @@ impl Tree {
         }
     }
 
+    /// Calls a function with each file and its relative path. `path` is that of this directory.
+    pub(crate) fn each_file(&self, path: &mut OsString, found: &mut impl FnMut(&OsStr, &StoredFile)) {
+        let length = path.len();
+        for (name, node) in &self.children {
+            if length > 0 {
+                path.push("/");
+            }
+            path.push(name);
+            match node {
+                Node::File(file) => found(path, file),
+                Node::Directory(inner) => inner.each_file(path, found),
+            }
+            let mut bytes = std::mem::take(path).into_vec();
+            bytes.truncate(length);
+            *path = OsString::from_vec(bytes);
+        }
+    }
+
     /// Returns the name of the tree object. `write` gets the content of each object that has changed, children first,
     /// and returns its name.
     ///
@@ -139,17 +157,17 @@ fn split(path: &Path) -> Option<(Vec<&OsStr>, &OsStr)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::FileMode;
+    use crate::objects::{FileMode, ObjectKind};
 
     fn file(mode: FileMode, content: &str) -> StoredFile {
         StoredFile {
             mode,
-            blob: Digest::of("blob", content.as_bytes()),
+            blob: Digest::of(ObjectKind::Blob, content.as_bytes()),
         }
     }
 
     fn named(tree: &mut Tree) -> String {
-        tree.write(&mut |content| Ok(Digest::of("tree", content)))
+        tree.write(&mut |content| Ok(Digest::of(ObjectKind::Tree, content)))
             .unwrap()
             .to_string()
     }
@@ -181,7 +199,7 @@ mod tests {
             written = 0;
             let name = tree.write(&mut |content| {
                 written += 1;
-                Ok(Digest::of("tree", content))
+                Ok(Digest::of(ObjectKind::Tree, content))
             });
             (name.unwrap(), written)
         };
