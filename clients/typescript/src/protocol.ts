@@ -1411,9 +1411,9 @@ export interface PlanTodo {
 
 /** Something about a plugin that its user should know. */
 export interface PluginDiagnostic {
-  /** What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others. */
+  /** Its code, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others. */
   code: string;
-  /** What it is, for users. */
+  /** Its message, for users. */
   message: string;
   /** The file or folder. */
   path?: string;
@@ -1477,9 +1477,9 @@ export interface PluginHook {
 
 /** A plugin. */
 export interface PluginInfo {
-  /** What it is for. */
+  /** Its purpose. */
   description?: string;
-  /** What its user should know. */
+  /** Its diagnostics, for its user. */
   diagnostics: PluginDiagnostic[];
   /** Its title. */
   displayName: string;
@@ -1505,7 +1505,7 @@ export interface PluginInfo {
   rootPath: string;
   /** Its skills. */
   skills: PluginSkill[];
-  /** Where it lies. */
+  /** The place of the plugin. */
   source: PluginSource;
   /** Its version. */
   version?: string;
@@ -1515,7 +1515,7 @@ export interface PluginInfo {
 export interface PluginInterface {
   /** Its colour, as `#RRGGBB`. */
   brandColor?: string;
-  /** What it says that it brings. */
+  /** Its capabilities, as its manifest lists them. */
   capabilities: string[];
   /** Its kind. */
   category?: string;
@@ -1523,7 +1523,7 @@ export interface PluginInterface {
   composerIconDataUrl?: string;
   /** A first message that uses it. */
   defaultPrompt?: string;
-  /** Who wrote it. */
+  /** The name of its developer. */
   developerName?: string;
   /** Its title. */
   displayName?: string;
@@ -1551,22 +1551,22 @@ export interface PluginMcpServer {
   name: string;
   /** Its name in `mcp/list`: `ID:NAME`. */
   runtimeName: string;
-  /** What has its name, if it gave way. */
+  /** The other owner of its name, if that one has precedence. */
   shadowedBy?: PluginShadow;
   /** How it is reached. */
   transport: PluginTransport;
 }
 
-/** What has the name of a plugin's MCP server. */
+/** The other owner of the name of a plugin's MCP server. */
 export type PluginShadow = "workspace";
 
 /** A skill of a plugin. */
 export interface PluginSkill {
-  /** What it is for. */
+  /** Its purpose. */
   description: string;
   /** Its name for users. */
   displayName?: string;
-  /** Whether agents are told of it. */
+  /** Whether agents see it. */
   enabled: boolean;
   /** Its name. */
   name: string;
@@ -1574,7 +1574,7 @@ export interface PluginSkill {
   shortDescription?: string;
 }
 
-/** Where a plugin lies. */
+/** The place of a plugin. */
 export type PluginSource = "workspace" | "explicit" | "userglobal" | "builtin";
 
 /** How an MCP server of a plugin is reached. */
@@ -1930,9 +1930,9 @@ export type SubagentEdgeStatus = "open" | "closed";
 
 /** A profile that subagents can have. */
 export interface SubagentProfile {
-  /** What the server brings. */
+  /** The definition of this name that the server brings. */
   builtInDefaults?: SubagentProfileDefinition;
-  /** What it is. */
+  /** Its definition. */
   definition: SubagentProfileDefinition;
   /** Whether it can be used, and why not. */
   diagnostic: SubagentProfileDiagnostic;
@@ -2035,7 +2035,7 @@ export interface SubagentProfileDiagnostic {
   hiddenFromPrompt: boolean;
   /** Why the model is not offered it. */
   hiddenReason?: string;
-  /** What of it has no effect. */
+  /** The members of it that have no effect. */
   warnings: string[];
 }
 
@@ -2058,7 +2058,7 @@ export interface SubagentProgress {
 /** What runs the Turns of a subagent. */
 export type SubagentRuntime = "native" | "cli-oneshot";
 
-/** What is common to all profiles. */
+/** The settings of all profiles. */
 export interface SubagentSettings {
   /** Whether command lines go on with sessions of their own. */
   externalCliSessionResumeEnabled: boolean;
@@ -4242,7 +4242,7 @@ export interface PluginListParams {
 
 /** Result of `plugin/list`. */
 export interface PluginListResult {
-  /** What is wrong with folders that are no plugin, and all that is said of plugins. */
+  /** The diagnostics of all plugins, and of folders that are no plugin. */
   diagnostics: PluginDiagnostic[];
   /** The installed ones, then those of the catalogue. */
   plugins: PluginInfo[];
@@ -4282,7 +4282,7 @@ export interface SubagentProfilesListResult {
   defaultName: string;
   /** The profiles: `native` first, then by name. */
   profiles: SubagentProfile[];
-  /** What is common to all of them. */
+  /** The settings of all profiles. */
   settings: SubagentSettings;
 }
 
@@ -4290,7 +4290,7 @@ export interface SubagentProfilesListResult {
 export interface SubagentProfileUpsertParams {
   /** Extension: makes a repeated request safe. */
   clientRequestId?: string;
-  /** What it is. */
+  /** Its definition. */
   definition: SubagentProfileDefinition;
   /** Its name: letters, digits, `-`, `_` and `.`. */
   name: string;
@@ -4338,7 +4338,7 @@ export interface SubagentSettingsUpdateParams {
 
 /** Result of `subagent/settings/update`. */
 export interface SubagentSettingsResult {
-  /** What counts now. */
+  /** The settings in effect. */
   settings: SubagentSettings;
 }
 

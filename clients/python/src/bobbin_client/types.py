@@ -1661,9 +1661,9 @@ class PlanTodo(TypedDict):
 
 class _PluginDiagnostic(TypedDict):
     code: str
-    """What it is, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others."""
+    """Its code, for programs: `PluginNotTrusted`, `InvalidPluginManifest` and others."""
     message: str
-    """What it is, for users."""
+    """Its message, for users."""
     severity: DiagnosticSeverity
     """How much it matters."""
 
@@ -1721,7 +1721,7 @@ class PluginHook(_PluginHook, total=False):
 
 class _PluginInfo(TypedDict):
     diagnostics: list[PluginDiagnostic]
-    """What its user should know."""
+    """Its diagnostics, for its user."""
     displayName: str
     """Its title."""
     enabled: bool
@@ -1745,14 +1745,14 @@ class _PluginInfo(TypedDict):
     skills: list[PluginSkill]
     """Its skills."""
     source: PluginSource
-    """Where it lies."""
+    """The place of the plugin."""
 
 
 class PluginInfo(_PluginInfo, total=False):
     """A plugin."""
 
     description: str
-    """What it is for."""
+    """Its purpose."""
     interface: PluginInterface
     """How it is shown."""
     version: str
@@ -1761,7 +1761,7 @@ class PluginInfo(_PluginInfo, total=False):
 
 class _PluginInterface(TypedDict):
     capabilities: list[str]
-    """What it says that it brings."""
+    """Its capabilities, as its manifest lists them."""
 
 
 class PluginInterface(_PluginInterface, total=False):
@@ -1776,7 +1776,7 @@ class PluginInterface(_PluginInterface, total=False):
     defaultPrompt: str
     """A first message that uses it."""
     developerName: str
-    """Who wrote it."""
+    """The name of its developer."""
     displayName: str
     """Its title."""
     logoDataUrl: str
@@ -1810,14 +1810,14 @@ class PluginMcpServer(_PluginMcpServer, total=False):
     """An MCP server of a plugin."""
 
     shadowedBy: PluginShadow
-    """What has its name, if it gave way."""
+    """The other owner of its name, if that one has precedence."""
 
 
 class _PluginSkill(TypedDict):
     description: str
-    """What it is for."""
+    """Its purpose."""
     enabled: bool
-    """Whether agents are told of it."""
+    """Whether agents see it."""
     name: str
     """Its name."""
 
@@ -2187,7 +2187,7 @@ class SubagentEdge(_SubagentEdge, total=False):
 
 class _SubagentProfile(TypedDict):
     definition: SubagentProfileDefinition
-    """What it is."""
+    """Its definition."""
     diagnostic: SubagentProfileDiagnostic
     """Whether it can be used, and why not."""
     enabled: bool
@@ -2208,7 +2208,7 @@ class SubagentProfile(_SubagentProfile, total=False):
     """A profile that subagents can have."""
 
     builtInDefaults: SubagentProfileDefinition
-    """What the server brings."""
+    """The definition of this name that the server brings."""
 
 
 class SubagentProfileDefinition(TypedDict, total=False):
@@ -2294,7 +2294,7 @@ class _SubagentProfileDiagnostic(TypedDict):
     hiddenFromPrompt: bool
     """Whether the model is not offered it."""
     warnings: list[str]
-    """What of it has no effect."""
+    """The members of it that have no effect."""
 
 
 class SubagentProfileDiagnostic(_SubagentProfileDiagnostic, total=False):
@@ -2330,7 +2330,7 @@ class _SubagentSettings(TypedDict):
 
 
 class SubagentSettings(_SubagentSettings, total=False):
-    """What is common to all profiles."""
+    """The settings of all profiles."""
 
     model: str
     """The model of native subagents whose profile has none."""
@@ -4858,7 +4858,7 @@ class PluginListResult(TypedDict):
     """Result of `plugin/list`."""
 
     diagnostics: list[PluginDiagnostic]
-    """What is wrong with folders that are no plugin, and all that is said of plugins."""
+    """The diagnostics of all plugins, and of folders that are no plugin."""
     plugins: list[PluginInfo]
     """The installed ones, then those of the catalogue."""
 
@@ -4903,12 +4903,12 @@ class SubagentProfilesListResult(TypedDict):
     profiles: list[SubagentProfile]
     """The profiles: `native` first, then by name."""
     settings: SubagentSettings
-    """What is common to all of them."""
+    """The settings of all profiles."""
 
 
 class _SubagentProfileUpsertParams(TypedDict):
     definition: SubagentProfileDefinition
-    """What it is."""
+    """Its definition."""
     name: str
     """Its name: letters, digits, `-`, `_` and `.`."""
 
@@ -4975,7 +4975,7 @@ class SubagentSettingsResult(TypedDict):
     """Result of `subagent/settings/update`."""
 
     settings: SubagentSettings
-    """What counts now."""
+    """The settings in effect."""
 
 
 class _ApprovalRequestParams(TypedDict):
@@ -6505,9 +6505,9 @@ OutputFormat = Literal['text', 'json']
 OverlappingRun = Literal['skip']
 """Policy for a time at which the last run still goes on."""
 PluginShadow = Literal['workspace']
-"""What has the name of a plugin's MCP server."""
+"""The other owner of the name of a plugin's MCP server."""
 PluginSource = Literal['workspace', 'explicit', 'userglobal', 'builtin']
-"""Where a plugin lies."""
+"""The place of a plugin."""
 PluginTransport = Literal['stdio', 'streamableHttp']
 """How an MCP server of a plugin is reached."""
 PolicyJudgement = Literal['allow', 'ask', 'deny']
