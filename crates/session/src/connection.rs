@@ -54,7 +54,7 @@ pub struct ConnectionOptions {
     pub peer: PeerOptions,
     /// Time that the client has for its handshake. `None` if it has as long as it wants.
     pub handshake: Option<Duration>,
-    /// Where the connection came from, for the log.
+    /// The endpoint through which the client came, for the log.
     pub endpoint: String,
 }
 

@@ -406,7 +406,7 @@ pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter:
         query.push(" AND status <> 'archived'");
     }
     query.push(" AND ((");
-    if filter.of_everyone {
+    if filter.every_user {
         query.push("TRUE");
     } else {
         query

@@ -209,7 +209,7 @@ pub struct ErrorData {
     /// The key of its text in a table of translations: `errors.` and the word.
     #[serde(default)]
     pub message_key: String,
-    /// What such a text quotes, by name.
+    /// The values that such a text quotes, by name.
     pub params: Option<BTreeMap<String, String>>,
     /// The text where there is no table.
     #[serde(default)]

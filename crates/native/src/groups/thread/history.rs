@@ -33,7 +33,7 @@ const WINDOW: u32 = 16;
 
 /// A place in a history: behind or before an Item of a Turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
+struct Position {
     turn: u32,
     item: u32,
 }
@@ -41,7 +41,7 @@ struct Spot {
 /// A cursor: `ORDER TURN ITEM LIST`, with points between. The order of a cursor for both orders is `b`.
 struct Cursor<'a> {
     order: Option<SortDirection>,
-    at: Spot,
+    at: Position,
     list: &'a str,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Cursor<'_> {
 
 impl Cursor<'_> {
     /// Reads a cursor that belongs to this list and order. Returns its place, and whether the entry there is included.
-    fn read(text: &str, list: &str, order: SortDirection) -> Option<(Spot, bool)> {
+    fn read(text: &str, list: &str, order: SortDirection) -> Option<(Position, bool)> {
         let mut parts = text.splitn(4, '.');
         let of = match parts.next()? {
             "a" => Some(Ascending),
@@ -66,7 +66,7 @@ impl Cursor<'_> {
             "b" => None,
             _ => return None,
         };
-        let at = Spot {
+        let at = Position {
             turn: parts.next()?.parse().ok()?,
             item: parts.next()?.parse().ok()?,
         };
@@ -75,12 +75,12 @@ impl Cursor<'_> {
     }
 }
 
-/// Where a page starts, and in which order it goes on.
+/// The start of a page and its order.
 #[derive(Clone, Copy)]
 struct Page {
     order: SortDirection,
     /// The place of an earlier page, and whether the entry there is included. `None`: the end at which the order starts.
-    start: Option<(Spot, bool)>,
+    start: Option<(Position, bool)>,
     limit: usize,
 }
 
@@ -110,12 +110,12 @@ impl Page {
     }
 
     /// Whether an entry is on this page or a later one.
-    fn has(&self, spot: Spot) -> bool {
+    fn has(&self, position: Position) -> bool {
         match (self.start, self.order) {
             (None, _) => true,
-            (Some((at, true)), _) if spot == at => true,
-            (Some((at, _)), Ascending) => spot > at,
-            (Some((at, _)), Descending) => spot < at,
+            (Some((at, true)), _) if position == at => true,
+            (Some((at, _)), Ascending) => position > at,
+            (Some((at, _)), Descending) => position < at,
         }
     }
 }
@@ -213,7 +213,7 @@ async fn turn_page(
     page: &Page,
 ) -> Result<ThreadTurnsListResult, CoreError> {
     let id = &snapshot.state.header.id;
-    let spot = |turn: TurnId| Spot {
+    let position = |turn: TurnId| Position {
         turn: turn.0,
         item: 0,
     };
@@ -221,7 +221,7 @@ async fn turn_page(
         let list = id.as_str();
         Cursor {
             order,
-            at: spot(turn),
+            at: position(turn),
             list,
         }
         .to_string()
@@ -230,7 +230,7 @@ async fn turn_page(
     let mut more = false;
     let mut turns = Turns::new(client, snapshot, page);
     'pages: while let Some(window) = turns.window().await? {
-        for turn in window.into_iter().filter(|turn| page.has(spot(turn.id))) {
+        for turn in window.into_iter().filter(|turn| page.has(position(turn.id))) {
             more = data.len() == page.limit;
             if more {
                 break 'pages;
@@ -329,7 +329,7 @@ async fn item_page(
         .data
         .last()
         .filter(|_| entries.more)
-        .map(|(spot, _)| *spot);
+        .map(|(position, _)| *position);
     Ok(Some(ThreadItemsListResult {
         next_cursor: last.map(|at| {
             let order = Some(page.order);
@@ -358,7 +358,7 @@ async fn one_turn(
 struct Entries {
     page: Page,
     shown: convert::ToolExecutions,
-    data: Vec<(Spot, ItemOfTurn)>,
+    data: Vec<(Position, ItemOfTurn)>,
     bytes: usize,
     /// Whether the page is full and another Item follows.
     more: bool,
@@ -373,11 +373,11 @@ impl Entries {
         }
         for item in items {
             let ItemId(number) = item.id;
-            let spot = Spot {
+            let position = Position {
                 turn: turn.id.0,
                 item: number,
             };
-            if !self.page.has(spot) {
+            if !self.page.has(position) {
                 continue;
             }
             let is_full = self.data.len() == self.page.limit || self.bytes > MAX_TURN_BYTES;
@@ -390,7 +390,7 @@ impl Entries {
                 turn_id: turn.id.to_string(),
                 item: convert::item_of(turn, item),
             };
-            self.data.push((spot, entry));
+            self.data.push((position, entry));
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct ThreadTurnsListParams {
 pub struct ThreadTurnsListResult {
     /// The Turns, without their Items.
     pub data: Vec<Turn>,
-    /// Where the next page in this order starts, if there is one.
+    /// The start of the next page in this order, if there is one.
     pub next_cursor: Option<String>,
     /// The first Turn of this page, for a list in either order that starts with it.
     pub backwards_cursor: Option<String>,
@@ -70,7 +70,7 @@ pub struct ThreadItemsListParams {
 pub struct ThreadItemsListResult {
     /// The Items, each with its Turn.
     pub data: Vec<ItemOfTurn>,
-    /// Where the next page in this order starts, if there is one.
+    /// The start of the next page in this order, if there is one.
     pub next_cursor: Option<String>,
 }
 

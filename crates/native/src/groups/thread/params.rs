@@ -169,7 +169,7 @@ impl From<ListIdentity> for SessionIdentity {
 pub enum ListScope {
     /// Those of the identity.
     Identity,
-    /// Those of everyone in its workspace.
+    /// All of its workspace.
     Workspace,
 }
 

@@ -34,9 +34,9 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
         .identity
         .filter(|identity| *identity != ListIdentity::default())
         .map(SessionIdentity::from);
-    let of_everyone = identity.is_none() || params.scope == Some(ListScope::Workspace);
+    let every_user = identity.is_none() || params.scope == Some(ListScope::Workspace);
     let is_blank = |identity: &SessionIdentity| identity.channel_name.trim().is_empty();
-    if !of_everyone && identity.as_ref().is_some_and(is_blank) {
+    if !every_user && identity.as_ref().is_some_and(is_blank) {
         return refuse_params(responder, "'identity.channelName' must not be blank.");
     }
     if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
@@ -61,7 +61,7 @@ pub(super) fn list(client: &Client, params: ThreadListParams, responder: Respond
     let filter = ListFilter {
         include_sub_agents: params.include_sub_agents,
         include_archived: params.include_archived,
-        of_everyone,
+        every_user,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
         origin_channel: params.channel_name.or_else(own),
         title: params.query.filter(|text| !text.is_empty()),

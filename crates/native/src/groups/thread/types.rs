@@ -41,7 +41,7 @@ pub struct Thread {
     pub session_id: String,
     /// The workspace it belongs to.
     pub workspace_path: String,
-    /// Where files, commands and git work: the configuration's `workspaceOverride`, or the workspace.
+    /// The folder of files, commands and git: the configuration's `workspaceOverride`, or the workspace.
     pub effective_workspace_path: String,
     /// The same path.
     pub cwd: String,
