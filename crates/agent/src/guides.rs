@@ -74,7 +74,7 @@ pub(super) fn read(workspace: &Path, folder: &Path, policy: &dyn Policy, is_trus
     reader.guides
 }
 
-/// Returns the paths of the files that [`read`] reads.
+/// Returns the paths of the instruction files that the agent reads for a Thread in `folder`, outermost first. Blocking.
 pub fn instruction_files(
     workspace: &Path,
     folder: &Path,
